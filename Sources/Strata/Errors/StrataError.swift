@@ -1,0 +1,134 @@
+/// What went wrong, and what to do about it.
+///
+/// All of Strata's functions throw this and nothing else, except that errors thrown by your own blocks pass through
+/// as they are. It carries ids and values, never objects.
+public struct StrataError: Error, Sendable {
+    /// The kind of an error. Further codes may come with further versions, so keep a default case.
+    public struct Code: Sendable, Hashable, CustomStringConvertible {
+        public let description: String
+
+        public init(_ description: String) { self.description = description }
+    }
+
+    public let code: Code
+    /// One or two sentences: what happened, and what to do.
+    public let message: String
+    /// The objects and columns concerned, as far as there are any.
+    public var details: [Detail]
+    /// The error of the layer below, if one caused this.
+    public var underlying: (any Error)?
+    /// Where in Strata it was thrown, for reports.
+    public let file: String
+    public let line: Int
+
+    public init(
+        _ code: Code, _ message: String, details: [Detail] = [], underlying: (any Error)? = nil,
+        file: String = #fileID, line: Int = #line
+    ) {
+        self.code = code
+        self.message = message
+        self.details = details
+        self.underlying = underlying
+        self.file = file
+        self.line = line
+    }
+}
+
+extension StrataError {
+    /// One object, and if it is about one of its columns that column, with what stood against what.
+    public struct Detail: Sendable, CustomStringConvertible {
+        /// The name of the model.
+        public let model: String
+        /// The number of the object's id; see ``ObjectID/number``.
+        public let number: Int64
+        public let column: String?
+        /// What the column or object must satisfy, or how it conflicts.
+        public let message: String
+        /// The value from which the change set out, mine and theirs; nil where there was no row.
+        public var base: StoredValue?
+        public var mine: StoredValue?
+        public var theirs: StoredValue?
+
+        public init(
+            model: String, number: Int64, column: String? = nil, message: String, base: StoredValue? = nil,
+            mine: StoredValue? = nil, theirs: StoredValue? = nil
+        ) {
+            self.model = model
+            self.number = number
+            self.column = column
+            self.message = message
+            self.base = base
+            self.mine = mine
+            self.theirs = theirs
+        }
+
+        /// `Article 42.title must not be empty`
+        public var description: String {
+            "\(model) \(number)\(column.map { "." + $0 } ?? "") \(message)"
+        }
+    }
+}
+
+extension StrataError.Code {
+    // Set-up and stores
+    /// The models contradict each other or themselves.
+    public static let invalidSchema = Self("invalidSchema")
+    /// The store's tables differ from the models.
+    public static let schemaMismatch = Self("schemaMismatch")
+    /// The file is no store of Strata's, or none at all.
+    public static let notAStore = Self("notAStore")
+    /// The store was written by a newer version.
+    public static let newerStore = Self("newerStore")
+    /// The file is damaged.
+    public static let damagedStore = Self("damagedStore")
+    /// The file or its folder cannot be written.
+    public static let readOnly = Self("readOnly")
+    /// The path does not lead to a file that can be opened.
+    public static let cannotOpen = Self("cannotOpen")
+    /// Another process holds the store.
+    public static let busy = Self("busy")
+    /// The disk is full.
+    public static let diskFull = Self("diskFull")
+    /// SQLite reported something else.
+    public static let database = Self("database")
+
+    // Contexts and blocks
+    public static let unknownName = Self("unknownName")
+    public static let nameTaken = Self("nameTaken")
+    public static let noContext = Self("noContext")
+    public static let noMainContext = Self("noMainContext")
+    public static let closed = Self("closed")
+    public static let blockEnded = Self("blockEnded")
+    public static let wouldDeadlock = Self("wouldDeadlock")
+    public static let misuse = Self("misuse")
+
+    // Objects and saving
+    /// Somebody else changed the same columns in the meantime.
+    public static let conflict = Self("conflict")
+    /// Values break what the model declares.
+    public static let validation = Self("validation")
+    /// Two objects have the same value where only one may.
+    public static let notUnique = Self("notUnique")
+    /// A delete rule forbids the delete.
+    public static let deleteDenied = Self("deleteDenied")
+    /// A relationship leads to an object that is not there.
+    public static let missingReference = Self("missingReference")
+    /// The id belongs to another store.
+    public static let foreignID = Self("foreignID")
+    /// A model that the stack was not opened with.
+    public static let unknownModel = Self("unknownModel")
+    /// A value in the store is none of its attribute's type.
+    public static let undecodable = Self("undecodable")
+    /// A query that cannot be answered.
+    public static let invalidQuery = Self("invalidQuery")
+}
+
+extension StrataError: CustomStringConvertible {
+    /// The message, then a line for each object or column concerned.
+    public var description: String {
+        var text = "\(code): \(message)"
+        for detail in details { text += "\n  - \(detail)" }
+        if let underlying { text += "\n  caused by: \(underlying)" }
+        return text
+    }
+}

@@ -1,0 +1,70 @@
+/// What `@Attribute` says about one attribute beyond its type.
+public struct AttributeOption: Sendable {
+    enum Kind: Sendable {
+        case unique
+        case indexed
+        case createdAt
+        case updatedAt
+        case required
+        case originalName(String)
+        case check(message: String, @Sendable (StoredValue) -> Bool)
+    }
+
+    let kind: Kind
+
+    /// No two objects have the same value. Any number may have none.
+    public static let unique = AttributeOption(kind: .unique)
+    /// Queries by this attribute use an index.
+    public static let indexed = AttributeOption(kind: .indexed)
+    /// Set to the time of the first save, if it is nil then. For a `Date?`.
+    public static let createdAt = AttributeOption(kind: .createdAt)
+    /// Set to the time of every save of the context that holds a change of the object. For a `Date?`.
+    public static let updatedAt = AttributeOption(kind: .updatedAt)
+    /// Must not be nil when the object is saved. For optionals, to-one relationships among them.
+    public static let required = AttributeOption(kind: .required)
+
+    /// The name that the attribute had in stores of earlier versions.
+    public static func originalName(_ name: String) -> AttributeOption { AttributeOption(kind: .originalName(name)) }
+
+    /// A text of so many characters.
+    public static func length(_ bounds: ClosedRange<Int>) -> AttributeOption {
+        check("must have \(bounds.lowerBound) to \(bounds.upperBound) characters") { text in
+            guard case .text(let text) = text else { return true }
+            return bounds.contains(text.count)
+        }
+    }
+
+    /// A number within bounds.
+    public static func range(_ bounds: ClosedRange<Double>) -> AttributeOption {
+        check("must be between \(bounds.lowerBound) and \(bounds.upperBound)") { value in
+            switch value {
+            case .integer(let number): bounds.contains(Double(number))
+            case .real(let number): bounds.contains(number)
+            default: true
+            }
+        }
+    }
+
+    /// Not the empty text.
+    public static let notEmpty = check("must not be empty") { $0 != .text("") }
+
+    /// A check of your own on the value as it is stored. A nil value is not asked about.
+    public static func check(
+        _ message: String, _ isValid: @escaping @Sendable (StoredValue) -> Bool
+    ) -> AttributeOption {
+        AttributeOption(kind: .check(message: message, isValid))
+    }
+}
+
+/// What `@Model` says about several columns of a model together.
+public struct ModelOption: Sendable {
+    /// The columns concerned, in their order.
+    public let columns: [String]
+    /// Whether the combination of values must be unique, beyond being indexed.
+    public let isUnique: Bool
+
+    /// No two objects have the same combination of values.
+    public static func unique(_ columns: String...) -> ModelOption { ModelOption(columns: columns, isUnique: true) }
+    /// Queries by these columns, from the left, use an index.
+    public static func index(_ columns: String...) -> ModelOption { ModelOption(columns: columns, isUnique: false) }
+}

@@ -1,0 +1,36 @@
+/// Makes a final class a model: its objects live in contexts, its values in a table.
+///
+/// The macro generates typed storage (`Row`), column expressions for queries, a memberwise initialiser and the
+/// accessors of the properties. `Many` properties are to-many relationships, optional models to-one relationships,
+/// everything else is an attribute, whose type is an ``AttributeValue``.
+///
+/// - Parameters:
+///   - options: compound unique constraints and indexes, by names of properties.
+///   - table: the name of the table; by default the name of the class.
+@attached(
+    member, names: named(Row), named(Columns), named(columns), named(init), named(_$row), named(_$link),
+    named(_$schema), named(snapshot), named(id)
+)
+@attached(memberAttribute)
+@attached(extension, conformances: Model)
+public macro Model(_ options: ModelOption..., table: String? = nil) =
+    #externalMacro(module: "StrataMacros", type: "ModelMacro")
+
+/// Options of an attribute, or of a to-one relationship without an inverse of its own.
+@attached(peer)
+public macro Attribute(_ options: AttributeOption..., originalName: String? = nil) =
+    #externalMacro(module: "StrataMacros", type: "AttributeMacro")
+
+/// Options of a relationship. The inverse is named on one side only.
+@attached(peer)
+public macro Relationship(
+    _ options: AttributeOption..., deleteRule: DeleteRule = .nullify, inverse: AnyKeyPath? = nil, ordered: Bool = false
+) = #externalMacro(module: "StrataMacros", type: "RelationshipMacro")
+
+/// A property that is kept outside of the model: neither stored nor part of `Row`.
+@attached(peer)
+public macro Transient() = #externalMacro(module: "StrataMacros", type: "TransientMacro")
+
+/// The accessors of a property. Added by `@Model`; not for use by hand.
+@attached(accessor)
+public macro _ModelProperty(_ column: Int) = #externalMacro(module: "StrataMacros", type: "PropertyMacro")

@@ -1,0 +1,52 @@
+/// A class whose instances live in contexts. Declared with ``Model(_:table:)``, the macro, never by hand.
+///
+/// An object belongs to one context and is used on that context's executor only. Its values in `Sendable` form are its
+/// ``Row``.
+public protocol Model: AnyObject, SendableMetatype, PropertyValue where Stored == Never, OptionalStored == ObjectID<Self>? {
+    /// The values of an object as a struct.
+    associatedtype Row: ModelRow where Row.Object == Self
+    /// The namespace of the column expressions that query closures are given.
+    associatedtype Columns: Sendable
+
+    /// The names, types and options of the attributes and relationships.
+    static var _$schema: ModelSchema { get }
+    static var columns: Columns { get }
+
+    var _$row: Row { get set }
+    var _$link: ObjectLink { get set }
+
+    /// An object that belongs to no context yet.
+    init(_$row: Row)
+
+    /// Checks what declarations of single attributes cannot say. Runs before anything is written, and again on a row
+    /// that was merged from two writers. By default it finds nothing.
+    static func validate(_ row: Row, _ failures: inout Validation<Self>)
+}
+
+extension Model {
+    public static func validate(_ row: Row, _ failures: inout Validation<Self>) {}
+}
+
+/// The values of an object: a `Sendable` struct that `@Model` generates.
+public protocol ModelRow: Sendable {
+    associatedtype Object: Model where Object.Row == Self
+
+    /// The object's id.
+    var id: ObjectID<Object> { get set }
+
+    /// Reads all columns in the order of the schema, the id first.
+    init(_$from reader: RowReader) throws
+
+    /// Binds all columns in the order of the schema, the id first.
+    func _$bind(to binder: inout RowBinder) throws
+
+    /// The value of the column with this index in the schema, the id not counted.
+    func _$value(at column: Int) throws -> StoredValue
+    mutating func _$set(_ value: StoredValue, at column: Int) throws
+
+    /// Takes over the named columns of another row.
+    mutating func _$copy(_ columns: ColumnSet, from other: Self)
+
+    /// The columns in which two rows differ.
+    func _$differences(from other: Self) -> ColumnSet
+}

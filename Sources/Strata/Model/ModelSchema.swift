@@ -1,0 +1,134 @@
+import Foundation
+
+/// What `@Model` found in a class: its table, attributes, relationships, unique constraints and indexes.
+public struct ModelSchema: Sendable {
+    /// The name of the class.
+    public let name: String
+    /// The name of the table; the name of the class unless `table:` says otherwise.
+    public let table: String
+    /// Stored columns in the order of their indexes, to-one relationships among them. The id is not one of them.
+    public let columns: [ColumnSchema]
+    /// To-many relationships and the derived sides of one-to-one relationships.
+    public let relationships: [RelationshipSchema]
+    /// Compound constraints and indexes, by column names.
+    public let options: [ModelOption]
+
+    public init(
+        name: String,
+        table: String? = nil,
+        columns: [ColumnSchema],
+        relationships: [RelationshipSchema] = [],
+        options: [ModelOption] = []
+    ) {
+        self.name = name
+        self.table = table ?? name
+        self.columns = columns
+        self.relationships = relationships
+        self.options = options
+    }
+}
+
+/// A stored column of a model.
+public struct ColumnSchema: Sendable {
+    public let name: String
+    public let type: ColumnType
+    public let isOptional: Bool
+    /// For a to-one relationship: what it leads to.
+    public let destination: ModelReference?
+    /// For a to-one relationship: what becomes of the destination when this object is deleted.
+    public let deleteRule: DeleteRule
+    public let options: [AttributeOption]
+    /// Whether the values need SQLite to be told how to compare them (`Decimal`).
+    public let isDecimal: Bool
+    /// Whether the values are unsigned 64-bit integers, which may stand as blobs.
+    public let isUnsigned: Bool
+}
+
+/// A relationship without a column of its own.
+public struct RelationshipSchema: Sendable {
+    public let name: String
+    public let isToMany: Bool
+    public let isOrdered: Bool
+    public let deleteRule: DeleteRule
+    public let destination: ModelReference
+    /// The name of the relationship on the other side, where this side names it.
+    public let inverse: String?
+}
+
+/// Another model, named without asking it for its own schema, which may lead back here.
+public struct ModelReference: Sendable {
+    let type: any Model.Type
+
+    public init(_ type: any Model.Type) { self.type = type }
+}
+
+/// What becomes of the objects at the other end of a relationship when an object is deleted.
+public enum DeleteRule: String, Sendable, Hashable, Codable {
+    /// They lose the relationship. The default.
+    case nullify
+    /// They are deleted too.
+    case cascade
+    /// As long as there are any, the delete is refused, and the error names them.
+    case deny
+    /// They keep pointing at what is gone.
+    case noAction
+}
+
+extension ColumnSchema {
+    /// The column of an attribute.
+    public static func _$column<Value: AttributeValue>(
+        _ name: String, _ type: Value.Type, _ options: [AttributeOption] = [], deleteRule: DeleteRule = .nullify
+    ) -> ColumnSchema {
+        ColumnSchema(attribute: name, type, isOptional: false, options)
+    }
+
+    /// The column of an optional attribute.
+    public static func _$column<Value: AttributeValue>(
+        _ name: String, _ type: Value?.Type, _ options: [AttributeOption] = [], deleteRule: DeleteRule = .nullify
+    ) -> ColumnSchema {
+        ColumnSchema(attribute: name, Value.self, isOptional: true, options)
+    }
+
+    /// The column of a to-one relationship.
+    public static func _$column<Destination: Model>(
+        _ name: String, _ type: Destination?.Type, _ options: [AttributeOption] = [], deleteRule: DeleteRule = .nullify
+    ) -> ColumnSchema {
+        ColumnSchema(
+            name: name, type: .integer, isOptional: true, destination: ModelReference(Destination.self),
+            deleteRule: deleteRule, options: options, isDecimal: false, isUnsigned: false
+        )
+    }
+
+    private init<Value: AttributeValue>(
+        attribute name: String, _ type: Value.Type, isOptional: Bool, _ options: [AttributeOption]
+    ) {
+        self.init(
+            name: name, type: Value.columnType, isOptional: isOptional, destination: nil, deleteRule: .nullify,
+            options: options, isDecimal: Value.self == Decimal.self, isUnsigned: Value.self == UInt64.self || Value.self == UInt.self
+        )
+    }
+}
+
+extension RelationshipSchema {
+    /// A to-many relationship.
+    public static func _$relationship<Destination: Model>(
+        _ name: String, _ type: Many<Destination>.Type, deleteRule: DeleteRule = .nullify, ordered: Bool = false,
+        inverse: String? = nil
+    ) -> RelationshipSchema {
+        RelationshipSchema(
+            name: name, isToMany: true, isOrdered: ordered, deleteRule: deleteRule,
+            destination: ModelReference(Destination.self), inverse: inverse
+        )
+    }
+
+    /// The side of a one-to-one relationship that names its inverse and has no column.
+    public static func _$relationship<Destination: Model>(
+        _ name: String, _ type: Destination?.Type, deleteRule: DeleteRule = .nullify, ordered: Bool = false,
+        inverse: String? = nil
+    ) -> RelationshipSchema {
+        RelationshipSchema(
+            name: name, isToMany: false, isOrdered: false, deleteRule: deleteRule,
+            destination: ModelReference(Destination.self), inverse: inverse
+        )
+    }
+}

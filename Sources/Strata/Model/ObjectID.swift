@@ -1,0 +1,66 @@
+/// The permanent identity of an object: the same in every context and never given to another object.
+///
+/// Isolation: a value, usable anywhere. It belongs to the store that handed it out; its string and `Codable` forms carry
+/// that store's fingerprint, and a store that did not hand it out refuses it with ``StrataError/Code/foreignID``.
+/// An object that was made and not yet inserted has ``unassigned``.
+public struct ObjectID<Object: Model>: Sendable, Hashable {
+    /// The store's fingerprint in the upper sixteen bits, the number in the lower 48.
+    @usableFromInline let packed: Int64
+
+    @usableFromInline init(packed: Int64) { self.packed = packed }
+
+    init(number: Int64, fingerprint: UInt16) {
+        packed = Int64(bitPattern: UInt64(fingerprint) << 48 | UInt64(number))
+    }
+
+    /// The id of an object that is not inserted yet.
+    @inlinable public static var unassigned: ObjectID { ObjectID(packed: 0) }
+
+    /// Whether this is the id of an inserted object.
+    public var isAssigned: Bool { number != 0 }
+
+    /// The number under which the store keeps the row, 1 or more; 0 for ``unassigned``.
+    public var number: Int64 { packed & 0xFFFF_FFFF_FFFF }
+
+    var fingerprint: UInt16 { UInt16(truncatingIfNeeded: packed >> 48) }
+}
+
+extension ObjectID: Comparable {
+    /// In the order in which ids were handed out.
+    public static func < (left: ObjectID, right: ObjectID) -> Bool { left.number < right.number }
+}
+
+extension ObjectID: LosslessStringConvertible {
+    /// `Article-42-9f3c`: model, number, fingerprint of the store in hexadecimal digits.
+    public var description: String {
+        "\(Object._$schema.name)-\(number)-\(String(fingerprint, radix: 16))"
+    }
+
+    /// Reads what ``description`` gave. Nil where the text has another form or names another model.
+    public init?(_ description: String) {
+        let parts = description.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[0] == Object._$schema.name, let number = Int64(parts[1]),
+            (0..<(1 << 48)).contains(number), let fingerprint = UInt16(parts[2], radix: 16)
+        else { return nil }
+        self.init(number: number, fingerprint: fingerprint)
+    }
+}
+
+extension ObjectID: Codable {
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        let text = try container.decode(String.self)
+        guard let id = ObjectID(text) else {
+            throw DecodingError.dataCorruptedError(
+                in: container,
+                debugDescription: "'\(text)' is no id of \(Object._$schema.name); one looks like \(Object._$schema.name)-42-9f3c"
+            )
+        }
+        self = id
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}

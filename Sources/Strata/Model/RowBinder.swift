@@ -1,0 +1,108 @@
+import CStrataSQLite
+public import Foundation
+
+/// Binds the values of a row to a statement's parameters, by position. Used by code that `@Model` generates.
+///
+/// Texts are copied into a buffer that the binder reuses from row to row, and SQLite is told that they stay where they
+/// are: that saves it an allocation for each. They stay until ``reset()``, which comes after the step.
+public struct RowBinder {
+    let statement: OpaquePointer
+    private let buffer: BindBuffer
+
+    init(statement: OpaquePointer, buffer: BindBuffer) {
+        self.statement = statement
+        self.buffer = buffer
+    }
+
+    /// The parameters are bound anew from here on.
+    func reset() { buffer.reset() }
+
+    public func bind(_ value: Int64, at index: Int32) throws { sqlite3_bind_int64(statement, index, value) }
+    public func bind(_ value: Int, at index: Int32) throws { sqlite3_bind_int64(statement, index, Int64(value)) }
+    public func bind(_ value: Double, at index: Int32) throws { sqlite3_bind_double(statement, index, value) }
+    public func bind(_ value: Bool, at index: Int32) throws { sqlite3_bind_int64(statement, index, value ? 1 : 0) }
+
+    public func bind(_ value: Date, at index: Int32) throws {
+        sqlite3_bind_double(statement, index, value.timeIntervalSinceReferenceDate)
+    }
+
+    public func bind(_ value: String, at index: Int32) throws {
+        var value = value
+        value.withUTF8 { utf8 in
+            let copy = buffer.copy(UnsafeRawBufferPointer(utf8))
+            sqlite3_bind_text64(statement, index, copy, UInt64(utf8.count), nil, UInt8(SQLITE_UTF8))
+        }
+    }
+
+    public func bind(_ value: some AttributeValue, at index: Int32) throws {
+        try bind(stored: try value.storedValue, at: index)
+    }
+
+    public func bind(_ value: String?, at index: Int32) throws {
+        if let value { try bind(value, at: index) } else { sqlite3_bind_null(statement, index) }
+    }
+
+    public func bind(_ value: (some AttributeValue)?, at index: Int32) throws {
+        if let value { try bind(value, at: index) } else { sqlite3_bind_null(statement, index) }
+    }
+
+    public func bind<Object: Model>(_ id: ObjectID<Object>?, at index: Int32) throws {
+        if let id { sqlite3_bind_int64(statement, index, id.number) } else { sqlite3_bind_null(statement, index) }
+    }
+
+    public func bind<Object: Model>(_ id: ObjectID<Object>, at index: Int32) throws {
+        sqlite3_bind_int64(statement, index, id.number)
+    }
+
+    func bind(stored value: StoredValue, at index: Int32) throws {
+        switch value {
+        case .null: sqlite3_bind_null(statement, index)
+        case .integer(let value): sqlite3_bind_int64(statement, index, value)
+        case .real(let value): sqlite3_bind_double(statement, index, value)
+        case .text(let value): try bind(value, at: index)
+        case .blob(let data):
+            data.withUnsafeBytes { bytes in
+                let copy = buffer.copy(bytes)
+                sqlite3_bind_blob64(statement, index, copy, UInt64(bytes.count), nil)
+            }
+        }
+    }
+}
+
+/// Memory for the texts and blobs of one row while SQLite reads them. It grows in chunks, which never move.
+final class BindBuffer {
+    private var chunks: [UnsafeMutableRawBufferPointer]
+    private var current = 0
+    private var used = 0
+
+    init() { chunks = [.allocate(byteCount: 4096, alignment: 16)] }
+
+    deinit {
+        for chunk in chunks { chunk.deallocate() }
+    }
+
+    /// Frees what was copied. Nothing copied before may be read after.
+    func reset() {
+        current = 0
+        used = 0
+    }
+
+    /// A copy that stays in its place until ``reset()``; never nil, since SQLite takes a null pointer for NULL.
+    func copy(_ bytes: UnsafeRawBufferPointer) -> UnsafeMutablePointer<CChar> {
+        if chunks[current].count - used < bytes.count { makeRoom(for: bytes.count) }
+        let place = chunks[current].baseAddress! + used  // a chunk is never empty
+        if let source = bytes.baseAddress { place.copyMemory(from: source, byteCount: bytes.count) }
+        used += bytes.count
+        return place.assumingMemoryBound(to: CChar.self)
+    }
+
+    private func makeRoom(for count: Int) {
+        used = 0
+        while current + 1 < chunks.count {
+            current += 1
+            if chunks[current].count >= count { return }
+        }
+        chunks.append(.allocate(byteCount: max(count, chunks[current].count * 2), alignment: 16))
+        current = chunks.count - 1
+    }
+}

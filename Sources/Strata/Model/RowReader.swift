@@ -1,0 +1,93 @@
+import CStrataSQLite
+public import Foundation
+
+/// Reads the columns of the row that a statement stands on, by position. Used by code that `@Model` generates.
+public struct RowReader {
+    let statement: OpaquePointer
+    /// The store's fingerprint, in place to be combined with an id's number.
+    let fingerprint: Int64
+
+    init(statement: OpaquePointer, fingerprint: UInt16) {
+        self.statement = statement
+        self.fingerprint = Int64(bitPattern: UInt64(fingerprint) << 48)
+    }
+
+    public func read(_ type: Int64.Type, at column: Int32) throws -> Int64 { sqlite3_column_int64(statement, column) }
+    public func read(_ type: Double.Type, at column: Int32) throws -> Double { sqlite3_column_double(statement, column) }
+    public func read(_ type: Bool.Type, at column: Int32) throws -> Bool { sqlite3_column_int64(statement, column) != 0 }
+
+    public func read(_ type: Int.Type, at column: Int32) throws -> Int {
+        Int(truncatingIfNeeded: sqlite3_column_int64(statement, column))
+    }
+
+    public func read(_ type: String.Type, at column: Int32) throws -> String { string(at: column) }
+
+    public func read(_ type: Date.Type, at column: Int32) throws -> Date {
+        Date(timeIntervalSinceReferenceDate: sqlite3_column_double(statement, column))
+    }
+
+    public func read<Value: AttributeValue>(_ type: Value.Type, at column: Int32) throws -> Value {
+        let stored = value(at: column)
+        guard let value = Value(storedValue: stored) else {
+            throw StrataError(
+                .undecodable,
+                "The value \(stored) in column '\(name(of: column))' is no \(Value.self). "
+                    + "Was the file changed by another program?"
+            )
+        }
+        return value
+    }
+
+    public func read(_ type: String?.Type, at column: Int32) throws -> String? {
+        isNull(at: column) ? nil : string(at: column)
+    }
+
+    public func read(_ type: Int64?.Type, at column: Int32) throws -> Int64? {
+        isNull(at: column) ? nil : sqlite3_column_int64(statement, column)
+    }
+
+    public func read(_ type: Int?.Type, at column: Int32) throws -> Int? {
+        isNull(at: column) ? nil : Int(truncatingIfNeeded: sqlite3_column_int64(statement, column))
+    }
+
+    public func read(_ type: Double?.Type, at column: Int32) throws -> Double? {
+        isNull(at: column) ? nil : sqlite3_column_double(statement, column)
+    }
+
+    public func read<Value: AttributeValue>(_ type: Value?.Type, at column: Int32) throws -> Value? {
+        isNull(at: column) ? nil : try read(Value.self, at: column)
+    }
+
+    public func read<Object: Model>(_ type: Object?.Type, at column: Int32) throws -> ObjectID<Object>? {
+        isNull(at: column) ? nil : read(ObjectID<Object>.self, at: column)
+    }
+
+    public func read<Object: Model>(_ type: ObjectID<Object>.Type, at column: Int32) -> ObjectID<Object> {
+        ObjectID(packed: fingerprint | sqlite3_column_int64(statement, column))
+    }
+
+    func isNull(at column: Int32) -> Bool { sqlite3_column_type(statement, column) == SQLITE_NULL }
+
+    func string(at column: Int32) -> String {
+        guard let text = sqlite3_column_text(statement, column) else { return "" }
+        let count = Int(sqlite3_column_bytes(statement, column))
+        return String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self)
+    }
+
+    func value(at column: Int32) -> StoredValue {
+        switch sqlite3_column_type(statement, column) {
+        case SQLITE_INTEGER: return .integer(sqlite3_column_int64(statement, column))
+        case SQLITE_FLOAT: return .real(sqlite3_column_double(statement, column))
+        case SQLITE_TEXT: return .text(string(at: column))
+        case SQLITE_BLOB:
+            let count = Int(sqlite3_column_bytes(statement, column))
+            guard count > 0, let bytes = sqlite3_column_blob(statement, column) else { return .blob(Data()) }
+            return .blob(Data(bytes: bytes, count: count))
+        default: return .null
+        }
+    }
+
+    private func name(of column: Int32) -> String {
+        sqlite3_column_name(statement, column).map { String(cString: $0) } ?? "\(column)"
+    }
+}

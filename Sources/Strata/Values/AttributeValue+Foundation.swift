@@ -1,0 +1,70 @@
+public import Foundation
+
+extension String: AttributeValue {
+    public static var columnType: ColumnType { .text }
+    public var storedValue: StoredValue { .text(self) }
+
+    public init?(storedValue: StoredValue) {
+        guard case .text(let text) = storedValue else { return nil }
+        self = text
+    }
+
+    /// Two spellings of one character are equal in Swift and different in the store, so bytes are compared.
+    public static func isSame(_ left: String, _ right: String) -> Bool {
+        left.utf8.count == right.utf8.count && left.utf8.elementsEqual(right.utf8)
+    }
+}
+
+extension Data: AttributeValue {
+    public static var columnType: ColumnType { .blob }
+    public var storedValue: StoredValue { .blob(self) }
+
+    public init?(storedValue: StoredValue) {
+        guard case .blob(let data) = storedValue else { return nil }
+        self = data
+    }
+}
+
+extension Date: AttributeValue {
+    public static var columnType: ColumnType { .real }
+
+    /// Seconds since 1 January 2001, 00:00 UTC: the number that `Date` itself keeps, so nothing is rounded.
+    /// In SQL: `datetime(column + 978307200, 'unixepoch')`.
+    public var storedValue: StoredValue { .real(timeIntervalSinceReferenceDate) }
+
+    public init?(storedValue: StoredValue) {
+        guard let seconds = Double(storedValue: storedValue) else { return nil }
+        self.init(timeIntervalSinceReferenceDate: seconds)
+    }
+}
+
+extension UUID: AttributeValue {
+    public static var columnType: ColumnType { .blob }
+
+    /// The sixteen bytes.
+    public var storedValue: StoredValue { .blob(withUnsafeBytes(of: uuid) { Data($0) }) }
+
+    public init?(storedValue: StoredValue) {
+        guard case .blob(let data) = storedValue, data.count == 16 else { return nil }
+        var bytes: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+        withUnsafeMutableBytes(of: &bytes) { $0.copyBytes(from: data) }
+        self.init(uuid: bytes)
+    }
+}
+
+extension URL: AttributeValue {
+    public static var columnType: ColumnType { .text }
+    public var storedValue: StoredValue { .text(absoluteString) }
+
+    public init?(storedValue: StoredValue) {
+        guard case .text(let text) = storedValue else { return nil }
+        self.init(string: text)
+    }
+}
+
+extension Array: PropertyValue where Element: AttributeValue & Codable {}
+extension Array: AttributeValue where Element: AttributeValue & Codable {}
+extension Set: PropertyValue where Element: AttributeValue & Codable {}
+extension Set: AttributeValue where Element: AttributeValue & Codable {}
+extension Dictionary: PropertyValue where Key: AttributeValue & Codable, Value: AttributeValue & Codable {}
+extension Dictionary: AttributeValue where Key: AttributeValue & Codable, Value: AttributeValue & Codable {}

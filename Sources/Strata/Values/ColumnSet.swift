@@ -1,0 +1,84 @@
+/// A set of the columns of one model, by their index in the schema.
+///
+/// Complexity: all operations are O(1), iteration is O(number of columns in it). At most ``limit`` columns.
+public struct ColumnSet: Sendable, Hashable {
+    /// How many columns a model may have.
+    public static let limit = 128
+
+    @usableFromInline var low: UInt64
+    @usableFromInline var high: UInt64
+
+    @inlinable public init() {
+        low = 0
+        high = 0
+    }
+
+    @inlinable public init(_ column: Int) {
+        self.init()
+        insert(column)
+    }
+
+    /// The first `count` columns.
+    public init(first count: Int) {
+        low = count >= 64 ? .max : (1 << UInt64(count)) - 1
+        high = count <= 64 ? 0 : count >= 128 ? .max : (1 << UInt64(count - 64)) - 1
+    }
+
+    @inlinable public var isEmpty: Bool { low | high == 0 }
+    public var count: Int { low.nonzeroBitCount + high.nonzeroBitCount }
+
+    @inlinable public func contains(_ column: Int) -> Bool {
+        column < 64 ? low & (1 << UInt64(column)) != 0 : high & (1 << UInt64(column - 64)) != 0
+    }
+
+    @inlinable public mutating func insert(_ column: Int) {
+        if column < 64 { low |= 1 << UInt64(column) } else { high |= 1 << UInt64(column - 64) }
+    }
+
+    public mutating func remove(_ column: Int) {
+        if column < 64 { low &= ~(1 << UInt64(column)) } else { high &= ~(1 << UInt64(column - 64)) }
+    }
+
+    public mutating func formUnion(_ other: ColumnSet) {
+        low |= other.low
+        high |= other.high
+    }
+
+    public func union(_ other: ColumnSet) -> ColumnSet {
+        var result = self
+        result.formUnion(other)
+        return result
+    }
+
+    public func intersection(_ other: ColumnSet) -> ColumnSet {
+        var result = self
+        result.low &= other.low
+        result.high &= other.high
+        return result
+    }
+
+    public func subtracting(_ other: ColumnSet) -> ColumnSet {
+        var result = self
+        result.low &= ~other.low
+        result.high &= ~other.high
+        return result
+    }
+}
+
+extension ColumnSet: Sequence {
+    /// The columns in ascending order.
+    public func makeIterator() -> AnyIterator<Int> {
+        var rest = self
+        return AnyIterator {
+            if rest.low != 0 {
+                let column = rest.low.trailingZeroBitCount
+                rest.low &= rest.low - 1
+                return column
+            }
+            guard rest.high != 0 else { return nil }
+            let column = rest.high.trailingZeroBitCount
+            rest.high &= rest.high - 1
+            return column + 64
+        }
+    }
+}
