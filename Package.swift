@@ -33,5 +33,47 @@ let package = Package(
                 .product(name: "Metrics", package: "swift-metrics"),
             ]
         ),
+        .testTarget(
+            name: "StrataMacrosTests",
+            dependencies: [
+                "StrataMacros",
+                .product(name: "SwiftSyntaxMacrosGenericTestSupport", package: "swift-syntax"),
+            ]
+        ),
+        .target(
+            name: "PublicModels",
+            dependencies: ["Strata"],
+            path: "Tests/Fixtures/PublicModels",
+            swiftSettings: [
+                .treatAllWarnings(as: .error),
+                .enableUpcomingFeature("InternalImportsByDefault"),
+                .enableUpcomingFeature("MemberImportVisibility"),
+                .enableUpcomingFeature("ExistentialAny"),
+                .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+                .strictMemorySafety(),
+            ]
+        ),
+        .target(
+            name: "MainActorModels",
+            dependencies: ["Strata"],
+            path: "Tests/Fixtures/MainActorModels",
+            swiftSettings: [
+                .treatAllWarnings(as: .error),
+                .defaultIsolation(MainActor.self),
+                .enableUpcomingFeature("InternalImportsByDefault"),
+                .enableUpcomingFeature("MemberImportVisibility"),
+                .enableUpcomingFeature("ExistentialAny"),
+                .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+                .strictMemorySafety(),
+            ]
+        ),
+        .testTarget(
+            name: "StrataSQLTests",
+            dependencies: ["Strata", "CStrataSQLite"]
+        ),
+        .testTarget(
+            name: "StrataTests",
+            dependencies: ["Strata", "CStrataSQLite", "PublicModels", "MainActorModels"]
+        ),
     ]
 )

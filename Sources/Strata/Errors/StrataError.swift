@@ -93,13 +93,27 @@ extension StrataError.Code {
     public static let database = Self("database")
 
     // Contexts and blocks
+    /// No context of the stack has this name.
     public static let unknownName = Self("unknownName")
+    /// The name is taken; a second root or main context is refused with this code too.
     public static let nameTaken = Self("nameTaken")
+    /// The name and the kind do not fit: `.root` and `.main` belong to the contexts of these kinds.
+    public static let invalidName = Self("invalidName")
+    /// The call needs a current context, or a main one, and there is none.
     public static let noContext = Self("noContext")
-    public static let noMainContext = Self("noMainContext")
+    /// The handle belongs to another stack.
+    public static let foreignContext = Self("foreignContext")
+    /// The context was dropped by `reset()`, by the end of its background block, or with its last handle.
+    public static let contextEnded = Self("contextEnded")
+    /// The stack is closed or closing.
     public static let closed = Self("closed")
+    /// A task that escaped from a block used the stack of that block after the block had ended.
     public static let blockEnded = Self("blockEnded")
-    public static let wouldDeadlock = Self("wouldDeadlock")
+    /// `close()` or `reset()` was called inside a block of the same stack.
+    public static let insideBlock = Self("insideBlock")
+    /// Waiting would never end: contexts wait for each other, or a child task waits for the block that awaits it.
+    public static let waitingRing = Self("waitingRing")
+    /// The call is not possible in the state that the context or object is in, such as a save inside a save.
     public static let misuse = Self("misuse")
 
     // Objects and saving

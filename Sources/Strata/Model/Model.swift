@@ -28,11 +28,21 @@ extension Model {
 }
 
 /// The values of an object: a `Sendable` struct that `@Model` generates.
-public protocol ModelRow: Sendable {
+public protocol ModelRow: StoredRow {
     associatedtype Object: Model where Object.Row == Self
 
     /// The object's id.
     var id: ObjectID<Object> { get set }
+}
+
+extension ModelRow {
+    @inlinable public var _$number: Int64 { id.packed & 0xFFFF_FFFF_FFFF }
+}
+
+/// A row of a table in memory: the values of an object, or a member of a to-many relationship.
+public protocol StoredRow: Sendable {
+    /// The row's id in the store.
+    var _$number: Int64 { get }
 
     /// Reads all columns in the order of the schema, the id first.
     init(_$from reader: RowReader) throws

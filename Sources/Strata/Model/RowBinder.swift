@@ -75,7 +75,7 @@ final class BindBuffer {
     private var current = 0
     private var used = 0
 
-    init() { chunks = [.allocate(byteCount: 4096, alignment: 16)] }
+    init() { chunks = [.allocate(byteCount: 512, alignment: 16)] }
 
     deinit {
         for chunk in chunks { chunk.deallocate() }

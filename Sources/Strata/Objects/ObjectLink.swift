@@ -1,36 +1,51 @@
 /// What ties an object to its context. Stored in each object by `@Model`.
 public struct ObjectLink {
+    enum Owner {
+        /// Made and not yet inserted, without relationships to others that are not either.
+        case none
+        case draft(Draft)
+        case context(ObjectContext)
+    }
+
+    var owner = Owner.none
+    /// The place among the unpublished edits of the context, or -1.
+    var edit: Int32 = -1
+    var entity: UInt16 = 0
+    var isDeleted = false
+
     public init() {}
+
+    var context: ObjectContext? {
+        if case .context(let context) = owner { context } else { nil }
+    }
 }
 
 extension Model {
-    /// Called before a property is read.
+    /// Called before a property is read. In debug builds it checks that the caller is on the context's executor (H4).
     @inlinable @inline(__always)
-    public func _$willRead() {}
+    public func _$willRead() {
+        #if DEBUG
+            _$checkIsolation()
+        #endif
+    }
+
+    public func _$checkIsolation() { _$link.context?.checkIsolation() }
 
     /// Called before a column is changed.
-    public func _$willChange(_ column: Int) {}
-
-    public static func _$load(_ stored: Never, of owner: some Model, at column: Int) -> Self {}
-
-    public static func _$loadOptional(_ stored: ObjectID<Self>?, of owner: some Model, at column: Int) -> Self? { nil }
-
-    public static func _$store(_ value: Self, in owner: some Model, at column: Int) -> Never {
-        // Unreachable: a row with a column of type Never cannot be made, so no model with such a property exists.
-        preconditionFailure("a to-one relationship is optional")
+    public func _$willChange(_ column: Int) {
+        if case .context(let context) = _$link.owner { context.willChange(self, column) }
     }
 
-    public static func _$storeOptional(_ value: Self?, in owner: some Model, at column: Int) -> ObjectID<Self>? {
-        value?._$row.id
-    }
+    /// The object's permanent id; ``ObjectID/unassigned`` before it is inserted.
+    public var id: ObjectID<Self> { _$row.id }
 
-    public static func _$isSame(_ left: Never, _ right: Never) -> Bool {}
+    /// The context that the object belongs to; nil before it is inserted.
+    public var context: ObjectContext? { _$link.context }
 
-    @inlinable
-    public static func _$isSameOptional(_ left: ObjectID<Self>?, _ right: ObjectID<Self>?) -> Bool { left == right }
+    /// Whether the object was deleted here, or has vanished from where this context reads. Its last values stay
+    /// readable.
+    public var isDeleted: Bool { _$link.isDeleted }
 
-    /// The other side of a one-to-one relationship that has no column here.
-    public func _$derived<Destination: Model>(_ relationship: Int) -> Destination? { nil }
-
-    public func _$setDerived<Destination: Model>(_ value: Destination?, _ relationship: Int) {}
+    /// Whether the object belongs to a context.
+    public var isInserted: Bool { _$link.context != nil }
 }

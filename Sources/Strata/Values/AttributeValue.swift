@@ -9,7 +9,8 @@
 /// ```
 ///
 /// A raw-representable type is kept as its raw value, a `Codable` one as JSON text with sorted keys.
-public protocol AttributeValue: PropertyValue, Sendable, Equatable where Stored == Self, OptionalStored == Self? {
+public protocol AttributeValue: PropertyValue, ColumnValue, Sendable, Equatable
+where Stored == Self, OptionalStored == Self?, Unwrapped == Self {
     /// The declared type of the column.
     static var columnType: ColumnType { get }
 

@@ -1,0 +1,197 @@
+import Foundation
+
+/// One commit on its way into the store. Used by one thread, inside of one transaction.
+final class CommitJob {
+    let connection: Connection
+    let schema: Schema
+    let layers: Layers
+    let committer: Int
+    /// The contexts whose layers are taken as a whole, and the segments that are.
+    let frozen: [Int: Set<Int>]
+    let policy: MergePolicy
+    /// The number that the store has before this commit; it has the next one after it.
+    let base: Int64
+    let path: [Int]
+    let names: @Sendable (Int) -> String
+
+    /// What is to be written, by entity.
+    var taken: [Int: any AnyPart] = [:]
+    var wentAlong: [Int: Set<Int64>] = [:]
+    var written: [Int: any AnyPart] = [:]
+    var adjusted: [Int: any AnyPart] = [:]
+    /// Conflicts and denied deletes, gathered so that one error names them all.
+    var conflicts: [StrataError.Detail] = []
+    var denials: [StrataError.Detail] = []
+
+    var sequence: Int64 { base + 1 }
+
+    init(
+        connection: Connection, schema: Schema, layers: Layers, request: CommitRequest, base: Int64
+    ) {
+        self.connection = connection
+        self.schema = schema
+        self.layers = layers
+        committer = request.committer
+        frozen = request.frozen
+        policy = request.policy
+        names = request.names
+        self.base = base
+        path = layers.path(to: request.committer)
+    }
+
+    /// Runs all steps. Nothing is written before the rows are known to be valid.
+    func run() throws {
+        for entity in schema.entities { taken[entity.info.index] = entity.gather(self) }
+        try goAlong()
+        try throwConflicts()
+        for entity in schema.entities { try entity.expandDeletes(self) }
+        if !denials.isEmpty {
+            throw StrataError(
+                .deleteDenied, "A delete rule forbids to delete what other objects still refer to.", details: denials
+            )
+        }
+        var failures: [StrataError.Detail] = []
+        for entity in schema.entities { entity.validate(taken[entity.info.index].map { [$0] } ?? [], &failures) }
+        guard failures.isEmpty else { throw Self.validationError(failures) }
+        for entity in schema.entities { try entity.checkReferences(self) }
+        for entity in schema.entities { try entity.write(self) }
+        try throwConflicts()
+        if !taken.isEmpty { try connection.execute(SchemaSQL.setSequence, [.integer(sequence)]) }
+    }
+
+    static func validationError(_ details: [StrataError.Detail]) -> StrataError {
+        StrataError(.validation, "Nothing was saved: values break what the models declare.", details: details)
+    }
+
+    static func conflictError(_ details: [StrataError.Detail]) -> StrataError {
+        StrataError(
+            .conflict,
+            "Nothing was saved: others have changed the same columns in the meantime. "
+                + "Roll the objects back, or save with another merge policy.",
+            details: details
+        )
+    }
+
+    private func throwConflicts() throws {
+        if !conflicts.isEmpty { throw Self.conflictError(conflicts) }
+    }
+
+    /// Adds rows that parents have inserted and that the committed rows refer to or change (H21).
+    private func goAlong() throws {
+        guard path.contains(where: { frozen[$0] == nil && !layers[$0].isEmpty }) else { return }
+        var pending = schema.entities.flatMap { $0.neededRows(self, only: nil) }
+        while let next = pending.popLast() {
+            let entity = schema.entities[next.entity]
+            guard entity.takeAlong(next.number, self) else { continue }
+            pending += entity.neededRows(self, only: next.number)
+        }
+    }
+
+    /// The layers that are not taken as a whole, in which a parent may have inserted what this commit needs.
+    var foreignPath: [Int] { path.filter { frozen[$0] == nil } }
+
+    var tables: [String] { written.keys.map { schema.entities[$0].info.table } }
+
+    var record: CommitRecord {
+        var record = CommitRecord(sequence: sequence, committer: committer)
+        record.included = Set(frozen.keys)
+        record.frozen = frozen
+        record.taken = taken
+        record.rows = written
+        record.adjusted = adjusted
+        record.wentAlong = wentAlong
+        return record
+    }
+}
+
+/// What a context asks to be committed.
+struct CommitRequest: Sendable {
+    let committer: Int
+    let frozen: [Int: Set<Int>]
+    let policy: MergePolicy
+    /// The names of contexts, for messages.
+    let names: @Sendable (Int) -> String
+}
+
+/// A commit that has taken a context's changes and not yet written them. It may be written on any thread.
+struct PendingCommit: Sendable {
+    let store: Store
+    let request: CommitRequest
+
+    /// Writes it, and lets all layers know. Blocks the thread while the disk is busy.
+    func write() throws {
+        let layers = store.layers
+        defer { layers.thaw(request.frozen) }
+        var record: CommitRecord?
+        do {
+            try store.write { connection in
+                let base = try connection.integer(SchemaSQL.readSequence) ?? 0
+                let snapshot = try layers.prepareCommit(base: base, schema: store.schema, connection: connection)
+                let job = CommitJob(
+                    connection: connection, schema: store.schema, layers: snapshot, request: request, base: base
+                )
+                try job.run()
+                record = job.record
+                return job.tables
+            } beforeCommit: { _ in
+                if let record, !record.taken.isEmpty { layers.announce(record) }
+            }
+        } catch {
+            layers.abandonCommit(sequence: record?.sequence)
+            throw error
+        }
+        if let record, !record.taken.isEmpty { layers.settle(record) }
+    }
+}
+
+extension LayerStore {
+    /// The layers as they are before a commit, with commits of other processes taken in.
+    func prepareCommit(base: Int64, schema: Schema, connection: Connection) throws -> Layers {
+        try state.withLock { state in
+            if base > state.sequence { try state.absorb(through: base, schema: schema, connection: connection) }
+            return state.layers
+        }
+    }
+
+    /// Holds the segments of these contexts in place while a commit takes them.
+    func freeze(_ contexts: [Int]) -> [Int: Set<Int>] {
+        state.withLock { state in
+            var result: [Int: Set<Int>] = [:]
+            for context in contexts {
+                let segments = state.layers[context].map(\.id)
+                result[context] = Set(segments)
+                for segment in segments { state.frozen[segment, default: 0] += 1 }
+            }
+            return result
+        }
+    }
+
+    func thaw(_ frozen: [Int: Set<Int>]) {
+        state.withLock { state in
+            for segment in frozen.values.joined() {
+                state.frozen[segment, default: 0] -= 1
+                if state.frozen[segment] == 0 { state.frozen[segment] = nil }
+            }
+        }
+    }
+
+    /// The next thing is COMMIT: readers that see this number in the store must not see the layers' version of it (H14).
+    func announce(_ record: CommitRecord) { state.withLock { $0.inFlight = record } }
+
+    func abandonCommit(sequence: Int64?) {
+        state.withLock { state in
+            if let sequence, state.inFlight?.sequence == sequence { state.inFlight = nil }
+        }
+    }
+
+    /// The commit is in the store.
+    func settle(_ record: CommitRecord) {
+        state.withLock { state in
+            state.layers = state.layers.applying(record)
+            state.sequence = record.sequence
+            state.inFlight = nil
+            state.note(.commit(record), record.rows, by: record.committer)
+        }
+        tellWatcher(of: record.committer)
+    }
+}

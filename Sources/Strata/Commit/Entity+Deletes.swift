@@ -1,0 +1,111 @@
+extension Entity {
+    /// Carries out the delete rules of the gathered deletes against the store (H23): rows that nobody in this context
+    /// has seen may refer to what is deleted.
+    func expandDeletes(_ job: CommitJob) throws {
+        guard !info.incoming.isEmpty, let part = job.taken[info.index]?.typed(Row.self) else { return }
+        for (number, change) in zip(part.numbers, part.changes) where change.kind == .delete {
+            try job.expandDelete(of: number, in: info)
+        }
+    }
+
+    /// Adds what happens to the stored rows that refer to a deleted one. Gives the numbers of those deleted by that.
+    func follow(_ reference: IncomingReference, deleted number: Int64, _ job: CommitJob) throws -> [Int64] {
+        var rows: [Row] = []
+        try job.connection.statement(info.sql.selectReferring[reference.column]).run([.integer(number)]) {
+            rows.append(try Row(_$from: $0))
+        }
+        let taken = job.taken[info.index]?.typed(Row.self)
+        var changes: [Change<Row>] = []
+        var deleted: [Int64] = []
+        for row in rows {
+            if let change = taken?[row._$number] {
+                // Changed by this commit itself: deleted, or led elsewhere. What still leads here is found out later.
+                if change.kind == .delete || change.columns.contains(reference.column) { continue }
+            }
+            let base = Base(seen: row, stored: row, sequence: job.base)
+            switch reference.deleteRule {
+            case .noAction: continue
+            case .deny:
+                job.denials.append(
+                    StrataError.Detail(
+                        model: info.name, number: row._$number, column: info.columns[reference.column].name,
+                        message: "still refers to \(number), and \(reference.relationship) denies its delete"
+                    )
+                )
+            case .cascade:
+                changes.append(Change(kind: .delete, columns: ColumnSet(), row: row, base: base))
+                deleted.append(row._$number)
+            case .nullify:
+                var emptied = row
+                try emptied._$set(.null, at: reference.column)
+                changes.append(
+                    Change(kind: .update, columns: ColumnSet(reference.column), row: emptied, base: base)
+                )
+            }
+        }
+        guard !changes.isEmpty else { return [] }
+        let added = Part(unsorted: changes)
+        job.taken[info.index] = taken?.merged(with: added) { $0.followed(by: $1) } ?? added
+        if let adjusted = job.adjusted[info.index] {
+            job.adjusted[info.index] = adjusted.typed(Row.self).merged(with: added) { $1 }
+        } else {
+            job.adjusted[info.index] = added
+        }
+        return deleted
+    }
+
+    /// Makes sure that the destinations of changed references are in the store, or in this commit.
+    func checkReferences(_ job: CommitJob) throws {
+        guard !info.outgoing.isEmpty, let part = job.taken[info.index]?.typed(Row.self) else { return }
+        var missing: [StrataError.Detail] = []
+        for reference in info.outgoing {
+            let destination = job.schema.entities[reference.destination].info
+            let rule = destination.incoming.first { $0.entity == info.index && $0.column == reference.column }
+            if rule?.deleteRule == .noAction { continue }
+            let taken = job.taken[reference.destination]
+            var known: Set<Int64> = []
+            let exists = try job.connection.statement("SELECT 1 FROM \(destination.sql.table) WHERE \"id\" = ?")
+            for change in part.changes
+            where change.kind == .insert || (change.kind == .update && change.columns.contains(reference.column)) {
+                guard case .integer(let target) = try change.row._$value(at: reference.column),
+                    !known.contains(target)
+                else { continue }
+                var isThere = false
+                if let taken, let index = taken.index(of: target) {
+                    isThere = taken.kind(at: index).isVisible
+                } else {
+                    try exists.run([.integer(target)]) { _ in isThere = true }
+                }
+                if isThere {
+                    known.insert(target)
+                } else {
+                    missing.append(
+                        StrataError.Detail(
+                            model: info.name, number: change.row._$number, column: info.columns[reference.column].name,
+                            message: "leads to \(destination.name) \(target), which was deleted",
+                            mine: .integer(target)
+                        )
+                    )
+                }
+            }
+        }
+        guard missing.isEmpty else {
+            throw StrataError(
+                .missingReference, "Nothing was saved: relationships lead to objects that are not there.",
+                details: missing
+            )
+        }
+    }
+}
+
+extension CommitJob {
+    /// Follows the rules of one deleted row, and of those that go with it.
+    func expandDelete(of number: Int64, in info: EntityInfo) throws {
+        for reference in info.incoming {
+            let entity = schema.entities[reference.entity]
+            for deleted in try entity.follow(reference, deleted: number, self) {
+                try expandDelete(of: deleted, in: entity.info)
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+extension Entity {
+    /// What a commit writes of this entity: the changes of the contexts that it takes as a whole, and what the committer
+    /// has saved upward before (C16, H20). Nil where there is nothing.
+    func gather(_ job: CommitJob) -> (any AnyPart)? {
+        var gathered: Part<Row>?
+        for context in job.path {
+            var level: Part<Row>?
+            for segment in job.layers[context] {
+                guard let part = segment.parts[info.index] else { continue }
+                if let frozen = job.frozen[context] {
+                    guard frozen.contains(segment.id) else { continue }
+                } else {
+                    guard segment.carriers.contains(job.committer) else { continue }
+                }
+                let newer = part.typed(Row.self)
+                level = level?.merged(with: newer) { combine($0, $1, job, inOneLevel: true) } ?? newer
+            }
+            guard let level else { continue }
+            gathered = gathered?.merged(with: level) { combine($0, $1, job, inOneLevel: false) } ?? level
+        }
+        guard let gathered, gathered.changes.contains(where: { $0.kind == .withdrawn }) else { return gathered }
+        let changes = gathered.changes.filter { $0.kind != .withdrawn }
+        return changes.isEmpty ? nil : Part(unsorted: changes)
+    }
+
+    /// One change on top of another. Within a layer the newer one may have been made without seeing the older one, which
+    /// a child has saved there: then somebody has to be asked.
+    private func combine(
+        _ older: Change<Row>, _ newer: Change<Row>, _ job: CommitJob, inOneLevel: Bool
+    ) -> Change<Row> {
+        guard inOneLevel, let base = newer.base, case .changed(let beneath) = base.beneath else {
+            return older.followed(by: newer)
+        }
+        var newer = newer
+        let unseen = newer.conflicting(with: beneath)
+        switch job.policy.kind {
+        case .mine: break
+        case .theirs:
+            newer.columns = newer.columns.subtracting(unseen)
+            if newer.columns.isEmpty { return older }
+        case .error:
+            for column in unseen {
+                job.conflicts.append(detail(newer.row, column, base: base.seen, theirs: beneath))
+            }
+        }
+        return older.followed(by: newer)
+    }
+
+    func detail(_ mine: Row, _ column: Int, base: Row?, theirs: Row?) -> StrataError.Detail {
+        StrataError.Detail(
+            model: info.name, number: mine._$number, column: info.columns[column].name,
+            message: "was changed here and elsewhere",
+            base: base.flatMap { try? $0._$value(at: column) }, mine: try? mine._$value(at: column),
+            theirs: theirs.flatMap { try? $0._$value(at: column) }
+        )
+    }
+
+    /// The rows that gathered changes refer to, or change without there being one in the store.
+    func neededRows(_ job: CommitJob, only: Int64?) -> [(entity: Int, number: Int64)] {
+        guard let part = job.taken[info.index]?.typed(Row.self) else { return [] }
+        var needed: [(entity: Int, number: Int64)] = []
+        for (number, change) in zip(part.numbers, part.changes)
+        where change.kind.isVisible && (only == nil || only == number) {
+            if change.kind == .update, change.base?.stored == nil { needed.append((info.index, number)) }
+            for reference in info.outgoing
+            where change.kind == .insert || change.columns.contains(reference.column) {
+                guard case .integer(let target)? = try? change.row._$value(at: reference.column) else { continue }
+                if job.taken[reference.destination]?.index(of: target) == nil {
+                    needed.append((reference.destination, target))
+                }
+            }
+        }
+        return needed
+    }
+
+    /// Takes a row along that a parent has inserted, whole, as the parent has published it (H21).
+    func takeAlong(_ number: Int64, _ job: CommitJob) -> Bool {
+        let foreign = job.foreignPath
+        let isInserted = foreign.contains { context in
+            job.layers.stack(number, entity: info.index, in: context, Row.self).contains { $0.change.kind == .insert }
+        }
+        guard isInserted, let top = job.layers.top(number, entity: info.index, in: foreign, Row.self),
+            top.kind.isVisible
+        else { return false }
+        var change = Change.insert(top.row)
+        let taken = job.taken[info.index]?.typed(Row.self)
+        if let update = taken?[number] {
+            guard update.kind == .update else { return false }
+            change = change.followed(by: update)
+        }
+        let single = Part(numbers: [number], changes: [change])
+        job.taken[info.index] = taken?.merged(with: single) { $1 } ?? single
+        job.wentAlong[info.index, default: []].insert(number)
+        return true
+    }
+
+    /// Checks the rows that these changes leave behind, of each row the newest.
+    func validate(_ parts: [any AnyPart], _ failures: inout [StrataError.Detail]) {
+        var seen: Set<Int64> = []
+        for part in parts.reversed() {
+            let part = part.typed(Row.self)
+            for (number, change) in zip(part.numbers, part.changes) {
+                if parts.count > 1, !seen.insert(number).inserted { continue }
+                if change.kind.isVisible { failures += check(change.row) }
+            }
+        }
+    }
+}
+
+extension Change {
+    /// The columns that this change sets and that have become something else beneath it than what was seen.
+    func conflicting(with beneath: Row) -> ColumnSet {
+        guard let base else { return ColumnSet() }
+        return columns.intersection(beneath._$differences(from: base.seen))
+            .intersection(row._$differences(from: beneath))
+    }
+}

@@ -1,0 +1,242 @@
+import CStrataSQLite
+
+extension Entity {
+    /// Writes the gathered changes of this entity: deletes, then updates, then inserts, so that values which must be
+    /// unique are free before they are taken (H24).
+    func write(_ job: CommitJob) throws {
+        guard let part = job.taken[info.index]?.typed(Row.self) else { return }
+        if part.changes.allSatisfy({ $0.kind == .insert }) && !info.isJoin {
+            for change in part.changes { try insert(change, job) }
+            job.written[info.index] = part
+            return
+        }
+        var outcome: [Change<Row>] = []
+        for change in part.changes where change.kind == .delete { outcome.append(try delete(change, job)) }
+        for change in part.changes where change.kind == .update || change.kind == .orphan {
+            outcome.append(try update(change, job))
+        }
+        for change in part.changes where change.kind == .insert { outcome.append(try insert(change, job)) }
+        job.written[info.index] = Part(unsorted: outcome)
+    }
+
+    private func adjust(_ change: Change<Row>, _ job: CommitJob) {
+        let single = Part(numbers: [change.row._$number], changes: [change])
+        job.adjusted[info.index] = job.adjusted[info.index]?.typed(Row.self).merged(with: single) { $1 } ?? single
+    }
+
+    /// The row in the store with its version.
+    private func stored(_ number: Int64, _ job: CommitJob) throws -> (row: Row, version: Int64)? {
+        var result: (row: Row, version: Int64)?
+        try job.connection.statement(info.sql.selectWithVersion).run([.integer(number)]) { reader in
+            result = (try Row(_$from: reader), try reader.read(Int64.self, at: Int32(info.columns.count + 1)))
+        }
+        return result
+    }
+
+    // MARK: Deletes
+
+    private func delete(_ change: Change<Row>, _ job: CommitJob) throws -> Change<Row> {
+        let number = change.row._$number
+        guard let base = change.base, base.stored != nil else {
+            try job.connection.execute(info.sql.delete, [.integer(number)])
+            return change
+        }
+        try job.connection.execute(info.sql.deleteUnchanged, [.integer(number), .integer(base.sequence)])
+        guard job.connection.changes == 0, let theirs = try stored(number, job) else { return change }
+        switch job.policy.kind {
+        case _ where theirs.row._$differences(from: base.stored ?? base.seen).isEmpty, .mine:
+            try job.connection.execute(info.sql.delete, [.integer(number)])
+            return change
+        case .theirs:
+            let kept = Change(kind: .update, columns: ColumnSet(), row: theirs.row, base: nil)
+            adjust(kept, job)
+            return kept
+        case .error:
+            let columns = theirs.row._$differences(from: base.stored ?? base.seen)
+            for column in columns {
+                var detail = detail(change.row, column, base: base.stored, theirs: theirs.row)
+                detail.mine = nil
+                job.conflicts.append(detail.saying("was changed elsewhere, and the object deleted here"))
+            }
+            return change
+        }
+    }
+
+    // MARK: Updates
+
+    private func update(_ change: Change<Row>, _ job: CommitJob) throws -> Change<Row> {
+        if change.kind == .update, let base = change.base, let stored = base.stored {
+            if try write(change.row, change.columns, seen: base.sequence, job) {
+                var row = stored
+                row._$copy(change.columns, from: change.row)
+                return Change(kind: .update, columns: change.columns, row: row, base: nil)
+            }
+        }
+        return try merge(change, job)
+    }
+
+    /// Sets columns unless the row has become newer than what was seen. Says whether it has written.
+    private func write(_ row: Row, _ columns: ColumnSet, seen: Int64, _ job: CommitJob) throws -> Bool {
+        let statement = try job.connection.statement(info.sql.update(columns))
+        let binder = RowBinder(statement: statement.pointer, buffer: statement.buffer)
+        var position: Int32 = 1
+        for column in columns {
+            try binder.bind(stored: try row._$value(at: column), at: position)
+            position += 1
+        }
+        try binder.bind(job.sequence, at: position)
+        try binder.bind(row._$number, at: position + 1)
+        try binder.bind(seen, at: position + 2)
+        defer { statement.reset() }
+        while true {
+            let code = sqlite3_step(statement.pointer)
+            if code == SQLITE_DONE { return job.connection.changes > 0 }
+            let error = job.connection.lastError(code)
+            sqlite3_reset(statement.pointer)
+            guard code & 0xFF == SQLITE_CONSTRAINT, try park(row, columns, job) else {
+                throw code & 0xFF == SQLITE_CONSTRAINT ? try constraintError(row, error, job) : error
+            }
+        }
+    }
+
+    /// Somebody was faster: the change is compared with what is in the store now, column by column (C17).
+    private func merge(_ change: Change<Row>, _ job: CommitJob) throws -> Change<Row> {
+        let number = change.row._$number
+        guard let theirs = try stored(number, job) else { return try revive(change, job) }
+        let base = change.base?.stored ?? change.base?.seen ?? change.row
+        let conflicting = change.columns
+            .intersection(theirs.row._$differences(from: base))
+            .intersection(theirs.row._$differences(from: change.row))
+        var columns = change.columns
+        switch job.policy.kind {
+        case .mine: break
+        case .theirs: columns = columns.subtracting(conflicting)
+        case .error:
+            for column in conflicting {
+                job.conflicts.append(detail(change.row, column, base: base, theirs: theirs.row))
+            }
+        }
+        var merged = theirs.row
+        merged._$copy(columns, from: change.row)
+        let result = Change(kind: .update, columns: columns, row: merged, base: nil)
+        if !columns.isEmpty, job.conflicts.isEmpty {
+            // Two writers made this row, and nobody has looked at it as a whole yet (H26).
+            let failures = check(merged)
+            guard failures.isEmpty else { throw CommitJob.validationError(failures) }
+            guard try write(merged, columns, seen: theirs.version, job) else { return try merge(change, job) }
+        }
+        adjust(result, job)
+        return result
+    }
+
+    /// The row was deleted elsewhere (C7).
+    private func revive(_ change: Change<Row>, _ job: CommitJob) throws -> Change<Row> {
+        switch job.policy.kind {
+        case .mine:
+            let revived = Change.insert(change.row)
+            let result = try insert(revived, job)
+            adjust(result, job)
+            return result
+        case .theirs:
+            let gone = Change(kind: .delete, columns: ColumnSet(), row: change.row, base: nil)
+            adjust(gone, job)
+            return gone
+        case .error:
+            for column in change.columns {
+                job.conflicts.append(
+                    detail(change.row, column, base: change.base?.seen, theirs: nil)
+                        .saying("was changed here, and the object deleted elsewhere")
+                )
+            }
+            return change
+        }
+    }
+
+    // MARK: Inserts
+
+    @discardableResult
+    private func insert(_ change: Change<Row>, _ job: CommitJob) throws -> Change<Row> {
+        let statement = try job.connection.statement(info.sql.insert)
+        var binder = RowBinder(statement: statement.pointer, buffer: statement.buffer)
+        try change.row._$bind(to: &binder)
+        try binder.bind(job.sequence, at: Int32(info.columns.count + 2))
+        defer { statement.reset() }
+        while true {
+            let code = sqlite3_step(statement.pointer)
+            if code == SQLITE_DONE { return change }
+            let error = job.connection.lastError(code)
+            sqlite3_reset(statement.pointer)
+            guard code & 0xFF == SQLITE_CONSTRAINT else { throw error }
+            if info.isJoin, try holder(of: change.row, info.uniques[0], job) != nil {
+                // Two have added the same member: it is one (H25).
+                let gone = Change(kind: .delete, columns: ColumnSet(), row: change.row, base: nil)
+                adjust(gone, job)
+                return gone
+            }
+            guard try park(change.row, info.uniqueColumns, job) else {
+                throw try constraintError(change.row, error, job)
+            }
+        }
+    }
+
+    // MARK: Unique values
+
+    /// The row that has the values which this one is to have.
+    private func holder(of row: Row, _ columns: [Int], _ job: CommitJob) throws -> Int64? {
+        let values = try columns.map { try row._$value(at: $0) }
+        guard !values.contains(.null) else { return nil }
+        let holder = try job.connection.integer(info.sql.selectHolder(columns), values)
+        return holder == row._$number ? nil : holder
+    }
+
+    /// Frees a unique value whose holder gets another one in this same commit, by giving the holder a value that nothing
+    /// else can have meanwhile. Says whether there was one.
+    private func park(_ row: Row, _ columns: ColumnSet, _ job: CommitJob) throws -> Bool {
+        for unique in info.uniques where unique.contains(where: columns.contains) {
+            guard let holder = try holder(of: row, unique, job),
+                let change = job.taken[info.index]?.typed(Row.self)[holder], change.kind == .update,
+                let column = unique.first(where: change.columns.contains)
+            else { continue }
+            let parking = StoredValue.text("\u{0}strata parking \(holder)")
+            try job.connection.execute(
+                "UPDATE \(info.sql.table) SET \(info.sql.columns[column]) = ? WHERE \"id\" = ?",
+                [parking, .integer(holder)]
+            )
+            return true
+        }
+        return false
+    }
+
+    private func constraintError(_ row: Row, _ error: StrataError, _ job: CommitJob) throws -> StrataError {
+        for unique in info.uniques {
+            guard let holder = try holder(of: row, unique, job) else { continue }
+            let names = unique.map { info.columns[$0].name }.joined(separator: ", ")
+            var text = "has the same \(names) as \(info.name) \(holder)"
+            if let context = job.foreignPath.last(where: { context in
+                job.layers.top(holder, entity: info.index, in: [context], Row.self) != nil
+            }) {
+                text += ", which \(job.names(context)) has changed or deleted without saving"
+            }
+            return StrataError(
+                .notUnique, "Nothing was saved: a value that must be unique is there already.",
+                details: [
+                    StrataError.Detail(
+                        model: info.name, number: row._$number, column: info.columns[unique[0]].name, message: text,
+                        mine: try? row._$value(at: unique[0])
+                    )
+                ],
+                underlying: error
+            )
+        }
+        return error
+    }
+}
+
+extension StrataError.Detail {
+    /// The same with another sentence.
+    func saying(_ message: String) -> StrataError.Detail {
+        StrataError.Detail(
+            model: model, number: number, column: column, message: message, base: base, mine: mine, theirs: theirs
+        )
+    }
+}

@@ -1,0 +1,36 @@
+import Dispatch
+
+/// The serial executor of one context: a dispatch queue of its own.
+///
+/// It is never Swift's shared pool, so a block that waits for the disk stalls nobody else, and it is first in, first
+/// out, which default actors are not.
+final class ContextExecutor: SerialExecutor {
+    private static let key = DispatchSpecificKey<ObjectIdentifier>()
+
+    private let queue: DispatchQueue
+
+    init(label: String) {
+        queue = DispatchQueue(label: label)
+        queue.setSpecific(key: Self.key, value: ObjectIdentifier(self))
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.async {
+            job.runSynchronously(on: self.asUnownedSerialExecutor())
+        }
+    }
+
+    /// Whether the caller runs on this executor.
+    var isCurrent: Bool {
+        DispatchQueue.getSpecific(key: Self.key) == ObjectIdentifier(self)
+    }
+
+    func isIsolatingCurrentContext() -> Bool? {
+        isCurrent
+    }
+
+    func checkIsolated() {
+        dispatchPrecondition(condition: .onQueue(queue))
+    }
+}

@@ -1,0 +1,116 @@
+extension ObjectContext {
+    /// The objects that a query finds, in its order.
+    ///
+    /// - Throws: ``StrataError`` with `invalidQuery`, or if the store cannot be read.
+    public func fetch<Object: Model>(_ query: Query<Object>) throws -> [Object] {
+        try objects(query, .objects)
+    }
+
+    /// The first object of a query.
+    public func first<Object: Model>(_ query: Query<Object>) throws -> Object? {
+        try objects(query, .first(1)).first
+    }
+
+    /// The first so many objects of a query.
+    public func first<Object: Model>(_ count: Int, of query: Query<Object>) throws -> [Object] {
+        try objects(query, .first(count))
+    }
+
+    /// The last object of a query.
+    public func last<Object: Model>(_ query: Query<Object>) throws -> Object? {
+        try objects(query, .last(1)).first
+    }
+
+    /// The last so many objects of a query, in its order.
+    public func last<Object: Model>(_ count: Int, of query: Query<Object>) throws -> [Object] {
+        try objects(query, .last(count))
+    }
+
+    /// How many objects a query finds.
+    public func count<Object: Model>(_ query: Query<Object>) throws -> Int {
+        Int(try Int64(storedValue: value(query, .count)) ?? 0)
+    }
+
+    /// Whether a query finds anything.
+    public func exists<Object: Model>(_ query: Query<Object>) throws -> Bool {
+        try value(query, .exists) == .integer(1)
+    }
+
+    /// The ids of the objects that a query finds.
+    public func ids<Object: Model>(_ query: Query<Object>) throws -> [ObjectID<Object>] {
+        var ids: [ObjectID<Object>] = []
+        try run(query, .ids) { ids.append($0.read(ObjectID<Object>.self, at: 0)) }
+        return ids
+    }
+
+    /// The values of the objects that a query finds, without objects: nothing is registered.
+    public func rows<Object: Model>(_ query: Query<Object>) throws -> [Object.Row] {
+        var rows: [Object.Row] = []
+        try run(query, .objects) { rows.append(try Object.Row(_$from: $0)) }
+        return rows
+    }
+
+    private func objects<Object: Model>(_ query: Query<Object>, _ shape: ResultShape) throws -> [Object] {
+        let entity = try store.schema.index(of: Object.self)
+        var objects: [Object] = []
+        let isReversed = try run(query, shape) { reader in
+            objects.append(try object(from: reader, entity: entity))
+        }
+        if isReversed { objects.reverse() }
+        return objects
+    }
+
+    /// The object of the row that a statement stands on: the one that lives here, or a new one.
+    @inline(__always)
+    func object<Object: Model>(from reader: RowReader, entity: Int) throws -> Object {
+        let number = try reader.read(Int64.self, at: 0)
+        if let object = identity[number] {
+            return unsafeDowncast(object, to: Object.self)  // ids are unique across the tables of a store
+        }
+        return register(Object(_$row: try Object.Row(_$from: reader)), entity: entity)
+    }
+
+    /// One value.
+    func value<Object: Model>(_ query: Query<Object>, _ shape: ResultShape) throws -> StoredValue {
+        var value = StoredValue.null
+        try run(query, shape) { value = $0.value(at: 0) }
+        return value
+    }
+
+    /// Runs a query over the store and all layers down to this context (C14), and says whether its rows come reversed.
+    @discardableResult
+    func run<Object: Model>(
+        _ query: Query<Object>, _ shape: ResultShape, _ body: (RowReader) throws -> Void
+    ) throws -> Bool {
+        publish()
+        let view = try currentView()
+        let connection = view.reader.connection
+        let compiled = try query.compile(shape, using: sources(connection.overlay))
+        let statement = try connection.statement(compiled.sql)
+        try statement.run(compiled.bindings, body)
+        return compiled.isReversed
+    }
+
+    /// What stands for tables and relationships while the overlay shows what it does.
+    private func sources(_ overlay: Overlay) -> SQLSources {
+        let schema = store.schema
+        return SQLSources(
+            source: { table in
+                let info: EntityInfo?
+                switch table {
+                case .model(let model): info = schema.info(named: model.name)
+                case .join(let name): info = schema.info(ofTable: name)
+                }
+                guard let info else { return "\"\"" }
+                return overlay.parts[info.index] == nil ? info.sql.table : Overlay.source(info)
+            },
+            resolver: schema.resolver,
+            fingerprint: store.ids.fingerprint
+        )
+    }
+}
+
+extension Schema {
+    func info(named name: String) -> EntityInfo? { infosByName[name] }
+    func info(ofTable table: String) -> EntityInfo? { infosByTable[table] }
+}

@@ -1,0 +1,237 @@
+extension ObjectContext {
+    // MARK: Inserting
+
+    /// Makes an object part of this context and gives it its permanent id.
+    ///
+    /// An object that belongs to this context already stays as it is. Objects that it was related to before are inserted
+    /// with it. Where that cannot be done (the object belongs to another context, its model is not among the stack's,
+    /// the store cannot reserve ids), the object stays outside, and the next ``save()`` or ``commit()`` tries again and
+    /// throws the reason: nothing is lost unnoticed.
+    ///
+    /// Complexity: O(1).
+    @discardableResult
+    public func insert<Object: Model>(_ object: Object) -> Object {
+        do {
+            try tryInsert(object)
+        } catch {
+            failedInserts.append((object, error))
+        }
+        return object
+    }
+
+    private func tryInsert<Object: Model>(_ object: Object) throws(StrataError) {
+        let draft: Draft?
+        switch object._$link.owner {
+        case .context(let owner):
+            guard owner !== self else { return }
+            throw StrataError(
+                .misuse,
+                "The object belongs to another context. Find it here by its id: object.in(context).",
+                details: [detail(of: object, "belongs to another context")]
+            )
+        case .draft(let made): draft = made
+        case .none: draft = nil
+        }
+        guard !isEnded else { throw Self.endedError }
+        noteTurn()
+        do {
+            let entity = try store.schema.index(of: Object.self)
+            object._$row.id = ObjectID(number: try store.ids.take(), fingerprint: store.ids.fingerprint)
+            register(object, entity: entity)
+            tracker(Object.self, entity).insert(object)
+        } catch {
+            throw StrataError(grdb: error)
+        }
+        if let draft { carryOut(draft, of: object) }
+    }
+
+    /// Relates an object to what it was related to before it was inserted; all of that is inserted too.
+    private func carryOut<Object: Model>(_ draft: Draft, of object: Object) {
+        for (column, destination) in draft.one.sorted(by: { $0.key < $1.key }) {
+            insertAny(destination)
+            object.setReference(number(of: destination), at: column)
+        }
+        for (relationship, members) in draft.many.sorted(by: { $0.key < $1.key }) {
+            func add<Member: Model>(_ member: Member) {
+                Many<Member>(_$owner: object, relationship: relationship).insert(member)
+            }
+            for member in members { add(member) }
+        }
+        for leading in draft.leadingHere {
+            if let other = leading.object as? any Model, other._$link.context == nil { insertAny(other) }
+        }
+    }
+
+    private func number(of object: any Model) -> Int64? {
+        func open<Object: Model>(_ object: Object) -> Int64? {
+            object._$row.id.isAssigned ? object._$row._$number : nil
+        }
+        return open(object)
+    }
+
+    func insertAny(_ object: any Model) {
+        func open<Object: Model>(_ object: Object) { insert(object) }
+        open(object)
+    }
+
+    /// Tries inserts that have failed once more.
+    func retryFailedInserts() throws {
+        guard !failedInserts.isEmpty else { return }
+        let failed = failedInserts
+        failedInserts.removeAll()
+        for (object, _) in failed { insertAny(object) }
+        if let first = failedInserts.first?.error { throw first }
+    }
+
+    private func detail<Object: Model>(of object: Object, _ message: String) -> StrataError.Detail {
+        StrataError.Detail(model: Object._$schema.name, number: object.id.number, message: message)
+    }
+
+    /// Adds an object to the identity map.
+    @discardableResult
+    @inline(__always)
+    func register<Object: Model>(_ object: Object, entity: Int) -> Object {
+        if trackers[entity] == nil { _ = tracker(Object.self, entity) }
+        object._$link.owner = .context(self)
+        object._$link.entity = UInt16(truncatingIfNeeded: entity)
+        identity.insert(object, object._$row._$number)
+        return object
+    }
+
+    // MARK: Finding
+
+    /// The object with this id, from memory if it lives here, else from the layers and the store; nil where there is
+    /// none or it was deleted.
+    ///
+    /// - Throws: ``StrataError`` with `foreignID` for an id of another store, or if the store cannot be read.
+    /// - Complexity: O(1) from memory, else one look-up by key.
+    public func find<Object: Model>(_ id: ObjectID<Object>) throws -> Object? {
+        if let object = identity[id.number], type(of: object) == Object.self,
+            id.fingerprint == store.ids.fingerprint
+        {
+            let object = unsafeDowncast(object, to: Object.self)  // its type was compared
+            return object._$link.isDeleted ? nil : object
+        }
+        guard id.isAssigned else { return nil }
+        guard store.identity.knows(fingerprint: id.fingerprint, number: id.number) else {
+            throw StrataError(
+                .foreignID, "\(id) belongs to another store. Ids are good in the store that handed them out."
+            )
+        }
+        let entity = try store.schema.entity(Object.self)
+        return try object(id.number, entity: entity, Object.self)
+    }
+
+    /// The object with this number.
+    func object<Object: Model>(_ number: Int64, entity: Entity<Object.Row>, _ model: Object.Type) throws -> Object? {
+        if let object = identity[number] {
+            guard type(of: object) == Object.self else { return nil }
+            let object = unsafeDowncast(object, to: Object.self)  // its type was compared
+            return object._$link.isDeleted ? nil : object
+        }
+        guard let row = try row(number, of: entity) else { return nil }
+        return register(Object(_$row: row), entity: entity.info.index)
+    }
+
+    /// The row that this context shows; nil where there is none.
+    func row<Row: StoredRow>(_ number: Int64, of entity: Entity<Row>) throws -> Row? {
+        let view = try currentView()
+        if let change = view.layers.top(number, entity: entity.info.index, in: path, Row.self) {
+            return change.kind.isVisible ? change.row : nil
+        }
+        return try entity.read(number, on: view.reader.connection)
+    }
+
+    // MARK: Changing
+
+    @inline(__always)
+    func willChange<Object: Model>(_ object: Object, _ column: Int) {
+        guard !isEnded else { return }
+        noteTurn()
+        let tracker = trackers[Int(object._$link.entity)].unsafelyUnwrapped  // register makes one
+        unsafeDowncast(tracker, to: ObjectTracker<Object>.self).willChange(object, column)
+    }
+
+    /// The two bases of a change that sets out from this row (H18).
+    func base<Row: StoredRow>(of before: Row, entity: Int) -> Base<Row> {
+        guard let view else {
+            // Nothing was read, so the row is one that was inserted here: it is not in the store, or is as committed.
+            return baseOutsideOfView(of: before, entity: entity)
+        }
+        return Self.base(of: before, entity: entity, layers: view.layers, path: path, sequence: view.sequence)
+    }
+
+    private func baseOutsideOfView<Row: StoredRow>(of before: Row, entity: Int) -> Base<Row> {
+        store.layers.state.withLock { state in
+            Self.base(of: before, entity: entity, layers: state.layers, path: path, sequence: state.sequence)
+        }
+    }
+
+    private static func base<Row: StoredRow>(
+        of before: Row, entity: Int, layers: Layers, path: [Int], sequence: Int64
+    ) -> Base<Row> {
+        var stored: Row? = before
+        var sequence = sequence
+        var known = ColumnSet()
+        for context in path {
+            for segment in layers[context] {
+                guard let part = segment.parts[entity], let index = part.index(of: before._$number) else { continue }
+                let change = part.typed(Row.self).changes[index]
+                guard let base = change.base else {
+                    if change.kind == .insert { return Base(seen: before, stored: nil, sequence: sequence) }
+                    continue
+                }
+                guard let old = base.stored else { return Base(seen: before, stored: nil, sequence: sequence) }
+                stored?._$copy(change.columns.subtracting(known), from: old)
+                known.formUnion(change.columns)
+                sequence = min(sequence, base.sequence)
+            }
+        }
+        return Base(seen: before, stored: stored, sequence: sequence)
+    }
+
+    // MARK: Deleting
+
+    /// Deletes an object, and what its delete rules say.
+    ///
+    /// It is gone from queries of this context at once; its last values stay readable. A rule that denies the delete is
+    /// reported by ``save()`` and ``commit()``, which name what blocks it.
+    public func delete<Object: Model>(_ object: Object) {
+        guard object._$link.context === self, !object._$link.isDeleted, !isEnded else {
+            if object._$link.context == nil { failedInserts.removeAll { $0.object === object } }
+            return
+        }
+        noteTurn()
+        let entity = Int(object._$link.entity)
+        tracker(Object.self, entity).delete(object)
+        do {
+            try applyDeleteRules(entity: entity, number: object._$row._$number)
+        } catch {
+            // The rules are applied once more when this is saved, and whatever is wrong then is thrown.
+            reference.report(error)
+        }
+    }
+
+    // MARK: Between contexts
+
+    /// Reads an object again, and gives up nothing that was changed here.
+    ///
+    /// - Throws: ``StrataError`` if the store cannot be read.
+    public func refresh<Object: Model>(_ object: Object) throws {
+        guard object._$link.context === self else { return }
+        publish()
+        try takeView()
+        let entity = store.schema.entities[Int(object._$link.entity)].typed(Object.Row.self)
+        tracker(Object.self, entity.info.index).show(try row(object._$row._$number, of: entity), in: object)
+    }
+}
+
+extension Model {
+    /// The same object in another context; nil where that one does not see it.
+    ///
+    /// - Throws: ``StrataError`` if the store cannot be read.
+    public func `in`(_ context: ObjectContext) throws -> Self? {
+        if _$link.context === context { return self }
+        return try context.find(id)
+    }
+}

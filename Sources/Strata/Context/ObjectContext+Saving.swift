@@ -1,0 +1,202 @@
+import Foundation
+
+extension ObjectContext {
+    /// Moves this context's changes to its parent: all of them or, where it throws, none (C16).
+    ///
+    /// For a context on the store this is a ``commit()``. What children have saved here goes along. Attributes marked as
+    /// timestamps are set.
+    ///
+    /// - Throws: ``StrataError`` with `validation`, `conflict`, `notUnique`, `deleteDenied` or `missingReference`, which
+    ///   lists every object and column concerned; the context is as it was before.
+    /// - Complexity: O(changed rows), and a look-up in the store for each value that must be unique.
+    public func save() throws {
+        guard hasParent else { return try commit() }
+        try whileSaving {
+            try prepareToSave()
+            try applyDeleteRulesAgain()
+            while true {
+                publish()
+                let view = try takeView()
+                let edits = try checkedEdits(view)
+                if store.layers.moveUp(from: id, expecting: view.layers, edits: edits) { break }
+            }
+            try takeView()
+        }
+    }
+
+    /// Moves this context's changes through all parents to the store, in one transaction: all of them or none (C16).
+    ///
+    /// What this context saved upward before goes along, and what parents have inserted and these changes refer to. Other
+    /// edits of the parents stay where they are. When it returns, the changes are on disk.
+    ///
+    /// Isolation: blocks this context's executor while the disk is busy. For the main context, ask from outside:
+    /// `try await stack.commit(.main)` lets the main actor go on meanwhile.
+    ///
+    /// - Throws: as ``save()``, and what the store reports: `diskFull`, `busy`, …
+    public func commit() throws {
+        let pending = try beginCommit()
+        let result = Result { try pending.write() }
+        finishCommit(pending, result)
+        try result.get()
+    }
+
+    /// Takes the changes that a commit is to write. Edits from now on are not part of it (H16).
+    func beginCommit() throws -> PendingCommit {
+        try beginCommit(with: [id])
+    }
+
+    /// A commit that takes the layers of several contexts as a whole, this one's among them (H27).
+    func beginCommit(with contexts: [Int]) throws -> PendingCommit {
+        try whileSaving { try prepareToSave() }
+        let reference = self.reference
+        return PendingCommit(
+            store: store,
+            request: CommitRequest(
+                committer: id, frozen: store.layers.freeze(contexts), policy: mergePolicy,
+                names: { reference.name(of: $0) }
+            )
+        )
+    }
+
+    /// Lets the objects show what came of a commit.
+    func finishCommit(_ pending: PendingCommit, _ result: Result<Void, any Error>) {
+        guard !isEnded else { return }
+        dropView()
+        guard case .success = result, identity.count > 0 else { return }
+        do { try takeView() } catch { reference.report(error) }
+    }
+
+    /// A save inside a save is refused (TR23).
+    private func whileSaving<Result>(_ body: () throws -> Result) throws -> Result {
+        guard !isEnded else { throw Self.endedError }
+        guard !isSaving else {
+            throw StrataError(.misuse, "This context is being saved already. Save once the save has returned.")
+        }
+        noteTurn()
+        isSaving = true
+        defer { isSaving = false }
+        return try body()
+    }
+
+    /// What comes before every save and commit: nothing may be outstanding, and timestamps are set (C11).
+    func prepareToSave() throws {
+        try retryFailedInserts()
+        let failures = trackers.flatMap { $0?.failures() ?? [] }
+        guard failures.isEmpty else {
+            throw StrataError(
+                .misuse, "Objects were changed after they had been deleted in this context. Roll them back.",
+                details: failures
+            )
+        }
+        publish()
+        stamp(Date())
+    }
+
+    /// Sets the timestamps of what this context itself has changed.
+    private func stamp(_ now: Date) {
+        let layers = store.layers.state.withLock { $0.layers }
+        var stamps: [Int: any AnyPart] = [:]
+        for entity in store.schema.entities where entity.info.createdAt != nil || entity.info.updatedAt != nil {
+            let parts = layers[id].filter { $0.carriers == Carriers(id) }.compactMap { $0.parts[entity.info.index] }
+            if let stamp = entity.stamps(parts, layers: layers, context: id, now: now) {
+                stamps[entity.info.index] = stamp
+            }
+        }
+        guard !stamps.isEmpty else { return }
+        push(stamps)
+        for (entity, part) in stamps {
+            for number in part.numbers {
+                guard let object = identity[number] else { continue }
+                trackers[entity]?.show(part, number, in: object)
+            }
+        }
+    }
+
+    /// Rows may have come beneath that refer to what was deleted here (H23).
+    private func applyDeleteRulesAgain() throws {
+        let layers = store.layers.state.withLock { $0.layers }
+        var denials: [StrataError.Detail] = []
+        for segment in layers[id] {
+            for (entity, part) in segment.parts where !store.schema.entities[entity].info.incoming.isEmpty {
+                for (index, number) in part.numbers.enumerated() where part.kind(at: index) == .delete {
+                    try applyDeleteRules(entity: entity, number: number)
+                    denials += try self.denials(entity: entity, number: number)
+                }
+            }
+        }
+        guard denials.isEmpty else {
+            throw StrataError(
+                .deleteDenied, "A delete rule forbids to delete what other objects still refer to.", details: denials
+            )
+        }
+    }
+
+    /// What this context sees that forbids a delete.
+    private func denials(entity: Int, number: Int64) throws -> [StrataError.Detail] {
+        try store.schema.entities[entity].info.incoming.filter { $0.deleteRule == .deny }.flatMap { reference in
+            let info = store.schema.entities[reference.entity].info
+            return try info.numbers(in: self, column: reference.column, leadingTo: number).map {
+                StrataError.Detail(
+                    model: info.name, number: $0, column: info.columns[reference.column].name,
+                    message: "still refers to \(number), and \(reference.relationship) denies its delete"
+                )
+            }
+        }
+    }
+
+    /// Checks everything that a save must find in order, and gives the edits by which conflicts are settled.
+    private func checkedEdits(_ view: View) throws -> [Int: any LayerEdits] {
+        var failures: [StrataError.Detail] = []
+        var conflicts: [StrataError.Detail] = []
+        var edits: [Int: any LayerEdits] = [:]
+        for entity in store.schema.entities {
+            let parts = view.layers[id].compactMap { $0.parts[entity.info.index] }
+            guard !parts.isEmpty else { continue }
+            entity.validate(parts, &failures)
+            if let settled = entity.settleConflicts(view.layers, context: id, mergePolicy, &conflicts) {
+                edits[entity.info.index] = settled
+            }
+        }
+        guard failures.isEmpty else { throw CommitJob.validationError(failures) }
+        guard conflicts.isEmpty else { throw CommitJob.conflictError(conflicts) }
+        var duplicates: [StrataError.Detail] = []
+        for entity in store.schema.entities where !entity.info.uniques.isEmpty && !entity.info.isJoin {
+            try entity.findDuplicates(view.layers, path: path, view.reader.connection, &duplicates)
+        }
+        guard duplicates.isEmpty else {
+            throw StrataError(
+                .notUnique, "Nothing was saved: a value that must be unique is there already.", details: duplicates
+            )
+        }
+        return edits
+    }
+}
+
+extension LayerStore {
+    /// Hands a context's segments to its parent, by reference. Says whether the layers still are what was expected;
+    /// where they are not, nothing is done.
+    func moveUp(from context: Int, expecting layers: Layers, edits: [Int: any LayerEdits]) -> Bool {
+        let path = layers.path(to: context)
+        let isMoved = state.withLock { state in
+            guard path.allSatisfy({ state.layers.revisions[$0] == layers.revisions[$0] }) else { return false }
+            for (entity, edit) in edits { edit.apply(to: &state.layers, context: context, entity: entity) }
+            let parent = path[path.count - 2]
+            let frozen = Set(state.frozen.keys)
+            let segments = state.layers[context]
+            state.layers[context] = []
+            for segment in segments {
+                state.layers.push(
+                    segment.parts, carriers: segment.carriers.adding(context), to: parent, frozen: frozen
+                )
+            }
+            let others = state.layers.descendants(of: parent)
+            for segment in segments {
+                state.layers.rebaseAll(segment.parts, in: others)
+                state.note(.layer(parent), segment.parts, by: nil)
+            }
+            return true
+        }
+        if isMoved { tellWatcher(of: context) }
+        return isMoved
+    }
+}

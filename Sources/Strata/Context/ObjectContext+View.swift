@@ -1,0 +1,171 @@
+extension ObjectContext {
+    /// What this context reads from, taken now if this block has not read yet.
+    func currentView() throws -> View {
+        if let view { return view }
+        return try takeView()
+    }
+
+    /// Takes the newest snapshot with the layers that belong to it, and lets live objects show what has changed.
+    @discardableResult
+    func takeView() throws -> View {
+        guard !isEnded else { throw Self.endedError }
+        noteTurn()
+        let reader = try view?.reader ?? store.borrowReader()
+        view = nil
+        do {
+            let pair = try store.layers.pair(for: reader, schema: store.schema)
+            let view = View(reader: reader, sequence: pair.sequence, layers: pair.layers)
+            self.view = view
+            showOverlay()
+            try takeOver(pair)
+            return view
+        } catch {
+            view = nil
+            store.giveBack(reader)
+            throw error
+        }
+    }
+
+    static var endedError: StrataError {
+        StrataError(.contextEnded, "This context has ended. Fetch the objects anew in another one.")
+    }
+
+    /// Lets go of the snapshot. The next read takes a newer one.
+    func dropView() {
+        guard let reader = view?.reader else { return }
+        view = nil
+        store.giveBack(reader)
+    }
+
+    /// Shows the layers of this context to queries on its reader.
+    private func showOverlay() {
+        guard let view else { return }
+        var parts: [Int: [any AnyPart]] = [:]
+        for context in path {
+            for segment in view.layers[context] {
+                for (entity, part) in segment.parts { parts[entity, default: []].append(part) }
+            }
+        }
+        view.reader.connection.overlay.show(parts)
+    }
+
+    /// Lets live objects show what others have saved and committed since they last did.
+    private func takeOver(_ pair: LayerStore.Pair) throws {
+        defer { cursor = pair.lastEvent }
+        guard identity.count > 0, let view else { return }
+        var stale: [Int64: (entity: Int, object: AnyObject, committed: (any AnyPart)?)] = [:]
+        if let events = store.layers.events(after: cursor, through: pair.lastEvent), events.allSatisfy(\.isComplete) {
+            for event in events + (pair.inFlight.map { [.commit($0, number: 0)] } ?? []) {
+                if case .layer(let context) = event.cause, !path.contains(context) { continue }
+                for (entity, part) in event.parts(for: id) {
+                    forEachLiveObject(in: part) { number, object in
+                        let committed = event.isCommit ? part : stale[number]?.committed
+                        stale[number] = (entity, object, committed)
+                    }
+                }
+            }
+        } else {
+            identity.forEach { number, object in
+                guard let model = object as? any Model else { return }
+                stale[number] = (Int(model._$link.entity), object, nil)
+            }
+        }
+        for (number, entry) in stale {
+            try trackers[entry.entity]?.refresh(
+                number, entry.object, layers: view.layers, path: path, committed: entry.committed,
+                connection: view.reader.connection
+            )
+        }
+    }
+
+    /// Walks the shorter of the two: the rows that changed, or the objects that live here.
+    private func forEachLiveObject(in part: any AnyPart, _ body: (Int64, AnyObject) -> Void) {
+        if part.numbers.count <= identity.count * 4 {
+            for number in part.numbers {
+                if let object = identity[number] { body(number, object) }
+            }
+        } else {
+            identity.forEach { number, object in
+                if part.index(of: number) != nil { body(number, object) }
+            }
+        }
+    }
+
+    /// Puts unpublished edits into this context's layer, where queries and children see them.
+    func publish() {
+        var parts: [Int: any AnyPart] = [:]
+        for (entity, tracker) in trackers.enumerated() {
+            if let part = tracker?.takePart(self) { parts[entity] = part }
+        }
+        guard !parts.isEmpty else { return }
+        push(parts)
+    }
+
+    /// Adds changes to this context's layer, in the view of this block and for everybody else.
+    func push(_ parts: [Int: any AnyPart]) {
+        let carriers = Carriers(id)
+        store.layers.publish(parts, carriers: carriers, by: id, schema: store.schema)
+        guard view != nil else { return }
+        view?.layers.push(parts, carriers: carriers, to: id, frozen: [])
+        showOverlay()
+    }
+
+    // MARK: Called by the context's owner
+
+    /// Before a block: live objects show the newest state.
+    func beginBlock() {
+        guard !isEnded, identity.count > 0, !store.layers.isCurrent(cursor) else { return }
+        // Where the store cannot be read, the block's own reads say so too.
+        do { try takeView() } catch { reference.report(error) }
+    }
+
+    /// After a turn of the main actor: live objects show what has happened meanwhile.
+    func endTurn() {
+        turnHasEnded()
+        beginBlock()
+        endBlock()
+        turnHasEnded()
+    }
+
+    /// After a block or a turn of the main actor.
+    func endBlock() {
+        guard !isEnded else { return }
+        publish()
+        dropView()
+        if identity.isSweepDue || !reference.isMain { identity.sweep() }
+        store.layers.track(id, cursor: identity.count > 0 ? cursor : nil)
+    }
+
+    /// Drops unsaved changes and gives the number of objects that had any.
+    func discard() -> Int {
+        let count = changeCount
+        for tracker in trackers { tracker?.discard() }
+        failedInserts.removeAll()
+        store.layers.clear(id)
+        return count
+    }
+
+    /// Detaches all objects: their last values stay readable, and nothing can be saved any more.
+    func end() {
+        guard !isEnded else { return }
+        dropView()
+        isEnded = true
+        for tracker in trackers { tracker?.discard() }
+        trackers = Array(repeating: nil, count: trackers.count)
+        state = ContextState()
+        identity.removeAll()
+        store.layers.remove(context: id)
+    }
+
+    /// How many rows this context holds changes of.
+    var changeCount: Int {
+        publish()
+        return store.layers.state.withLock { state in
+            var numbers: Set<Int64> = []
+            for segment in state.layers[id] {
+                for part in segment.parts.values { numbers.formUnion(part.numbers) }
+            }
+            return numbers.count
+        }
+    }
+}

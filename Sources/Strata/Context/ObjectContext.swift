@@ -1,0 +1,105 @@
+/// A layer of changes over its parent, another context or the store; the face that blocks work with.
+///
+/// Objects are inserted, found, changed and deleted here, and live here: an object of one context is not used with
+/// another one, see ``Model/in(_:)``. Changes reach the parent by ``save()`` and the store by ``commit()``.
+///
+/// Isolation: not `Sendable`. A context is seen inside blocks, which run on its executor, and for the main context on
+/// the main actor. The `Sendable` reference is its ``handle``.
+public final class ObjectContext {
+    let store: Store
+    let id: Int
+    /// The contexts whose layers this one sees above the store, itself last.
+    let path: [Int]
+    let hasParent: Bool
+    let reference: HandleReference
+    var identity = IdentityMap()
+    /// Unpublished edits by entity.
+    var trackers: [(any AnyTracker)?]
+    /// What this context reads from; none between its blocks.
+    var view: View?
+    /// The last event of the layers that the live objects show.
+    var cursor = 0
+    var isSaving = false
+    private var isTurnNoted = false
+    var isEnded = false
+    /// Inserts that could not be carried out, and why. They are tried again by the next save, which reports them.
+    var failedInserts: [(object: any Model, error: StrataError)] = []
+
+    /// What a save or commit does where somebody else has changed the same columns. By default it throws.
+    public var mergePolicy: MergePolicy
+
+    /// Values and objects that are kept from one block of this context to the next.
+    public var state = ContextState()
+
+    /// The reference to this context that may be passed around.
+    public var handle: ContextHandle { reference.resolved }
+
+    init(handle: ContextHandle) {
+        store = handle.core.engine
+        id = handle.id
+        reference = handle.reference
+        path = store.layers.state.withLock { $0.layers.readPath(to: handle.id) }
+        hasParent = handle.parent != nil
+        trackers = Array(repeating: nil, count: store.schema.entities.count)
+        mergePolicy = handle.core.mergePolicy
+    }
+
+    /// The objects' view of the store: a snapshot and the layers above it, at one moment (H15).
+    struct View {
+        let reader: Reader
+        let sequence: Int64
+        var layers: Layers
+    }
+
+    func tracker<Object: Model>(_ model: Object.Type, _ entity: Int) -> ObjectTracker<Object> {
+        if let tracker = trackers[entity] { return unsafeDowncast(tracker, to: ObjectTracker<Object>.self) }
+        let tracker = ObjectTracker<Object>(store.schema.entities[entity].typed(Object.Row.self))
+        trackers[entity] = tracker
+        return tracker
+    }
+
+    func joinTracker(_ entity: Int) -> JoinTracker {
+        if let tracker = trackers[entity] { return unsafeDowncast(tracker, to: JoinTracker.self) }
+        let tracker = JoinTracker(entity: entity)
+        trackers[entity] = tracker
+        return tracker
+    }
+
+    /// Whether anything was edited since the last publication.
+    var hasUnpublishedEdits: Bool { trackers.contains { $0.map { !$0.isEmpty } ?? false } }
+
+    /// Whether there is anything to save: own changes, or what children have saved here.
+    public var hasChanges: Bool {
+        hasUnpublishedEdits || !failedInserts.isEmpty
+            || store.layers.state.withLock { !$0.layers[id].isEmpty }
+    }
+
+    /// On main, sees to it that the running turn of the main actor comes to its end.
+    @inline(__always)
+    func noteTurn() {
+        if isTurnNoted { return }
+        isTurnNoted = true
+        reference.scheduleEndOfTurn()
+    }
+
+    func turnHasEnded() { isTurnNoted = false }
+
+    /// In debug builds, stops a program that uses an object outside of its context's executor (H4).
+    func checkIsolation() {
+        if !isEnded { reference.checkIsolation() }
+    }
+}
+
+/// What a save or commit does with columns that somebody else has changed since they were read.
+public struct MergePolicy: Sendable, Hashable {
+    enum Kind: Sendable { case error, mine, theirs }
+
+    let kind: Kind
+
+    /// It throws ``StrataError/Code/conflict``, which names objects, columns and the three values. The default.
+    public static let error = MergePolicy(kind: .error)
+    /// What this context has set stays. An object that was deleted elsewhere comes back under its id.
+    public static let mine = MergePolicy(kind: .mine)
+    /// What the others have set stays. This context's changes of these columns are given up.
+    public static let theirs = MergePolicy(kind: .theirs)
+}

@@ -1,0 +1,46 @@
+import CStrataSQLite
+import GRDB
+
+extension StrataError {
+    /// The error that SQLite reported for a connection.
+    init(sqlite code: Int32, connection: OpaquePointer?) {
+        let text = connection.flatMap { sqlite3_errmsg($0) } ?? sqlite3_errstr(code)
+        let extended = connection.map { sqlite3_extended_errcode($0) } ?? code
+        self.init(sqlite: extended == 0 ? code : extended, text: text.map { String(cString: $0) } ?? "")
+    }
+
+    /// An error of GRDB's in Strata's words; others stay as they are.
+    init(grdb error: any Error) {
+        switch error {
+        case let error as StrataError: self = error
+        case let error as DatabaseError:
+            self.init(sqlite: error.extendedResultCode.rawValue, text: error.message ?? "")
+            underlying = error
+        default: self.init(.database, "The database layer failed: \(error)", underlying: error)
+        }
+    }
+
+    private init(sqlite code: Int32, text: String) {
+        let reason = "SQLite says: \(text) (\(code))."
+        switch code & 0xFF {
+        case SQLITE_BUSY, SQLITE_LOCKED:
+            self.init(
+                .busy, "Another process holds the store. Try again, or end the other one's long transaction. \(reason)"
+            )
+        case SQLITE_FULL:
+            self.init(.diskFull, "The disk is full; nothing was written. Free some space and save again. \(reason)")
+        case SQLITE_CORRUPT:
+            self.init(.damagedStore, "The file is damaged. Restore a backup of it. \(reason)")
+        case SQLITE_NOTADB:
+            self.init(.notAStore, "The file is no SQLite database, and was left as it is. \(reason)")
+        case SQLITE_READONLY:
+            self.init(.readOnly, "The store cannot be written. Check the permissions of the file and its folder. \(reason)")
+        case SQLITE_CANTOPEN:
+            self.init(.cannotOpen, "The file cannot be opened. Check the path and the permissions. \(reason)")
+        case SQLITE_IOERR:
+            self.init(.database, "Reading or writing the file failed. Check the disk. \(reason)")
+        default:
+            self.init(.database, reason)
+        }
+    }
+}

@@ -1,0 +1,123 @@
+/// What one layer does to one row.
+struct Change<Row: StoredRow>: Sendable {
+    var kind: ChangeKind
+    /// The columns that an update changes. Empty for other kinds.
+    var columns: ColumnSet
+    /// The whole row as this layer shows it; of a delete, as it was before.
+    var row: Row
+    /// What an update or delete set out from.
+    var base: Base<Row>?
+
+    static func insert(_ row: Row) -> Change {
+        Change(kind: .insert, columns: ColumnSet(), row: row, base: nil)
+    }
+}
+
+enum ChangeKind: UInt8, Sendable {
+    case insert
+    case update
+    case delete
+    /// An insert of this layer that was deleted again: nothing is left to write, and older entries are hidden.
+    case withdrawn
+    /// An update of a row that has vanished beneath it. It shows nothing, and meets its conflict at the next save.
+    case orphan
+
+    /// Whether the row is there for those who read through the layer.
+    var isVisible: Bool { self == .insert || self == .update }
+}
+
+/// The two bases of a change (H18): what was seen through everything beneath it, and what was in the store.
+final class Base<Row: StoredRow>: Sendable {
+    let seen: Row
+    /// Nil where the row was not in the store yet.
+    let stored: Row?
+    /// The store's sequence number at which `stored` was true.
+    let sequence: Int64
+    /// What lies beneath the change now, where that is not what was seen.
+    let beneath: Beneath
+
+    /// The row beneath a change.
+    enum Beneath: Sendable {
+        case asSeen
+        case changed(Row)
+        case gone
+    }
+
+    init(seen: Row, stored: Row?, sequence: Int64, beneath: Beneath = .asSeen) {
+        self.seen = seen
+        self.stored = stored
+        self.sequence = sequence
+        self.beneath = beneath
+    }
+
+    func over(_ beneath: Beneath) -> Base {
+        Base(seen: seen, stored: stored, sequence: sequence, beneath: beneath)
+    }
+}
+
+extension Change {
+    /// This change with a newer one of the same carrier on top of it.
+    func followed(by newer: Change) -> Change {
+        switch (kind, newer.kind) {
+        case (.insert, .update):
+            // Only what the newer change touches: its row may show what others have changed in between.
+            var merged = row
+            merged._$copy(newer.columns, from: newer.row)
+            return Change(kind: .insert, columns: ColumnSet(), row: merged, base: base)
+        case (.insert, .insert):
+            return Change(kind: .insert, columns: ColumnSet(), row: newer.row, base: base)
+        case (.insert, .delete), (.insert, .withdrawn), (.withdrawn, _):
+            return Change(kind: .withdrawn, columns: ColumnSet(), row: newer.row, base: nil)
+        case (.update, .update), (.orphan, .update), (.update, .orphan), (.orphan, .orphan):
+            return Change(
+                kind: newer.kind, columns: columns.union(newer.columns), row: newer.row, base: mergedBase(newer)
+            )
+        case (.update, .delete), (.orphan, .delete):
+            return Change(kind: .delete, columns: ColumnSet(), row: newer.row, base: mergedBase(newer))
+        default:
+            return newer
+        }
+    }
+
+    /// Older columns keep their bases, columns that only the newer change touches bring theirs.
+    private func mergedBase(_ newer: Change) -> Base<Row>? {
+        guard let base, let later = newer.base else { return base ?? newer.base }
+        let added = newer.columns.subtracting(columns)
+        if newer.kind == .update && added.isEmpty { return base }
+        var seen = later.seen
+        seen._$copy(columns, from: base.seen)
+        var stored = later.stored ?? base.stored
+        if let old = base.stored { stored?._$copy(columns, from: old) }
+        return Base(
+            seen: seen, stored: stored, sequence: min(base.sequence, later.sequence), beneath: base.beneath
+        )
+    }
+
+    /// The same change over another row beneath it (nil: the row is gone). Nil where nothing is different.
+    func rebased(onto below: Row?) -> Change? {
+        switch (kind, below) {
+        case (.update, nil):
+            return Change(kind: .orphan, columns: columns, row: row, base: base?.over(.gone))
+        case (.update, let below?), (.orphan, let below?):
+            var merged = below
+            merged._$copy(columns, from: row)
+            let isConflicting = base.map { hasChanged(below, since: $0.seen) } ?? false
+            if kind == .update, !isConflicting, merged._$differences(from: row).isEmpty { return nil }
+            return Change(
+                kind: .update, columns: columns, row: merged, base: base?.over(isConflicting ? .changed(below) : .asSeen)
+            )
+        case (.delete, nil):
+            return Change(kind: .delete, columns: columns, row: row, base: base?.over(.gone))
+        case (.delete, let below?):
+            guard let base, !below._$differences(from: base.seen).isEmpty else { return nil }
+            return Change(kind: .delete, columns: columns, row: row, base: base.over(.changed(below)))
+        default:
+            return nil
+        }
+    }
+
+    /// Whether a column that this change sets has another value beneath it than the one that was seen.
+    private func hasChanged(_ below: Row, since seen: Row) -> Bool {
+        !below._$differences(from: seen).intersection(columns).isEmpty
+    }
+}

@@ -1,0 +1,178 @@
+/// What one commit did, as the layers and the live objects of all contexts need to know it. Values only.
+struct CommitRecord: Sendable {
+    /// The number that the store had after it.
+    let sequence: Int64
+    /// The context that committed; nil for commits of others, which were found in the file.
+    let committer: Int?
+    /// The contexts whose layers it took as a whole: the committer, and with it those of a chain (H27).
+    var included: Set<Int> = []
+    /// The segments of these contexts that it took.
+    var frozen: [Int: Set<Int>] = [:]
+    /// The changes that were taken, by entity: which columns, and what had been seen before.
+    var taken: [Int: any AnyPart] = [:]
+    /// The rows as they are in the store now, by entity: inserted and updated ones whole, deleted ones as deletes.
+    var rows: [Int: any AnyPart] = [:]
+    /// Those of the rows that came out otherwise than the committer had them, by entity.
+    var adjusted: [Int: any AnyPart] = [:]
+    /// Rows that a parent had inserted and that went along whole (H21), by entity.
+    var wentAlong: [Int: Set<Int64>] = [:]
+    /// False where only the rows that layers needed were read, so that live objects have to look for themselves.
+    var isComplete = true
+}
+
+extension Layers {
+    /// The layers as they are once a commit is in the store (H16, H19, H20).
+    func applying(_ record: CommitRecord) -> Layers {
+        var result = self
+        for (context, frozen) in record.frozen {
+            result[context] = result[context].filter { !frozen.contains($0.id) }
+        }
+        let path = record.committer.map { result.path(to: $0) } ?? []
+        for (entity, rows) in record.rows {
+            rows.settle(record, entity: entity, path: path, in: &result)
+        }
+        return result
+    }
+}
+
+extension Part {
+    /// Takes what this commit has written out of the layers it came from, and lets all others know the rows.
+    func settle(_ record: CommitRecord, entity: Int, path: [Int], in layers: inout Layers) {
+        let taken = record.taken[entity]?.typed(Row.self)
+        for context in layers.levels.keys.sorted() {
+            let numbers = touched(in: layers, context: context, entity: entity)
+            guard !numbers.isEmpty else { continue }
+            if record.included.contains(context) {
+                settleOwn(numbers, taken: taken, entity: entity, context: context, in: &layers)
+            } else if path.contains(context), let committer = record.committer {
+                settleParent(
+                    numbers, taken: taken, wentAlong: record.wentAlong[entity] ?? [], carrier: committer,
+                    included: record.included, entity: entity, context: context, in: &layers
+                )
+            }
+            layers.rebase(numbers, entity: entity, in: context, Row.self) { number in
+                guard let change = self[number] else { return nil }
+                return .some(change.kind.isVisible ? change.row : nil)
+            }
+        }
+    }
+
+    /// The committed rows that a layer has changes of.
+    func touched(in layers: Layers, context: Int, entity: Int) -> [Int64] {
+        var result: Set<Int64> = []
+        for segment in layers[context] {
+            guard let part = segment.parts[entity] else { continue }
+            let (few, many) = part.numbers.count < count ? (part.numbers, numbers) : (numbers, part.numbers)
+            for number in few where many.sortedIndex(of: number) != nil { result.insert(number) }
+        }
+        return result.sorted()
+    }
+
+    /// Edits made while the commit was under way lie on top of what it wrote: that is their base now (H16).
+    private func settleOwn(
+        _ numbers: [Int64], taken: Part<Row>?, entity: Int, context: Int, in layers: inout Layers
+    ) {
+        var edits: [Int: [Int64: Change<Row>?]] = [:]
+        for number in numbers {
+            guard let committed = self[number], committed.kind.isVisible else { continue }
+            let columns = taken?[number]?.columns ?? ColumnSet()
+            for (_, change, position) in layers.stack(number, entity: entity, in: context, Row.self) {
+                edits[position, default: [:]][number] = change.settled(on: committed, columns: columns)
+            }
+        }
+        layers.edit(context, entity: entity, edits)
+    }
+
+    private func settleParent(
+        _ numbers: [Int64], taken: Part<Row>?, wentAlong: Set<Int64>, carrier: Int, included: Set<Int>, entity: Int,
+        context: Int, in layers: inout Layers
+    ) {
+        var edits: [Int: [Int64: Change<Row>?]] = [:]
+        for number in numbers {
+            guard let committed = self[number] else { continue }
+            let stack = layers.stack(number, entity: entity, in: context, Row.self)
+            let topCarried = stack.lastIndex { entry in
+                entry.carriers.contains(carrier) || included.contains(where: entry.carriers.contains)
+            }
+            for (index, entry) in stack.enumerated() {
+                let isBeneath = topCarried.map { index <= $0 } ?? false
+                let change: Change<Row>?
+                if wentAlong.contains(number) {
+                    change = nil
+                } else if committed.kind == .insert || committed.kind == .delete {
+                    if isBeneath || entry.change.kind == .insert {
+                        change = nil
+                    } else {
+                        change = committed.kind == .insert
+                            ? entry.change.settled(on: committed, columns: ColumnSet(first: ColumnSet.limit))
+                            : entry.change
+                    }
+                } else {
+                    change = entry.change.without(
+                        taken?[number], whollyTaken: isBeneath, shown: stack[stack.count - 1].change.row
+                    )
+                }
+                edits[entry.segment, default: [:]][number] = .some(change)
+            }
+        }
+        layers.edit(context, entity: entity, edits)
+    }
+}
+
+extension Change {
+    /// This change over a row that its own context has just committed.
+    fileprivate func settled(on committed: Change, columns: ColumnSet) -> Change {
+        guard let base else { return self }
+        var stored = base.stored ?? committed.row
+        stored._$copy(columns, from: committed.row)
+        return Change(
+            kind: kind, columns: self.columns, row: row,
+            base: Base(seen: base.seen, stored: stored, sequence: base.sequence)
+        )
+    }
+
+    /// What is left of a parent's change when a child has committed the row.
+    ///
+    /// Columns that the child took along, or saw and overwrote, are dropped; where the parent has changed a column
+    /// since, its value stays on top (H20).
+    fileprivate func without(_ taken: Change?, whollyTaken: Bool, shown: Row) -> Change? {
+        guard let taken, kind == .update || kind == .orphan else { return kind == .insert ? nil : self }
+        var dropped = taken.columns.intersection(columns)
+        if !whollyTaken, let seen = taken.base?.seen {
+            dropped = dropped.subtracting(shown._$differences(from: seen))
+        }
+        let rest = columns.subtracting(dropped)
+        if rest.isEmpty { return nil }
+        return Change(kind: kind, columns: rest, row: row, base: base)
+    }
+}
+
+extension Layers {
+    /// Lets the changes of one layer stand on what is beneath them now.
+    ///
+    /// - Parameter fallback: the row in the store, for rows that no layer beneath has changed: `.some(nil)` where it is
+    ///   gone, nil where it is as it was.
+    mutating func rebase<Row: StoredRow>(
+        _ numbers: [Int64], entity: Int, in context: Int, _ type: Row.Type, fallback: (Int64) -> Row??
+    ) {
+        guard levels[context] != nil else { return }
+        let beneath = Array(readPath(to: context).dropLast())
+        var edits: [Int: [Int64: Change<Row>?]] = [:]
+        for number in numbers {
+            // Nil while it is not known what lies beneath; then the lowest change is as it was.
+            var below: Row??
+            if let change = top(number, entity: entity, in: beneath, type) {
+                below = .some(change.kind.isVisible ? change.row : nil)
+            } else if let row = fallback(number) {
+                below = .some(row)
+            }
+            for (_, change, position) in stack(number, entity: entity, in: context, type) {
+                let rebased = below.flatMap { change.rebased(onto: $0) }
+                if let rebased { edits[position, default: [:]][number] = .some(rebased) }
+                let shown = rebased ?? change
+                below = .some(shown.kind.isVisible ? shown.row : nil)
+            }
+        }
+        if !edits.isEmpty { edit(context, entity: entity, edits) }
+    }
+}

@@ -1,0 +1,163 @@
+extension LayerStore {
+    /// A snapshot's number with the layers that belong to it.
+    struct Pair {
+        let sequence: Int64
+        let layers: Layers
+        /// The last event that the layers contain.
+        let lastEvent: Int
+        /// A commit that the snapshot contains already and the events do not.
+        let inFlight: CommitRecord?
+    }
+
+    /// Takes a snapshot and the layers at one moment: first the snapshot, then the layers, and both again where the
+    /// layers have moved on in between (H15).
+    func pair(for reader: Reader, schema: Schema) throws -> Pair {
+        while true {
+            let sequence = try reader.begin()
+            let pair: Pair? = try state.withLock { state in
+                if sequence < state.sequence { return nil }
+                if let commit = state.inFlight {
+                    if sequence > commit.sequence { return nil }
+                    if sequence == commit.sequence {
+                        return Pair(
+                            sequence: sequence, layers: state.layers.applying(commit), lastEvent: state.lastEvent,
+                            inFlight: commit
+                        )
+                    }
+                }
+                if sequence > state.sequence {
+                    try state.absorb(through: sequence, schema: schema, connection: reader.connection)
+                }
+                return Pair(
+                    sequence: sequence, layers: state.layers, lastEvent: state.lastEvent, inFlight: nil
+                )
+            }
+            if let pair { return pair }
+        }
+    }
+
+    /// What happened after an event, through another; nil where that is forgotten.
+    func events(after cursor: Int, through last: Int) -> [Event]? {
+        state.withLock { state in
+            state.events(after: cursor).map { $0.filter { $0.number <= last } }
+        }
+    }
+
+    /// Whether nothing happened after an event.
+    func isCurrent(_ cursor: Int) -> Bool { state.withLock { $0.lastEvent == cursor } }
+
+    /// Notes how far a context has come; nil where it has no objects that could be stale.
+    func track(_ context: Int, cursor: Int?) {
+        state.withLock { state in
+            state.cursors[context] = cursor
+            state.trimEvents()
+        }
+    }
+
+    /// Puts changes on top of a context's layer.
+    func publish(_ parts: [Int: any AnyPart], carriers: Carriers, by context: Int, schema: Schema) {
+        state.withLock { state in
+            state.layers.push(parts, carriers: carriers, to: context, frozen: Set(state.frozen.keys))
+            // Where another's changes lie in the same layer, these may have been made without seeing them.
+            let isMixed = state.layers[context].contains { $0.carriers != carriers }
+            state.layers.rebaseAll(
+                parts, in: (isMixed ? [context] : []) + state.layers.descendants(of: context)
+            )
+            state.note(.layer(context), parts, by: context)
+        }
+        tellWatcher(of: context)
+    }
+
+    /// Takes all changes out of a context's layer.
+    func clear(_ context: Int) {
+        state.withLock { state in
+            for segment in state.layers[context] { state.note(.layer(context), segment.parts, by: nil) }
+            state.layers[context] = []
+        }
+    }
+}
+
+extension LayerStore.Event {
+    static func commit(_ record: CommitRecord, number: Int) -> LayerStore.Event {
+        LayerStore.Event(number: number, cause: .commit(record), parts: record.rows, rowCount: 0)
+    }
+
+    /// The rows that a context has to look at. Of its own commit it has them already, unless they came out otherwise.
+    func parts(for context: Int) -> [Int: any AnyPart] {
+        if case .commit(let record) = cause, record.committer == context { record.adjusted } else { parts }
+    }
+
+    var isCommit: Bool {
+        if case .commit = cause { true } else { false }
+    }
+
+    var isComplete: Bool {
+        if case .commit(let record) = cause { record.isComplete } else { true }
+    }
+}
+
+extension Layers {
+    /// Lets layers stand on rows that have changed in layers beneath them.
+    mutating func rebaseAll(_ parts: [Int: any AnyPart], in contexts: [Int]) {
+        for context in contexts where levels[context] != nil {
+            for (entity, part) in parts { part.rebaseAbove(entity: entity, context: context, in: &self) }
+        }
+    }
+}
+
+extension Part {
+    /// Lets the changes that a layer has of these rows stand on what is beneath them now.
+    func rebaseAbove(entity: Int, context: Int, in layers: inout Layers) {
+        let numbers = touched(in: layers, context: context, entity: entity)
+        guard !numbers.isEmpty else { return }
+        layers.rebase(numbers, entity: entity, in: context, Row.self) { _ in nil }
+    }
+}
+
+extension LayerStore.State {
+    /// Takes in commits of other processes: rows that layers have changes of are read anew, and all live objects will
+    /// look for themselves.
+    mutating func absorb(through sequence: Int64, schema: Schema, connection: Connection) throws {
+        var record = CommitRecord(sequence: sequence, committer: nil)
+        record.isComplete = false
+        for entity in schema.entities {
+            let parts = layers.levels.values.joined().compactMap { $0.parts[entity.info.index] }
+            if let rows = try entity.readChanged(parts, since: self.sequence, on: connection) {
+                record.rows[entity.info.index] = rows
+            }
+        }
+        layers = layers.applying(record)
+        self.sequence = sequence
+        note(.commit(record), record.rows, by: nil)
+    }
+}
+
+extension Entity {
+    /// The rows of which layers have updates or deletes, and that were changed in the store since: as they are now.
+    func readChanged(_ parts: [any AnyPart], since sequence: Int64, on connection: Connection) throws -> (any AnyPart)? {
+        var numbers: Set<Int64> = []
+        for part in parts {
+            let part = part.typed(Row.self)
+            for (number, change) in zip(part.numbers, part.changes) where change.base?.stored != nil {
+                numbers.insert(number)
+            }
+        }
+        var changes: [Change<Row>] = []
+        let statement = try connection.statement(info.sql.selectWithVersion)
+        for number in numbers.sorted() {
+            var isThere = false
+            try statement.run([.integer(number)]) { reader in
+                isThere = true
+                if try reader.read(Int64.self, at: Int32(info.columns.count + 1)) > sequence {
+                    changes.append(
+                        Change(kind: .update, columns: ColumnSet(), row: try Row(_$from: reader), base: nil)
+                    )
+                }
+            }
+            if !isThere, let last = parts.lazy.compactMap({ $0.typed(Row.self)[number]?.row }).first {
+                changes.append(Change(kind: .delete, columns: ColumnSet(), row: last, base: nil))
+            }
+        }
+        return changes.isEmpty ? nil : Part(unsorted: changes)
+    }
+}

@@ -1,0 +1,143 @@
+/// The published layers of all contexts of a stack, as one value (H14).
+struct Layers: Sendable {
+    /// The segments of each context's layer, oldest first. Contexts without changes have no entry.
+    private(set) var levels: [Int: [Segment]] = [:]
+    /// The parent of each context; root has none.
+    private(set) var parents: [Int: Int] = [:]
+    private var nextSegment = 1
+    /// Counts the changes of each layer, so that one can tell whether it is still the same.
+    private(set) var revisions: [Int: Int] = [:]
+
+    subscript(context: Int) -> [Segment] {
+        get { levels[context] ?? [] }
+        set {
+            levels[context] = newValue.isEmpty ? nil : newValue
+            revisions[context, default: 0] += 1
+        }
+    }
+
+    mutating func add(context: Int, parent: Int?, committedOnly isCommittedOnly: Bool) {
+        parents[context] = parent
+        if isCommittedOnly { committedOnly.insert(context) }
+    }
+
+    mutating func remove(context: Int) {
+        levels[context] = nil
+        parents[context] = nil
+        revisions[context] = nil
+        committedOnly.remove(context)
+    }
+
+    /// The contexts through which `context` sees the store, from the store's end to itself.
+    func path(to context: Int) -> [Int] {
+        var path = [context]
+        while let parent = parents[path[path.count - 1]] { path.append(parent) }
+        return path.reversed()
+    }
+
+    /// Contexts that read the committed state and none of their parents' layers.
+    private(set) var committedOnly: Set<Int> = []
+
+    /// The contexts whose layers `context` sees above the store, itself last.
+    func readPath(to context: Int) -> [Int] {
+        var path = [context]
+        while let last = path.last, !committedOnly.contains(last), let parent = parents[last] { path.append(parent) }
+        return path.reversed()
+    }
+
+    /// The contexts that see the store through `context`, parents before children.
+    func descendants(of context: Int) -> [Int] {
+        // Ids ascend in the order of creation, and a parent is older than its children.
+        var found: Set<Int> = [context]
+        var result: [Int] = []
+        for (child, parent) in parents.sorted(by: { $0.key < $1.key })
+        where found.contains(parent) && !committedOnly.contains(child) {
+            found.insert(child)
+            result.append(child)
+        }
+        return result
+    }
+
+    /// Puts changes on top of a context's layer, and merges what has become mergeable.
+    ///
+    /// - Parameter frozen: segments that a commit is taking, which stay as they are.
+    @discardableResult
+    mutating func push(
+        _ parts: [Int: any AnyPart], carriers: Carriers, to context: Int, frozen: Set<Int>
+    ) -> Int {
+        var level = self[context]
+        level.append(Segment(id: nextSegment, carriers: carriers, parts: parts))
+        nextSegment += 1
+        while level.count > 1 {
+            let newer = level[level.count - 1]
+            let older = level[level.count - 2]
+            guard older.carriers == newer.carriers, !frozen.contains(older.id), older.count <= 2 * newer.count else {
+                break
+            }
+            var merged = Segment(id: nextSegment, carriers: newer.carriers, parts: older.parts)
+            nextSegment += 1
+            merged.parts.merge(newer.parts) { $0.followed(by: $1) }
+            level.removeLast(2)
+            level.append(merged)
+        }
+        self[context] = level
+        return level[level.count - 1].id
+    }
+
+    /// The topmost change of a row in the given levels, the last one first.
+    func top<Row: StoredRow>(_ number: Int64, entity: Int, in path: [Int], _ type: Row.Type) -> Change<Row>? {
+        for context in path.reversed() {
+            guard let level = levels[context] else { continue }
+            for segment in level.reversed() {
+                if let part = segment.parts[entity], let index = part.index(of: number) {
+                    return part.typed(Row.self).changes[index]
+                }
+            }
+        }
+        return nil
+    }
+
+    /// All changes of a row in one level, oldest first, with their carriers.
+    func stack<Row: StoredRow>(
+        _ number: Int64, entity: Int, in context: Int, _ type: Row.Type
+    ) -> [(carriers: Carriers, change: Change<Row>, segment: Int)] {
+        var result: [(carriers: Carriers, change: Change<Row>, segment: Int)] = []
+        for (position, segment) in self[context].enumerated() {
+            if let part = segment.parts[entity], let index = part.index(of: number) {
+                result.append((segment.carriers, part.typed(Row.self).changes[index], position))
+            }
+        }
+        return result
+    }
+
+    /// The parts of one entity in the given levels, oldest first.
+    func parts(of entity: Int, in path: [Int]) -> [any AnyPart] {
+        path.flatMap { context in self[context].compactMap { $0.parts[entity] } }
+    }
+
+    /// Replaces changes of single rows (nil takes them out), by position of the segment and number of the row.
+    mutating func edit<Row: StoredRow>(
+        _ context: Int, entity: Int, _ edits: [Int: [Int64: Change<Row>?]]
+    ) {
+        var level = self[context]
+        for (position, rows) in edits {
+            guard let part = level[position].parts[entity]?.typed(Row.self) else { continue }
+            var numbers: [Int64] = []
+            var changes: [Change<Row>] = []
+            numbers.reserveCapacity(part.count)
+            changes.reserveCapacity(part.count)
+            for (number, change) in zip(part.numbers, part.changes) {
+                if let edited = rows[number] {
+                    guard let edited else { continue }
+                    numbers.append(number)
+                    changes.append(edited)
+                } else {
+                    numbers.append(number)
+                    changes.append(change)
+                }
+            }
+            level[position].parts[entity] = numbers.isEmpty ? nil : Part(numbers: numbers, changes: changes)
+        }
+        self[context] = level.filter { !$0.parts.isEmpty }
+    }
+}

@@ -1,0 +1,118 @@
+/// The changes that a segment makes to the rows of one entity, sorted by id. Immutable.
+final class Part<Row: StoredRow>: AnyPart {
+    let numbers: [Int64]
+    let changes: [Change<Row>]
+
+    /// - Precondition: `numbers` ascend strictly and stand beside their changes.
+    init(numbers: [Int64], changes: [Change<Row>]) {
+        self.numbers = numbers
+        self.changes = changes
+    }
+
+    /// Sorts where needed. Later changes of a row follow earlier ones.
+    convenience init(unsorted changes: [Change<Row>]) {
+        var ascending = true
+        var last = Int64.min
+        for change in changes {
+            let number = change.row._$number
+            if number <= last {
+                ascending = false
+                break
+            }
+            last = number
+        }
+        if ascending {
+            self.init(numbers: changes.map(\.row._$number), changes: changes)
+            return
+        }
+        let order = changes.indices.sorted {
+            let (left, right) = (changes[$0].row._$number, changes[$1].row._$number)
+            return left == right ? $0 < $1 : left < right
+        }
+        var numbers: [Int64] = []
+        var sorted: [Change<Row>] = []
+        for index in order {
+            let change = changes[index]
+            if numbers.last == change.row._$number {
+                sorted[sorted.count - 1] = sorted[sorted.count - 1].followed(by: change)
+            } else {
+                numbers.append(change.row._$number)
+                sorted.append(change)
+            }
+        }
+        self.init(numbers: numbers, changes: sorted)
+    }
+
+    var count: Int { numbers.count }
+    var changeKinds: some Sequence<ChangeKind> { changes.lazy.map(\.kind) }
+
+    /// Complexity: O(log count).
+    func index(of number: Int64) -> Int? { numbers.sortedIndex(of: number) }
+
+    subscript(number: Int64) -> Change<Row>? { index(of: number).map { changes[$0] } }
+
+    func kind(at index: Int) -> ChangeKind { changes[index].kind }
+
+    func value(at index: Int, column: Int) throws -> StoredValue {
+        try changes[index].row._$value(at: column)
+    }
+
+    func followed(by newer: any AnyPart) -> any AnyPart { merged(with: newer.typed(Row.self)) { $0.followed(by: $1) } }
+
+    /// This part with a newer one on top; `combine` is given the changes of rows that are in both, the older one first.
+    ///
+    /// Complexity: O(count + newer.count).
+    func merged(with newer: Part<Row>, _ combine: (Change<Row>, Change<Row>) -> Change<Row>) -> Part<Row> {
+        var numbers: [Int64] = []
+        var merged: [Change<Row>] = []
+        numbers.reserveCapacity(count + newer.count)
+        merged.reserveCapacity(count + newer.count)
+        var (left, right) = (0, 0)
+        while left < count || right < newer.count {
+            if right == newer.count || (left < count && self.numbers[left] < newer.numbers[right]) {
+                numbers.append(self.numbers[left])
+                merged.append(changes[left])
+                left += 1
+            } else if left == count || newer.numbers[right] < self.numbers[left] {
+                numbers.append(newer.numbers[right])
+                merged.append(newer.changes[right])
+                right += 1
+            } else {
+                numbers.append(self.numbers[left])
+                merged.append(combine(changes[left], newer.changes[right]))
+                left += 1
+                right += 1
+            }
+        }
+        return Part(numbers: numbers, changes: merged)
+    }
+}
+
+/// A ``Part`` of whichever entity.
+protocol AnyPart: AnyObject, Sendable {
+    var numbers: [Int64] { get }
+    func index(of number: Int64) -> Int?
+    func kind(at index: Int) -> ChangeKind
+    func value(at index: Int, column: Int) throws -> StoredValue
+    func followed(by newer: any AnyPart) -> any AnyPart
+    func settle(_ record: CommitRecord, entity: Int, path: [Int], in layers: inout Layers)
+    func rebaseAbove(entity: Int, context: Int, in layers: inout Layers)
+}
+
+extension AnyPart {
+    /// The part as what it is. Parts are kept by the index of their entity, which fixes the type.
+    func typed<Row: StoredRow>(_ type: Row.Type) -> Part<Row> { unsafeDowncast(self, to: Part<Row>.self) }
+}
+
+extension [Int64] {
+    /// The place of a number in an ascending array. Complexity: O(log count).
+    func sortedIndex(of number: Int64) -> Int? {
+        guard let first, let last, first <= number, number <= last else { return nil }
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            if self[middle] < number { low = middle + 1 } else { high = middle }
+        }
+        return low < count && self[low] == number ? low : nil
+    }
+}

@@ -1,0 +1,26 @@
+/// One publication of a layer: an immutable set of changes, handed on by reference.
+///
+/// A context's layer is a list of segments, oldest first. Segments of one carrier that lie beside each other are merged
+/// as they grow, so that a layer of n changes consists of O(log n) segments.
+struct Segment: Sendable {
+    /// Stays the same when changes are taken out of a segment or rebased.
+    let id: Int
+    /// The contexts whose commits take these changes along (H20).
+    let carriers: Carriers
+    /// By the index of the entity.
+    var parts: [Int: any AnyPart]
+
+    var count: Int { parts.values.reduce(0) { $0 + $1.numbers.count } }
+}
+
+/// The contexts that a change belongs to: the one that made it, and those that saved it upward.
+struct Carriers: Sendable, Hashable {
+    /// Ascending.
+    let contexts: [Int]
+
+    init(_ contexts: some Sequence<Int>) { self.contexts = Set(contexts).sorted() }
+    init(_ context: Int) { contexts = [context] }
+
+    func contains(_ context: Int) -> Bool { contexts.contains(context) }
+    func adding(_ context: Int) -> Carriers { contains(context) ? self : Carriers(contexts + [context]) }
+}

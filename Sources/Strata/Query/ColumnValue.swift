@@ -1,0 +1,72 @@
+public import Foundation
+
+/// What a column expression stands for: an ``AttributeValue`` or an optional one.
+///
+/// It lets one set of operators serve both. Attribute types and their optionals conform by themselves.
+public protocol ColumnValue: SendableMetatype {
+    /// The type of the value when it is there.
+    associatedtype Unwrapped: AttributeValue
+}
+
+extension Optional: ColumnValue where Wrapped: AttributeValue {
+    public typealias Unwrapped = Wrapped
+}
+
+extension Array: ColumnValue where Element: AttributeValue & Codable {
+    public typealias Unwrapped = Self
+}
+
+extension Set: ColumnValue where Element: AttributeValue & Codable {
+    public typealias Unwrapped = Self
+}
+
+extension Dictionary: ColumnValue where Key: AttributeValue & Codable, Value: AttributeValue & Codable {
+    public typealias Unwrapped = Self
+}
+
+/// An attribute type whose values the store orders as `<` does.
+///
+/// Columns of such a type can be compared with `<`, `<=`, `>`, `>=`, ``Column/between(_:)`` and asked for their minimum
+/// and maximum. All numbers, `String`, `Date` and `UUID` conform. An enum of yours whose raw values stand in the order
+/// of its `<` may conform too; a `Codable` type kept as JSON must not.
+public protocol OrderedAttributeValue: AttributeValue, Comparable {}
+
+/// An attribute type that can be summed up.
+public protocol NumericAttributeValue: OrderedAttributeValue {
+    /// The type of an average of such values.
+    associatedtype Average: AttributeValue = Double
+}
+
+/// An attribute type with which SQL calculates: numbers, but neither `Decimal`, which would lose digits, nor `UInt` and
+/// `UInt64`, which would lose their upper half.
+public protocol ArithmeticAttributeValue: NumericAttributeValue {}
+
+extension String: OrderedAttributeValue {}
+extension Date: OrderedAttributeValue {}
+extension UUID: OrderedAttributeValue {}
+
+extension Int: ArithmeticAttributeValue {}
+extension Int8: ArithmeticAttributeValue {}
+extension Int16: ArithmeticAttributeValue {}
+extension Int32: ArithmeticAttributeValue {}
+extension Int64: ArithmeticAttributeValue {}
+extension UInt8: ArithmeticAttributeValue {}
+extension UInt16: ArithmeticAttributeValue {}
+extension UInt32: ArithmeticAttributeValue {}
+extension Double: ArithmeticAttributeValue {}
+extension Float: ArithmeticAttributeValue {}
+extension UInt: NumericAttributeValue {}
+extension UInt64: NumericAttributeValue {}
+
+extension Decimal: NumericAttributeValue {
+    public typealias Average = Decimal
+}
+
+/// `String` and `String?`: the columns that can be searched as texts.
+public protocol TextColumnValue: ColumnValue where Unwrapped == String {}
+
+extension String: TextColumnValue {
+    public typealias Unwrapped = String
+}
+
+extension Optional: TextColumnValue where Wrapped == String {}

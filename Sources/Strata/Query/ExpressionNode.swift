@@ -1,0 +1,127 @@
+import Foundation
+
+/// A column expression as a tree, free of generic types. It holds names; SQL is made of it in the folder `SQL`.
+indirect enum ExpressionNode: Sendable {
+    case column(ColumnNode)
+    /// The id of the object at the end of a path; of the queried object where the path is empty.
+    case id(RelationshipPath)
+    case value(ValueNode)
+    /// A function of SQL that gives NULL exactly where its first argument is NULL.
+    case function(String, [ExpressionNode])
+    case arithmetic(String, ExpressionNode, ExpressionNode)
+    /// How many members a to-many relationship has.
+    case count(MembersNode)
+}
+
+/// A stored column at the end of a path of to-one relationships.
+struct ColumnNode: Sendable {
+    var path = RelationshipPath()
+    let name: String
+    let isOptional: Bool
+    let kind: ValueKind
+}
+
+/// What SQLite must be told about values when it compares or sums them.
+enum ValueKind: Sendable {
+    case plain
+    case decimal
+    case unsigned
+
+    init<Value: AttributeValue>(_ type: Value.Type) {
+        if type == Decimal.self {
+            self = .decimal
+        } else {
+            self = type == UInt64.self || type == UInt.self ? .unsigned : .plain
+        }
+    }
+}
+
+/// A value that the query brings along.
+enum ValueNode: Sendable {
+    case stored(StoredValue)
+    /// An id as it was given, with its store's fingerprint.
+    case id(packed: Int64, model: String)
+    /// No value that a store could hold. The query says so when it runs.
+    case invalid(String)
+
+    init<Value: AttributeValue>(_ value: Value) {
+        do {
+            let stored = try value.storedValue
+            if case .real(let number) = stored, number.isNaN {
+                self = .invalid("NaN equals nothing and cannot be compared. Compare with nil or leave the term out.")
+            } else if let decimal = value as? Decimal, decimal.isNaN {
+                self = .invalid("NaN equals nothing and cannot be compared. Compare with nil or leave the term out.")
+            } else {
+                self = .stored(stored)
+            }
+        } catch {
+            self = .invalid("A value of type \(Value.self) cannot be encoded: \(error)")
+        }
+    }
+
+    init<Object: Model>(_ id: ObjectID<Object>) { self = .id(packed: id.packed, model: "\(Object.self)") }
+}
+
+/// A walk along to-one relationships, starting at the queried object.
+struct RelationshipPath: Sendable {
+    struct Hop: Sendable {
+        let name: String
+        let destination: ModelReference
+        /// Whether the column is on the other side.
+        let isDerived: Bool
+    }
+
+    var hops: [Hop] = []
+
+    func prefixed(by path: RelationshipPath) -> RelationshipPath { RelationshipPath(hops: path.hops + hops) }
+}
+
+/// The members of a to-many relationship of the object at the end of a path, or those that meet a condition.
+struct MembersNode: Sendable {
+    var path: RelationshipPath
+    let relationship: String
+    let destination: ModelReference
+    /// About the members: its columns are theirs.
+    var condition: ConditionNode?
+}
+
+extension ExpressionNode {
+    /// The same expression about the object at the end of a path.
+    func prefixed(by path: RelationshipPath) -> ExpressionNode {
+        switch self {
+        case .column(var column):
+            column.path = column.path.prefixed(by: path)
+            return .column(column)
+        case .id(let own): return .id(own.prefixed(by: path))
+        case .value: return self
+        case .function(let name, let arguments): return .function(name, arguments.map { $0.prefixed(by: path) })
+        case .arithmetic(let sign, let left, let right):
+            return .arithmetic(sign, left.prefixed(by: path), right.prefixed(by: path))
+        case .count(let members): return .count(members.prefixed(by: path))
+        }
+    }
+
+    /// Whether the expression may be NULL.
+    var isOptional: Bool {
+        switch self {
+        case .column(let column): column.isOptional || !column.path.hops.isEmpty
+        case .id(let path): !path.hops.isEmpty
+        case .value(.stored(.null)): true
+        case .value, .count: false
+        case .function(_, let arguments): arguments.first?.isOptional ?? false
+        case .arithmetic(_, let left, let right): left.isOptional || right.isOptional
+        }
+    }
+
+    var kind: ValueKind {
+        if case .column(let column) = self { column.kind } else { .plain }
+    }
+}
+
+extension MembersNode {
+    func prefixed(by path: RelationshipPath) -> MembersNode {
+        var result = self
+        result.path = self.path.prefixed(by: path)
+        return result
+    }
+}

@@ -1,0 +1,50 @@
+/// The expressions from which `@Model` builds `Columns`. Not for use by hand.
+extension Model {
+    /// An attribute.
+    public static func _$expression<Value: AttributeValue>(_ name: String, _ type: Value.Type) -> Column<Self, Value> {
+        Column(.column(ColumnNode(name: name, isOptional: false, kind: ValueKind(Value.self))))
+    }
+
+    /// An optional attribute.
+    public static func _$expression<Value: AttributeValue>(
+        _ name: String,
+        _ type: Value?.Type
+    ) -> Column<Self, Value?> {
+        Column(.column(ColumnNode(name: name, isOptional: true, kind: ValueKind(Value.self))))
+    }
+
+    /// A to-one relationship with a column.
+    public static func _$expression<Destination: Model>(
+        _ name: String,
+        _ type: Destination?.Type
+    ) -> ToOne<Self, Destination> {
+        toOne(name, isDerived: false)
+    }
+
+    /// The side of a one-to-one relationship that has no column.
+    public static func _$expression<Destination: Model>(
+        derived name: String,
+        _ type: Destination?.Type
+    ) -> ToOne<Self, Destination> {
+        toOne(name, isDerived: true)
+    }
+
+    /// A to-many relationship.
+    public static func _$expression<Destination: Model>(
+        _ name: String,
+        _ type: Many<Destination>.Type
+    ) -> ToMany<Self, Destination> {
+        ToMany(
+            MembersNode(path: RelationshipPath(), relationship: name, destination: ModelReference(Destination.self))
+        )
+    }
+
+    /// The id.
+    public static func _$expression(id: Void) -> IDColumn<Self, Self> { IDColumn(RelationshipPath()) }
+
+    private static func toOne<Destination: Model>(_ name: String, isDerived: Bool) -> ToOne<Self, Destination> {
+        let destination = ModelReference(Destination.self)
+        let hop = RelationshipPath.Hop(name: name, destination: destination, isDerived: isDerived)
+        return ToOne(_$path: RelationshipPath(hops: [hop]))
+    }
+}

@@ -1,0 +1,202 @@
+extension Many {
+    /// Adds an object. If it or the owner is inserted, so is the other. Adding a member again changes nothing.
+    ///
+    /// In an ordered relationship it comes last.
+    public func insert(_ object: Object) {
+        func open<Owner: Model>(_ owner: Owner) {
+            if let context = owner._$link.context {
+                context.insert(object)
+            } else if let context = object._$link.context {
+                context.insert(owner)
+            } else {
+                guard !drafts(owner, contain: object) else { return }
+                owner.draft.many[relationship, default: []].append(object)
+                object.draft.leadingHere.append(Draft.WeakModel(object: owner))
+                return
+            }
+            guard let context = owner._$link.context, object._$link.context === context else { return }
+            do {
+                try context.add(object, to: owner, relationship)
+            } catch {
+                context.reference.report(error)
+            }
+        }
+        open(owner)
+    }
+
+    private func drafts(_ owner: some Model, contain object: Object) -> Bool {
+        owner.draft.many[relationship]?.contains { $0 === object } ?? false
+    }
+
+    /// Takes an object out. It is not deleted.
+    public func remove(_ object: Object) {
+        guard let context = owner._$link.context else {
+            if case .draft(let draft) = owner._$link.owner { draft.many[relationship]?.removeAll { $0 === object } }
+            return
+        }
+        func open<Owner: Model>(_ owner: Owner) {
+            do {
+                try context.remove(object, from: owner, relationship)
+            } catch {
+                context.reference.report(error)
+            }
+        }
+        open(owner)
+    }
+
+    /// Takes all objects out. They are not deleted.
+    ///
+    /// - Throws: ``StrataError`` if the store cannot be read.
+    public func removeAll() throws {
+        for object in try fetch() { remove(object) }
+    }
+
+    /// Moves a member of an ordered relationship in front of another one, or to the end.
+    ///
+    /// - Throws: ``StrataError`` with `misuse` where the relationship has no order or one of the two is no member.
+    public func move(_ object: Object, before next: Object?) throws {
+        guard let context = owner._$link.context else {
+            throw StrataError(.misuse, "Insert the owner before you order its members.")
+        }
+        func open<Owner: Model>(_ owner: Owner) throws {
+            try context.move(object, before: next, in: owner, relationship)
+        }
+        try open(owner)
+    }
+}
+
+extension ObjectContext {
+    /// The members of a relationship, in their order.
+    func members<Owner: Model, Object: Model>(of owner: Owner, _ relationship: Int) throws -> [Object] {
+        let resolved = store.schema.entities[Int(owner._$link.entity)].info.relationships[relationship]
+        guard case .foreignKey(let column, nil) = resolved.storage else {
+            return try fetch(Many<Object>(_$owner: owner, relationship: relationship).query)
+        }
+        // The most common walk, by one statement that is made once.
+        publish()
+        let connection = try currentView().reader.connection
+        let info = store.schema.entities[resolved.destination].info
+        let isPending = connection.overlay.parts[resolved.destination] != nil
+        var objects: [Object] = []
+        try connection.statement(info.selectReferring(column, isPending: isPending))
+            .run([.integer(owner._$row._$number)]) { objects.append(try object(from: $0, entity: info.index)) }
+        return objects
+    }
+
+    func add<Owner: Model>(_ object: some Model, to owner: Owner, _ relationship: Int) throws {
+        let resolved = store.schema.entities[Int(owner._$link.entity)].info.relationships[relationship]
+        switch resolved.storage {
+        case .foreignKey(let column, let order):
+            if !resolved.isToMany {
+                let info = store.schema.entities[resolved.destination].info
+                for number in try info.numbers(in: self, column: column, leadingTo: owner._$row._$number)
+                where number != object._$row._$number {
+                    try anyObject(number, entity: info.index)?.setReference(nil, at: column)
+                }
+            }
+            object.setReference(owner._$row._$number, at: column)
+            if let order { try addPair(order, 0, owner, object, JoinRow.Column.leftPlace) }
+        case .join(let join, let own, _, let place):
+            try addPair(join, own, owner, object, place)
+        }
+    }
+
+    /// Adds the row of a member, unless it is there, at the end of both sides' order.
+    private func addPair(_ join: Int, _ own: Int, _ owner: some Model, _ object: some Model, _ place: Int?) throws {
+        let (ownNumber, otherNumber) = (owner._$row._$number, object._$row._$number)
+        let members = try joinRows(join, own, ownNumber)
+        guard !members.contains(where: { $0.end(1 - own) == otherNumber }) else { return }
+        var row = JoinRow(
+            number: try store.ids.take(), left: own == 0 ? ownNumber : otherNumber,
+            right: own == 0 ? otherNumber : ownNumber
+        )
+        // A place is kept for each side, whichever of them is ordered; only the one at hand is known to be last.
+        let last = members.compactMap { $0.place(own) }.max() ?? 0
+        row.setPlace(last + 1, own)
+        let facing = try joinRows(join, 1 - own, otherNumber).compactMap { $0.place(1 - own) }.max() ?? 0
+        row.setPlace(facing + 1, 1 - own)
+        noteTurn()
+        joinTracker(join).insert(row)
+    }
+
+    func remove<Owner: Model>(_ object: some Model, from owner: Owner, _ relationship: Int) throws {
+        let resolved = store.schema.entities[Int(owner._$link.entity)].info.relationships[relationship]
+        noteTurn()
+        switch resolved.storage {
+        case .foreignKey(let column, let order):
+            if try object._$row._$value(at: column) == .integer(owner._$row._$number) {
+                object.setReference(nil, at: column)
+            }
+            if let order { try removePair(order, 0, owner, object) }
+        case .join(let join, let own, _, _):
+            try removePair(join, own, owner, object)
+        }
+    }
+
+    private func removePair(_ join: Int, _ own: Int, _ owner: some Model, _ object: some Model) throws {
+        for row in try joinRows(join, own, owner._$row._$number) where row.end(1 - own) == object._$row._$number {
+            joinTracker(join).delete(row, self)
+        }
+    }
+
+    /// Gives a member a place between two others. Only its own row changes (H25), unless the fractions run out.
+    func move<Owner: Model>(
+        _ object: some Model, before next: (some Model)?, in owner: Owner, _ relationship: Int
+    ) throws {
+        let resolved = store.schema.entities[Int(owner._$link.entity)].info.relationships[relationship]
+        let pair: (join: Int, own: Int)
+        switch resolved.storage {
+        case .foreignKey(_, let order?): pair = (order, 0)
+        case .join(let join, let own, _, .some): pair = (join, own)
+        default:
+            throw StrataError(.misuse, "The relationship '\(resolved.name)' has no order. Declare it with ordered: true.")
+        }
+        func isLess(_ left: JoinRow, _ right: JoinRow) -> Bool {
+            let places = (left.place(pair.own) ?? .infinity, right.place(pair.own) ?? .infinity)
+            return places.0 == places.1 ? left._$number < right._$number : places.0 < places.1
+        }
+        var rows = try joinRows(pair.join, pair.own, owner._$row._$number).sorted(by: isLess)
+        guard let from = rows.firstIndex(where: { $0.end(1 - pair.own) == object._$row._$number }) else {
+            throw StrataError(.misuse, "The object to move is no member of '\(resolved.name)'.")
+        }
+        let moved = rows.remove(at: from)
+        let target: Int
+        if let next {
+            guard let found = rows.firstIndex(where: { $0.end(1 - pair.own) == next._$row._$number }) else {
+                throw StrataError(.misuse, "The object to move to is no member of '\(resolved.name)'.")
+            }
+            target = found
+        } else {
+            target = rows.count
+        }
+        let before = target > 0 ? rows[target - 1].place(pair.own) ?? 0 : (rows.first?.place(pair.own) ?? 1) - 2
+        let after = target < rows.count ? rows[target].place(pair.own) ?? before + 2 : before + 2
+        let place = (before + after) / 2
+        noteTurn()
+        let tracker = joinTracker(pair.join)
+        if place > before && place < after {
+            var row = moved
+            row.setPlace(place, pair.own)
+            tracker.update(moved, to: row, self)
+            return
+        }
+        rows.insert(moved, at: target)
+        for (index, old) in rows.enumerated() {
+            var row = old
+            row.setPlace(Double(index + 1), pair.own)
+            if row.place(pair.own) != old.place(pair.own) { tracker.update(old, to: row, self) }
+        }
+    }
+}
+
+extension JoinRow {
+    /// One of the two ends by the index of its column.
+    func end(_ column: Int) -> Int64 { column == Column.left ? left : right }
+
+    /// The place among the members of the end in this column.
+    func place(_ column: Int) -> Double? { column == Column.left ? leftPlace : rightPlace }
+
+    mutating func setPlace(_ place: Double, _ column: Int) {
+        if column == Column.left { leftPlace = place } else { rightPlace = place }
+    }
+}

@@ -1,0 +1,90 @@
+extension Model {
+    public static func _$load(_ stored: Never, of owner: some Model, at column: Int) -> Self {}
+
+    /// The object at the end of a to-one relationship. Where the store cannot be read the answer is what is known, and the
+    /// error goes to ``ContextStack/failures`` (C7).
+    public static func _$loadOptional(_ stored: ObjectID<Self>?, of owner: some Model, at column: Int) -> Self? {
+        switch owner._$link.owner {
+        case .none: return nil
+        case .draft(let draft): return draft.one[column] as? Self
+        case .context(let context):
+            guard let stored else { return nil }
+            do {
+                return try context.find(stored)
+            } catch {
+                context.reference.report(error)
+                return nil
+            }
+        }
+    }
+
+    public static func _$store(_ value: Self, in owner: some Model, at column: Int) -> Never {
+        // Unreachable: a row with a column of type Never cannot be made, so no model with such a property exists.
+        preconditionFailure("a to-one relationship is optional")
+    }
+
+    /// Relates two objects. If one of them is inserted, so is the other (C6).
+    public static func _$storeOptional(_ value: Self?, in owner: some Model, at column: Int) -> ObjectID<Self>? {
+        guard let value else {
+            if case .draft(let draft) = owner._$link.owner { draft.one[column] = nil }
+            return nil
+        }
+        if let context = owner._$link.context {
+            if value._$link.context == nil { context.insert(value) }
+        } else if let context = value._$link.context {
+            context.insert(owner)
+        } else {
+            owner.draft.one[column] = value
+            value.draft.leadingHere.append(Draft.WeakModel(object: owner))
+            return nil
+        }
+        if let context = owner._$link.context { context.freeOneToOne(value, for: owner, at: column) }
+        return value._$row.id.isAssigned ? value._$row.id : nil
+    }
+
+    public static func _$isSame(_ left: Never, _ right: Never) -> Bool {}
+
+    @inlinable
+    public static func _$isSameOptional(_ left: ObjectID<Self>?, _ right: ObjectID<Self>?) -> Bool { left == right }
+
+    /// The other side of a one-to-one relationship that has no column here.
+    public func _$derived<Destination: Model>(_ relationship: Int) -> Destination? {
+        guard let context = _$link.context else {
+            guard case .draft(let draft) = _$link.owner else { return nil }
+            return draft.many[relationship]?.first as? Destination
+        }
+        do {
+            let members: [Destination] = try context.members(of: self, relationship)
+            return members.first
+        } catch {
+            context.reference.report(error)
+            return nil
+        }
+    }
+
+    public func _$setDerived<Destination: Model>(_ value: Destination?, _ relationship: Int) {
+        let many = Many<Destination>(_$owner: self, relationship: relationship)
+        if let current: Destination = _$derived(relationship) {
+            if current === value { return }
+            many.remove(current)
+        }
+        if let value { many.insert(value) }
+    }
+}
+
+extension ObjectContext {
+    /// Empties the to-one columns that would lead to the destination beside this one.
+    fileprivate func freeOneToOne(_ destination: some Model, for owner: some Model, at column: Int) {
+        let info = store.schema.entities[Int(owner._$link.entity)].info
+        guard info.oneToOne.contains(column), destination._$row.id.isAssigned else { return }
+        do {
+            for number in try info.numbers(in: self, column: column, leadingTo: destination._$row._$number)
+            where number != owner._$row._$number {
+                if let holder = try anyObject(number, entity: info.index) { holder.setReference(nil, at: column) }
+            }
+        } catch {
+            // The unique index finds it at the save.
+            reference.report(error)
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import Foundation
+
+/// Compares decimal numbers as texts, in the notation that `Decimal` writes, without making numbers of them.
+enum DecimalText {
+    /// Negative, zero or positive. What is no number comes after all numbers, by its bytes, so that the order is total.
+    static func compare(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int32 {
+        switch (Digits(left), Digits(right)) {
+        case (let left?, let right?):
+            if left.isNegative != right.isNegative { return left.isNegative ? -1 : 1 }
+            let order = magnitude(left, right)
+            return left.isNegative ? -order : order
+        case (.some, nil): return -1
+        case (nil, .some): return 1
+        case (nil, nil): return bytes(left, right)
+        }
+    }
+
+    /// A number's digits before and after the point, without the zeros that say nothing.
+    private struct Digits {
+        var isNegative = false
+        let whole: Slice<UnsafeRawBufferPointer>
+        let fraction: Slice<UnsafeRawBufferPointer>
+
+        init?(_ text: UnsafeRawBufferPointer) {
+            var start = 0
+            if let sign = text.first, sign == UInt8(ascii: "-") || sign == UInt8(ascii: "+") {
+                isNegative = sign == UInt8(ascii: "-")
+                start = 1
+            }
+            var point = text.count
+            var hasDigits = false
+            for place in start..<text.count {
+                switch text[place] {
+                case UInt8(ascii: "0")...UInt8(ascii: "9"): hasDigits = true
+                case UInt8(ascii: ".") where point == text.count: point = place
+                default: return nil
+                }
+            }
+            guard hasDigits else { return nil }
+            while start < point, text[start] == UInt8(ascii: "0") { start += 1 }
+            var end = text.count
+            while end > point + 1, text[end - 1] == UInt8(ascii: "0") { end -= 1 }
+            whole = text[start..<point]
+            fraction = point < end ? text[(point + 1)..<end] : text[end..<end]
+            if whole.isEmpty, fraction.isEmpty { isNegative = false }
+        }
+    }
+
+    private static func magnitude(_ left: Digits, _ right: Digits) -> Int32 {
+        if left.whole.count != right.whole.count { return left.whole.count < right.whole.count ? -1 : 1 }
+        let whole = bytes(.init(rebasing: left.whole), .init(rebasing: right.whole))
+        if whole != 0 { return whole }
+        return bytes(.init(rebasing: left.fraction), .init(rebasing: right.fraction))
+    }
+
+    private static func bytes(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int32 {
+        for (left, right) in zip(left, right) where left != right { return left < right ? -1 : 1 }
+        return left.count == right.count ? 0 : left.count < right.count ? -1 : 1
+    }
+}

@@ -1,0 +1,150 @@
+import CStrataSQLite
+
+extension PendingTable {
+    /// SQLite's view of an open table and of a cursor: its own header first, then ours.
+    private struct Table {
+        var header: sqlite3_vtab
+        var table: Unmanaged<PendingTable>
+    }
+
+    private struct Cursor {
+        var header: sqlite3_vtab_cursor
+        var cursor: Unmanaged<PendingCursor>
+    }
+
+    /// Makes a table known to a connection, which releases it when it closes.
+    static func register(_ table: PendingTable, on connection: OpaquePointer) throws {
+        let code = sqlite3_create_module_v2(
+            connection, Overlay.tableName(table.info.index), module, Unmanaged.passRetained(table).toOpaque(),
+            { Unmanaged<PendingTable>.fromOpaque($0!).release() }  // the pointer that was passed above
+        )
+        guard code == SQLITE_OK else { throw StrataError(sqlite: code, connection: connection) }
+    }
+
+    /// One module for all tables, never changed after it is made, and never freed: SQLite keeps pointing at it.
+    nonisolated(unsafe) private static let module: UnsafePointer<sqlite3_module> = {
+        let module = UnsafeMutablePointer<sqlite3_module>.allocate(capacity: 1)
+        module.initialize(to: sqlite3_module())
+        module.pointee.iVersion = 1
+        // Without xCreate a module is a table by its own name in every schema, and nothing is written to the file.
+        module.pointee.xConnect = { connection, data, _, _, result, _ in
+            guard let data, let result else { return SQLITE_MISUSE }
+            let table = Unmanaged<PendingTable>.fromOpaque(data)
+            let code = sqlite3_declare_vtab(connection, table.takeUnretainedValue().declaration)
+            guard code == SQLITE_OK else { return code }
+            let pointer = UnsafeMutablePointer<Table>.allocate(capacity: 1)
+            pointer.initialize(to: Table(header: sqlite3_vtab(), table: table))
+            result.pointee = UnsafeMutableRawPointer(pointer).assumingMemoryBound(to: sqlite3_vtab.self)
+            return SQLITE_OK
+        }
+        module.pointee.xDisconnect = { table in
+            UnsafeMutableRawPointer(table)?.assumingMemoryBound(to: Table.self).deallocate()
+            return SQLITE_OK
+        }
+        module.pointee.xBestIndex = { table, info in
+            guard let table, let info else { return SQLITE_MISUSE }
+            plan(&info.pointee, rows: owner(table).parts.reduce(0) { $0 + $1.numbers.count })
+            return SQLITE_OK
+        }
+        module.pointee.xOpen = { table, result in
+            guard let table, let result else { return SQLITE_MISUSE }
+            let pointer = UnsafeMutablePointer<Cursor>.allocate(capacity: 1)
+            let cursor = Unmanaged.passRetained(PendingCursor(owner(table).parts))
+            pointer.initialize(to: Cursor(header: sqlite3_vtab_cursor(), cursor: cursor))
+            result.pointee = UnsafeMutableRawPointer(pointer).assumingMemoryBound(to: sqlite3_vtab_cursor.self)
+            return SQLITE_OK
+        }
+        module.pointee.xClose = { pointer in
+            guard let pointer = UnsafeMutableRawPointer(pointer)?.assumingMemoryBound(to: Cursor.self) else {
+                return SQLITE_OK
+            }
+            pointer.pointee.cursor.release()
+            pointer.deallocate()
+            return SQLITE_OK
+        }
+        module.pointee.xFilter = { pointer, plan, _, _, arguments in
+            let isLookup = plan == lookupPlan
+            if isLookup, sqlite3_value_type(arguments?[0]) == SQLITE_NULL {
+                cursor(pointer).start(only: 0)
+            } else {
+                cursor(pointer).start(only: isLookup ? sqlite3_value_int64(arguments?[0]) : nil)
+            }
+            return SQLITE_OK
+        }
+        module.pointee.xNext = { pointer in
+            cursor(pointer).advance()
+            return SQLITE_OK
+        }
+        module.pointee.xEof = { cursor($0).isAtEnd ? 1 : 0 }
+        module.pointee.xRowid = { pointer, result in
+            result?.pointee = cursor(pointer).number
+            return SQLITE_OK
+        }
+        module.pointee.xColumn = { pointer, context, column in
+            do {
+                try give(cursor(pointer).value(Int(column)), to: context)
+                return SQLITE_OK
+            } catch {
+                sqlite3_result_error(context, "\(error)", -1)
+                return SQLITE_ERROR
+            }
+        }
+        return UnsafePointer(module)
+    }()
+
+    private static let lookupPlan: Int32 = 1
+
+    private static func owner(_ table: UnsafeMutablePointer<sqlite3_vtab>) -> PendingTable {
+        UnsafeMutableRawPointer(table).assumingMemoryBound(to: Table.self).pointee.table.takeUnretainedValue()
+    }
+
+    private static func cursor(_ pointer: UnsafeMutablePointer<sqlite3_vtab_cursor>?) -> PendingCursor {
+        // SQLite calls these functions with cursors that xOpen has made, and with nothing else.
+        UnsafeMutableRawPointer(pointer!).assumingMemoryBound(to: Cursor.self).pointee.cursor.takeUnretainedValue()
+    }
+
+    /// A look-up by id, or a walk in the order of ids.
+    private static func plan(_ info: inout sqlite3_index_info, rows: Int) {
+        for index in 0..<Int(info.nConstraint) {
+            let constraint = info.aConstraint[index]
+            guard constraint.usable != 0, constraint.iColumn <= 0, constraint.op == UInt8(SQLITE_INDEX_CONSTRAINT_EQ)
+            else { continue }
+            info.aConstraintUsage[index].argvIndex = 1
+            info.idxNum = lookupPlan
+            info.estimatedCost = 1
+            info.estimatedRows = 1
+            return
+        }
+        if info.nOrderBy == 1, info.aOrderBy[0].iColumn <= 0, info.aOrderBy[0].desc == 0 { info.orderByConsumed = 1 }
+        info.estimatedCost = Double(rows + 1)
+        info.estimatedRows = Int64(rows)
+    }
+
+    private static func give(_ value: StoredValue, to context: OpaquePointer?) {
+        // SQLite copies texts and blobs before this returns: SQLITE_TRANSIENT is the destructor -1.
+        let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+        switch value {
+        case .null: sqlite3_result_null(context)
+        case .integer(let number): sqlite3_result_int64(context, number)
+        case .real(let number): sqlite3_result_double(context, number)
+        case .text(var text):
+            text.withUTF8 { utf8 in
+                utf8.withMemoryRebound(to: CChar.self) {
+                    sqlite3_result_text64(
+                        context, $0.baseAddress ?? emptyText, UInt64($0.count), transient, UInt8(SQLITE_UTF8)
+                    )
+                }
+            }
+        case .blob(let data):
+            if data.isEmpty { return sqlite3_result_zeroblob(context, 0) as Void }
+            data.withUnsafeBytes { sqlite3_result_blob64(context, $0.baseAddress, UInt64($0.count), transient) }
+        }
+    }
+
+    /// Stands for the bytes of an empty text, whose pointer may be nil. Never written, never freed.
+    nonisolated(unsafe) private static let emptyText: UnsafePointer<CChar> = {
+        let pointer = UnsafeMutablePointer<CChar>.allocate(capacity: 1)
+        pointer.initialize(to: 0)
+        return UnsafePointer(pointer)
+    }()
+}

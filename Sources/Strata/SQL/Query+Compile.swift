@@ -1,0 +1,184 @@
+extension Query {
+    /// The SQL that answers this query in the given shape.
+    ///
+    /// - Throws: ``StrataError/Code/invalidQuery`` for what no store can answer, ``StrataError/Code/foreignID`` for an id
+    ///   of another store, and what the resolver throws.
+    func compile(_ shape: ResultShape, using sources: SQLSources) throws -> CompiledQuery {
+        var select = try SelectBuilder(_$parts, model: Object._$schema, sources: sources)
+        let sql = try select.sql(shape)
+        return CompiledQuery(
+            sql: sql,
+            bindings: select.writer.bindings,
+            tables: select.writer.tables,
+            isReversed: select.isReversed
+        )
+    }
+}
+
+/// Puts the clauses of one query together.
+struct SelectBuilder {
+    private let parts: QueryParts
+    private(set) var writer: SQLWriter
+    private var scope: SQLScope
+    /// The terms of WHERE.
+    private var filter: String
+    /// What members are ordered by when the query has no sorts.
+    private var memberOrder: String?
+    private(set) var isReversed = false
+
+    init(_ parts: QueryParts, model: ModelSchema, sources: SQLSources) throws {
+        if let limit = parts.limit, limit < 0 {
+            throw StrataError(.invalidQuery, "limit(\(limit)): a limit is 0 or more. Leave it out to get everything.")
+        }
+        if let offset = parts.offset, offset < 0 {
+            throw StrataError(.invalidQuery, "offset(\(offset)): an offset is 0 or more.")
+        }
+        self.parts = parts
+        writer = SQLWriter(sources: sources)
+        scope = writer.scope(of: model)
+        filter = ""
+        if let membership = parts.membership { try restrict(to: membership) }
+        if let condition = parts.condition {
+            let text = try writer.condition(condition, in: &scope)
+            filter = filter.isEmpty ? " WHERE " + text : filter + " AND " + text
+        }
+    }
+
+    private mutating func restrict(to membership: Membership) throws {
+        let owner = membership.owner.type._$schema
+        let number = writer.bind(.integer(membership.number))
+        switch try writer.sources.resolver.route(owner, membership.relationship) {
+        case .foreignKey(let column, let order):
+            filter = " WHERE \(scope.alias).\(SQLName.quoted(column)) = \(number)"
+            guard let order else { return }
+            let (source, alias) = writer.table(.join(order.name))
+            scope.from += " LEFT JOIN \(source) AS \(alias) ON \(alias).\(SQLName.quoted(order.otherColumn)) = "
+            scope.from += "\(scope.alias).\"id\" AND \(alias).\(SQLName.quoted(order.ownColumn)) = \(number)"
+            let place = "\(alias).\(SQLName.quoted(order.placeColumn))"
+            // Members that were given no place come last.
+            memberOrder = "\(place) IS NULL, \(place)"
+        case .joinTable(let name, let own, let other, let order):
+            let (source, alias) = writer.table(.join(name))
+            scope.from += " JOIN \(source) AS \(alias) ON \(alias).\(SQLName.quoted(other)) = \(scope.alias).\"id\""
+            filter = " WHERE \(alias).\(SQLName.quoted(own)) = \(number)"
+            memberOrder = order.map { "\(alias).\(SQLName.quoted($0))" }
+        }
+    }
+
+    mutating func sql(_ shape: ResultShape) throws -> String {
+        switch shape {
+        case .objects: return try rows(columns, limit: parts.limit)
+        case .ids: return try rows("\(scope.alias).\"id\"", limit: parts.limit)
+        case .first(let count): return try rows(columns, limit: min(try checked(count), parts.limit ?? .max))
+        case .last(let count): return try last(try checked(count))
+        case .count:
+            guard isSliced else { return "SELECT count(*)\(body)" }
+            return "SELECT count(*) FROM (SELECT 1\(body)\(slice(parts.limit)))"
+        case .exists: return "SELECT EXISTS (SELECT 1\(body)\(slice(parts.limit)))"
+        case .values(let expression): return try values(expression)
+        case .aggregate(let aggregate, let expression): return try self.aggregate(aggregate, expression)
+        }
+    }
+}
+
+extension SelectBuilder {
+    private var isSliced: Bool { parts.limit != nil || parts.offset != nil }
+    private var body: String { " FROM \(scope.from)\(filter)" }
+
+    private var columns: String {
+        var text = "\(scope.alias).\"id\""
+        for column in scope.model.columns { text += ", \(scope.alias).\(SQLName.quoted(column.name))" }
+        return text
+    }
+
+    private func checked(_ count: Int) throws -> Int {
+        guard count >= 0 else { throw StrataError(.invalidQuery, "\(count) objects were asked for: 0 is the least.") }
+        return count
+    }
+
+    private mutating func slice(_ limit: Int?) -> String {
+        let offset = parts.offset
+        guard limit != nil || offset != nil else { return "" }
+        var text = " LIMIT " + (limit.map { writer.bind(.integer(Int64($0))) } ?? "-1")
+        if let offset { text += " OFFSET " + writer.bind(.integer(Int64(offset))) }
+        return text
+    }
+
+    private mutating func rows(_ list: String, limit: Int?) throws -> String {
+        let order = try sortTerms().map(\.text).joined(separator: ", ")
+        return "SELECT \(list)\(body) ORDER BY \(order)\(slice(limit))"
+    }
+
+    /// The keys of ORDER BY. The id comes last, so that no choice is left.
+    private mutating func sortTerms(reversed: Bool = false) throws -> [(expression: String, text: String)] {
+        var terms: [(String, String)] = []
+        func add(_ expression: String, _ isDescending: Bool, _ nilsFirst: Bool? = nil) {
+            terms.append((expression, SelectBuilder.order(expression, isDescending, nilsFirst)))
+        }
+        if parts.sorts.isEmpty, let memberOrder { add(memberOrder, reversed) }
+        for sort in parts.sorts {
+            let sort = reversed ? sort.reversed : sort
+            add(try writer.comparable(sort.expression, in: &scope), sort.isDescending, sort.nilsFirst)
+        }
+        add("\(scope.alias).\"id\"", reversed)
+        return terms
+    }
+
+    private static func order(_ expression: String, _ isDescending: Bool, _ nilsFirst: Bool?) -> String {
+        let nils = nilsFirst.map { $0 ? " NULLS FIRST" : " NULLS LAST" } ?? ""
+        return expression + (isDescending ? " DESC" : "") + nils
+    }
+
+    /// Without a slice the order is turned round. With one the slice is cut first, and its end taken.
+    private mutating func last(_ count: Int) throws -> String {
+        isReversed = true
+        guard isSliced else {
+            let order = try sortTerms(reversed: true).map(\.text).joined(separator: ", ")
+            return "SELECT \(columns)\(body) ORDER BY \(order) LIMIT \(writer.bind(.integer(Int64(count))))"
+        }
+        let terms = try sortTerms().map(\.text).joined(separator: ", ")
+        let place = "row_number() OVER (ORDER BY \(terms)) AS strata_place"
+        let names = (["id"] + scope.model.columns.map(\.name)).map { SQLName.quoted($0) }.joined(separator: ", ")
+        let inner = "SELECT \(columns), \(place)\(body) ORDER BY strata_place\(slice(parts.limit))"
+        return "SELECT \(names) FROM (\(inner)) ORDER BY strata_place DESC LIMIT \(writer.bind(.integer(Int64(count))))"
+    }
+
+    private mutating func values(_ expression: ExpressionNode) throws -> String {
+        let value = try writer.expression(expression, in: &scope)
+        guard parts.isDistinct else { return try rows(value, limit: parts.limit) }
+        let order = try sortTerms().map(\.text).joined(separator: ", ")
+        let inner = "SELECT \(value) AS value, row_number() OVER (ORDER BY \(order)) AS strata_place\(body)"
+        let group = expression.kind == .decimal ? "value COLLATE strata_decimal" : "value"
+        return "SELECT value FROM (\(inner)) GROUP BY \(group) ORDER BY min(strata_place)\(slice(parts.limit))"
+    }
+
+    private mutating func aggregate(
+        _ aggregate: ResultShape.Aggregate,
+        _ expression: ExpressionNode
+    ) throws -> String {
+        let function =
+            switch (aggregate, expression.kind) {
+            case (.sum, .plain): "sum"
+            case (.sum, .decimal): "strata_decimal_sum"
+            case (.sum, .unsigned): "strata_unsigned_sum"
+            case (.average, .plain): "avg"
+            case (.average, .decimal): "strata_decimal_avg"
+            case (.average, .unsigned): "strata_unsigned_avg"
+            case (.minimum, _): "min"
+            case (.maximum, _): "max"
+            }
+        let collation = expression.kind == .decimal ? " COLLATE strata_decimal" : ""
+        guard isSliced || parts.isDistinct else {
+            let value = try writer.expression(expression, in: &scope)
+            return "SELECT \(function)(\(value)\(collation))\(body)"
+        }
+        let inner = try rows(forAggregating: expression)
+        return "SELECT \(function)(value\(collation)) FROM (\(inner))"
+    }
+
+    private mutating func rows(forAggregating expression: ExpressionNode) throws -> String {
+        if parts.isDistinct { return try values(expression) }
+        let value = try writer.expression(expression, in: &scope)
+        return try rows("\(value) AS value", limit: parts.limit)
+    }
+}

@@ -1,0 +1,82 @@
+import CStrataSQLite
+
+/// The functions and collations that Strata's SQL uses beyond SQLite's own.
+///
+/// Each is registered on every connection that runs queries. All are deterministic and give NULL for NULL.
+enum SQLFunctions {
+    typealias Function = @convention(c) (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Void
+    typealias Final = @convention(c) (OpaquePointer?) -> Void
+
+    /// Registers all of them on a connection, which must not be in use meanwhile.
+    ///
+    /// - Throws: ``StrataError/Code/database``.
+    static func register(on connection: OpaquePointer) throws {
+        try registerTexts(on: connection)
+        try registerRegex(on: connection)
+        try registerNumbers(on: connection)
+    }
+
+    static let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS
+
+    static func add(
+        _ name: String,
+        _ count: Int32,
+        on connection: OpaquePointer,
+        context: UnsafeMutableRawPointer? = nil,
+        destroy: (@convention(c) (UnsafeMutableRawPointer?) -> Void)? = nil,
+        _ function: Function
+    ) throws {
+        try check(
+            sqlite3_create_function_v2(connection, name, count, flags, context, function, nil, nil, destroy),
+            name
+        )
+    }
+
+    static func add(
+        aggregate name: String,
+        on connection: OpaquePointer,
+        step: Function,
+        final: Final
+    ) throws {
+        try check(sqlite3_create_function_v2(connection, name, 1, flags, nil, nil, step, final, nil), name)
+    }
+
+    static func check(_ code: Int32, _ name: String) throws {
+        guard code == SQLITE_OK else {
+            throw StrataError(.database, "SQLite refused the function \(name) with code \(code).")
+        }
+    }
+}
+
+/// The arguments and the result of one call.
+extension SQLFunctions {
+    /// The bytes of a text argument, NULs among them; nil for NULL. They are valid until the function returns.
+    static func bytes(_ value: OpaquePointer?) -> UnsafeBufferPointer<UInt8>? {
+        guard sqlite3_value_type(value) != SQLITE_NULL, let text = sqlite3_value_text(value) else { return nil }
+        return UnsafeBufferPointer(start: text, count: Int(sqlite3_value_bytes(value)))
+    }
+
+    static func string(_ value: OpaquePointer?) -> String? { bytes(value).map { String(decoding: $0, as: UTF8.self) } }
+
+    static func options(_ value: OpaquePointer?) -> TextOptions { TextOptions(rawValue: Int(sqlite3_value_int(value))) }
+
+    static func give(_ text: String, to call: OpaquePointer?) {
+        var text = text
+        text.withUTF8 { utf8 in
+            let start = UnsafeRawPointer(utf8.baseAddress)?.assumingMemoryBound(to: CChar.self)
+            if let start {
+                sqlite3_result_text64(call, start, UInt64(utf8.count), copied, UInt8(SQLITE_UTF8))
+            } else {
+                sqlite3_result_text64(call, "", 0, copied, UInt8(SQLITE_UTF8))
+            }
+        }
+    }
+
+    static func give(_ bytes: [UInt8], to call: OpaquePointer?) {
+        if bytes.isEmpty { return sqlite3_result_zeroblob(call, 0) }
+        sqlite3_result_blob64(call, bytes, UInt64(bytes.count), copied)
+    }
+
+    /// `SQLITE_TRANSIENT`, which is a macro with a cast that Swift does not import.
+    private static var copied: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
+}

@@ -1,0 +1,61 @@
+/// What a query's names stand for at the moment when it runs.
+struct SQLSources {
+    /// A table that a query reads from.
+    enum Table {
+        case model(ModelSchema)
+        case join(String)
+    }
+
+    /// What stands for a table in FROM: its quoted name, or a subquery in parentheses. The caller puts an alias behind it.
+    var source: (Table) -> String
+    /// Where relationships without a column lead.
+    var resolver: RelationshipResolver
+    /// The fingerprint of the store; ids with another one are refused. Nil: none is refused.
+    var fingerprint: UInt16?
+
+    /// The tables of the store as they are.
+    static func tables(resolver: RelationshipResolver, fingerprint: UInt16? = nil) -> SQLSources {
+        SQLSources(
+            source: { table in
+                switch table {
+                case .model(let schema): SQLName.quoted(schema.table)
+                case .join(let name): SQLName.quoted(name)
+                }
+            },
+            resolver: resolver,
+            fingerprint: fingerprint
+        )
+    }
+}
+
+/// Finds what belongs to a relationship without a column of its own. A query has names only, since inverses are known
+/// when a stack is open and queries may be older than that.
+struct RelationshipResolver: Sendable {
+    enum Route: Sendable {
+        /// The members carry the owner's id in this column. Derived to-one relationships are always of this kind.
+        /// The places of ordered members stand in a table of their own.
+        case foreignKey(column: String, order: PlaceTable? = nil)
+        /// A table of pairs, each at most once.
+        case joinTable(String, ownColumn: String, otherColumn: String, orderColumn: String? = nil)
+    }
+
+    /// The table that keeps the places of the members of an ordered one-to-many relationship.
+    struct PlaceTable: Sendable {
+        let name: String
+        let ownColumn: String
+        let otherColumn: String
+        let placeColumn: String
+    }
+
+    /// The route of the relationship with this name in this model.
+    var route: @Sendable (ModelSchema, String) throws -> Route
+}
+
+/// Names in SQL.
+enum SQLName {
+    static func quoted(_ name: String) -> String {
+        name.utf8.contains(UInt8(ascii: "\""))
+            ? "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+            : "\"" + name + "\""
+    }
+}

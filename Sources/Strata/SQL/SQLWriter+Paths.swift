@@ -1,0 +1,66 @@
+extension SQLWriter {
+    /// The id at the end of a path. The last step with a column here needs no join.
+    mutating func id(_ path: RelationshipPath, in scope: inout SQLScope) throws -> String {
+        guard let last = path.hops.last, !last.isDerived else { return try alias(path, in: &scope) + ".\"id\"" }
+        let start = RelationshipPath(hops: path.hops.dropLast())
+        return try alias(start, in: &scope) + "." + SQLName.quoted(last.name)
+    }
+
+    /// The alias of the table at the end of a path; joins it unless that was done.
+    ///
+    /// A to-one relationship adds no rows, so that one LEFT JOIN serves all terms on the same path.
+    mutating func alias(_ path: RelationshipPath, in scope: inout SQLScope) throws -> String {
+        guard let last = path.hops.last else { return scope.alias }
+        let key = path.hops.map(\.name)
+        if let known = scope.joins[key] { return known }
+        let destination = last.destination.type._$schema
+        let start = RelationshipPath(hops: path.hops.dropLast())
+        let condition: (String) -> String
+        if last.isDerived {
+            let column = try foreignKey(of: last, from: start, in: scope)
+            let owner = try id(start, in: &scope)
+            condition = { "\($0).\(SQLName.quoted(column)) = \(owner)" }
+        } else {
+            let target = try id(path, in: &scope)
+            condition = { "\($0).\"id\" = \(target)" }
+        }
+        let (source, alias) = table(.model(destination))
+        scope.from += " LEFT JOIN \(source) AS \(alias) ON \(condition(alias))"
+        scope.joins[key] = alias
+        return alias
+    }
+
+    /// A scope about the members of a relationship, with the term that ties them to their owner.
+    mutating func members(
+        _ members: MembersNode,
+        in outer: inout SQLScope
+    ) throws -> (scope: SQLScope, link: String) {
+        let owner = try id(members.path, in: &outer)
+        let model = members.path.hops.last?.destination.type._$schema ?? outer.model
+        var scope = scope(of: members.destination.type._$schema)
+        switch try sources.resolver.route(model, members.relationship) {
+        case .foreignKey(let column, _):
+            return (scope, "\(scope.alias).\(SQLName.quoted(column)) = \(owner)")
+        case .joinTable(let name, let ownColumn, let otherColumn, _):
+            let (source, alias) = table(.join(name))
+            scope.from +=
+                " JOIN \(source) AS \(alias) ON \(alias).\(SQLName.quoted(otherColumn)) = \(scope.alias).\"id\""
+            return (scope, "\(alias).\(SQLName.quoted(ownColumn)) = \(owner)")
+        }
+    }
+
+    private func foreignKey(
+        of hop: RelationshipPath.Hop,
+        from start: RelationshipPath,
+        in scope: SQLScope
+    ) throws -> String {
+        let model = start.hops.last?.destination.type._$schema ?? scope.model
+        guard case .foreignKey(let column, _) = try sources.resolver.route(model, hop.name) else {
+            throw StrataError(
+                .invalidSchema,
+                "The relationship '\(hop.name)' of \(model.name) is to-one, its inverse is to-many."
+            )
+        }
+        return column
+    }
+}

@@ -1,0 +1,76 @@
+/// What the engine knows of one table: a model's, or that of the members of a to-many relationship.
+struct EntityInfo: Sendable {
+    /// The place in the schema; layers keep parts by it.
+    let index: Int
+    let name: String
+    let table: String
+    let columns: [ColumnSchema]
+    /// For each of the model's relationships without a column, in their order, how it is kept.
+    var relationships: [ResolvedRelationship] = []
+    /// Columns whose values, together, must be unique.
+    var uniques: [[Int]] = []
+    /// Columns that queries find by an index, beyond the unique ones.
+    var indexes: [[Int]] = []
+    /// To-one columns of whichever entity that lead here, and what becomes of their rows when one of these is deleted.
+    var incoming: [IncomingReference] = []
+    /// To-one columns of which one object at the most leads to each destination.
+    var oneToOne = ColumnSet()
+    /// To-one columns of this entity, and what becomes of their destinations when one of these is deleted.
+    var outgoing: [OutgoingReference] = []
+    var createdAt: Int?
+    var updatedAt: Int?
+    /// Columns with rules that are checked before a row is written.
+    var checked: [Int] = []
+    /// Whether this is the table of a to-many relationship's members.
+    var isJoin = false
+
+    /// Texts of SQL that are used often.
+    let sql: EntitySQL
+
+    init(index: Int, name: String, table: String, columns: [ColumnSchema]) {
+        self.index = index
+        self.name = name
+        self.table = table
+        self.columns = columns
+        sql = EntitySQL(table: table, columns: columns.map(\.name))
+    }
+
+    func column(named name: String) -> Int? { columns.firstIndex { $0.name == name } }
+
+    /// The columns that belong to any unique constraint.
+    var uniqueColumns: ColumnSet {
+        uniques.joined().reduce(into: ColumnSet()) { $0.insert($1) }
+    }
+}
+
+/// A to-one column that leads to an entity.
+struct IncomingReference: Sendable {
+    let entity: Int
+    let column: Int
+    let deleteRule: DeleteRule
+    /// The relationship of the deleted object, for messages.
+    let relationship: String
+}
+
+/// A to-one column that leads from an entity.
+struct OutgoingReference: Sendable {
+    let column: Int
+    let destination: Int
+    let deleteRule: DeleteRule
+}
+
+/// How a relationship without a column of its own is kept.
+struct ResolvedRelationship: Sendable {
+    enum Storage: Sendable {
+        /// In a to-one column at the other end; `order` is the entity that keeps the places of ordered members.
+        case foreignKey(column: Int, order: Int?)
+        /// In a table of members, of which `own` is this side's column, `other` the members', `place` their order.
+        case join(entity: Int, own: Int, other: Int, place: Int?)
+    }
+
+    let name: String
+    let isToMany: Bool
+    let destination: Int
+    let deleteRule: DeleteRule
+    let storage: Storage
+}

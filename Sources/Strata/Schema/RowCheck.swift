@@ -1,0 +1,33 @@
+/// The checks that attributes declare.
+enum RowCheck {
+    /// Complexity: O(columns with declarations).
+    static func check(_ row: some StoredRow, _ info: EntityInfo, _ failures: inout [StrataError.Detail]) {
+        for column in info.checked {
+            let declared = info.columns[column]
+            func fail(_ message: String, _ value: StoredValue?) {
+                failures.append(
+                    StrataError.Detail(
+                        model: info.name, number: row._$number, column: declared.name, message: message, mine: value
+                    )
+                )
+            }
+            let value: StoredValue
+            do {
+                value = try row._$value(at: column)
+            } catch {
+                fail("cannot be encoded: \(error)", nil)
+                continue
+            }
+            if case .real(let number) = value, number.isNaN {
+                fail("is not a number (NaN), which SQLite cannot keep", value)
+            }
+            for option in declared.options {
+                switch option.kind {
+                case .required where value == .null: fail("must not be nil", value)
+                case .check(let message, let isValid) where value != .null && !isValid(value): fail(message, value)
+                default: break
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+import Foundation
+
+/// The models of a stack, with their relationships resolved.
+final class Schema: Sendable {
+    let entities: [any AnyEntity]
+    let infosByName: [String: EntityInfo]
+    let infosByTable: [String: EntityInfo]
+    private let models: [any Model.Type]
+    private let indexes: [ObjectIdentifier: Int]
+
+    /// - Throws: ``StrataError`` with `invalidSchema`, naming both sides of what does not fit.
+    init(_ models: [any Model.Type]) throws {
+        var builder = try SchemaBuilder(models)
+        try builder.resolve()
+        entities = builder.makeEntities()
+        self.models = models
+        infosByName = Dictionary(entities.map { ($0.info.name, $0.info) }, uniquingKeysWith: { first, _ in first })
+        infosByTable = Dictionary(entities.map { ($0.info.table, $0.info) }, uniquingKeysWith: { first, _ in first })
+        indexes = Dictionary(
+            models.enumerated().map { (ObjectIdentifier($0.element), $0.offset) }, uniquingKeysWith: { first, _ in first }
+        )
+    }
+
+    /// - Throws: ``StrataError`` with `unknownModel`.
+    func index(of model: any Model.Type) throws -> Int {
+        guard let index = indexes[ObjectIdentifier(model)] else { throw Self.unknown(model) }
+        return index
+    }
+
+    func entity<Object: Model>(_ model: Object.Type) throws -> Entity<Object.Row> {
+        entities[try index(of: model)].typed(Object.Row.self)
+    }
+
+    /// Where the relationships of queries lead.
+    var resolver: RelationshipResolver {
+        RelationshipResolver { [infosByName, entities] model, name in
+            guard let info = infosByName[model.name], let found = info.relationships.first(where: { $0.name == name })
+            else {
+                throw StrataError(
+                    .unknownModel, "\(model.name).\(name) is no relationship of a model that this stack was opened with."
+                )
+            }
+            switch found.storage {
+            case .foreignKey(let column, let order):
+                return .foreignKey(
+                    column: entities[found.destination].info.columns[column].name,
+                    order: order.map {
+                        RelationshipResolver.PlaceTable(
+                            name: entities[$0].info.table, ownColumn: "left", otherColumn: "right",
+                            placeColumn: "left_place"
+                        )
+                    }
+                )
+            case .join(let join, let own, let other, let place):
+                let info = entities[join].info
+                return .joinTable(
+                    info.table, ownColumn: info.columns[own].name, otherColumn: info.columns[other].name,
+                    orderColumn: place.map { info.columns[$0].name }
+                )
+            }
+        }
+    }
+
+    /// The model of an entity; nil for the members of to-many relationships.
+    func model(_ entity: Int) -> (any Model.Type)? { entity < models.count ? models[entity] : nil }
+
+    static func unknown(_ model: any Model.Type) -> StrataError {
+        StrataError(
+            .unknownModel,
+            "\(model) is no model of this stack. Name it in ContextStack.open(_:models:)."
+        )
+    }
+
+    var joins: some Sequence<Entity<JoinRow>> {
+        entities.lazy.filter(\.info.isJoin).map { $0.typed(JoinRow.self) }
+    }
+}
+
+/// An entity with the type of its rows.
+final class Entity<Row: StoredRow>: AnyEntity {
+    let info: EntityInfo
+    /// Checks a row against declarations and the model's own rules.
+    let check: @Sendable (Row) -> [StrataError.Detail]
+
+    init(info: EntityInfo, check: @escaping @Sendable (Row) -> [StrataError.Detail]) {
+        self.info = info
+        self.check = check
+    }
+}
+
+/// An ``Entity`` of whichever rows.
+protocol AnyEntity: AnyObject, Sendable {
+    var info: EntityInfo { get }
+    func readChanged(_ parts: [any AnyPart], since sequence: Int64, on connection: Connection) throws -> (any AnyPart)?
+
+    // Saving
+    func validate(_ parts: [any AnyPart], _ failures: inout [StrataError.Detail])
+    func stamps(_ parts: [any AnyPart], layers: Layers, context: Int, now: Date) -> (any AnyPart)?
+    func settleConflicts(
+        _ layers: Layers, context: Int, _ policy: MergePolicy, _ conflicts: inout [StrataError.Detail]
+    ) -> (any LayerEdits)?
+    func findDuplicates(
+        _ layers: Layers, path: [Int], _ connection: Connection, _ found: inout [StrataError.Detail]
+    ) throws
+
+    // Committing
+    func gather(_ job: CommitJob) -> (any AnyPart)?
+    func neededRows(_ job: CommitJob, only: Int64?) -> [(entity: Int, number: Int64)]
+    func takeAlong(_ number: Int64, _ job: CommitJob) -> Bool
+    func expandDeletes(_ job: CommitJob) throws
+    func follow(_ reference: IncomingReference, deleted number: Int64, _ job: CommitJob) throws -> [Int64]
+    func checkReferences(_ job: CommitJob) throws
+    func write(_ job: CommitJob) throws
+}
+
+extension AnyEntity {
+    /// The entity as what it is. The index of an entity fixes the type of its rows.
+    func typed<Row: StoredRow>(_ type: Row.Type) -> Entity<Row> { unsafeDowncast(self, to: Entity<Row>.self) }
+}

@@ -1,0 +1,253 @@
+/// Resolves the relationships of models: a model names the other end, and only here both ends are known.
+struct SchemaBuilder {
+    private let models: [any Model.Type]
+    private let schemas: [ModelSchema]
+    private var infos: [EntityInfo] = []
+
+    init(_ models: [any Model.Type]) throws {
+        self.models = models
+        schemas = models.map { $0._$schema }
+        var names: [String: String] = [:]
+        for (index, schema) in schemas.enumerated() {
+            if let other = names.updateValue(schema.name, forKey: schema.table.lowercased()) {
+                throw StrataError(
+                    .invalidSchema,
+                    "\(other) and \(schema.name) have the same table, '\(schema.table)'. Name another one with @Model(table:)."
+                )
+            }
+            guard schema.columns.count <= ColumnSet.limit else {
+                throw StrataError(
+                    .invalidSchema, "\(schema.name) has more than \(ColumnSet.limit) columns. Split it into two models."
+                )
+            }
+            infos.append(try Self.makeInfo(index, schema))
+        }
+    }
+
+    private static func makeInfo(_ index: Int, _ schema: ModelSchema) throws -> EntityInfo {
+        var info = EntityInfo(index: index, name: schema.name, table: schema.table, columns: schema.columns)
+        for (column, declared) in schema.columns.enumerated() {
+            var isIndexed = declared.destination != nil
+            for option in declared.options {
+                switch option.kind {
+                case .unique: info.uniques.append([column])
+                case .indexed: isIndexed = true
+                case .createdAt: info.createdAt = column
+                case .updatedAt: info.updatedAt = column
+                case .required, .check: if info.checked.last != column { info.checked.append(column) }
+                case .originalName: break
+                }
+            }
+            if isIndexed && !info.uniques.contains([column]) { info.indexes.append([column]) }
+            if declared.type == .real, info.checked.last != column { info.checked.append(column) }
+        }
+        for option in schema.options {
+            let columns = try option.columns.map { name in
+                guard let column = info.column(named: name) else {
+                    throw StrataError(
+                        .invalidSchema, "\(schema.name) has no column '\(name)', which @Model(.unique or .index) names."
+                    )
+                }
+                return column
+            }
+            if option.isUnique { info.uniques.append(columns) } else { info.indexes.append(columns) }
+        }
+        return info
+    }
+
+    mutating func resolve() throws {
+        for (index, schema) in schemas.enumerated() {
+            for (column, declared) in schema.columns.enumerated() {
+                guard let destination = declared.destination else { continue }
+                let target = try self.index(of: destination, from: "\(schema.name).\(declared.name)")
+                infos[index].outgoing.append(
+                    OutgoingReference(column: column, destination: target, deleteRule: declared.deleteRule)
+                )
+            }
+        }
+        for (index, schema) in schemas.enumerated() {
+            for relationship in schema.relationships { try resolve(relationship, of: index) }
+        }
+        addPlainReferences()
+    }
+
+    private func index(of reference: ModelReference, from place: String) throws -> Int {
+        guard let index = models.firstIndex(where: { $0 == reference.type }) else {
+            throw StrataError(
+                .invalidSchema,
+                "\(place) leads to \(reference.type), which is not among the models that the stack is opened with."
+            )
+        }
+        return index
+    }
+
+    private mutating func resolve(_ relationship: RelationshipSchema, of owner: Int) throws {
+        let place = "\(schemas[owner].name).\(relationship.name)"
+        let destination = try index(of: relationship.destination, from: place)
+        let other = schemas[destination]
+        if let inverse = relationship.inverse {
+            if let column = infos[destination].column(named: inverse) {
+                try resolveForeignKey(relationship, owner: owner, destination: destination, column: column)
+            } else if let far = other.relationships.first(where: { $0.name == inverse }) {
+                try resolveJoin(relationship, owner: owner, far: far, destination: destination)
+            } else {
+                throw StrataError(
+                    .invalidSchema, "\(place) names \(other.name).\(inverse) as its inverse, which is no relationship."
+                )
+            }
+            return
+        }
+        let partners = other.relationships.filter {
+            $0.inverse == relationship.name && $0.destination.type == models[owner]
+        }
+        guard partners.count == 1 else {
+            let candidate = other.columns.first { $0.destination?.type == models[owner] }?.name ?? "…"
+            throw StrataError(
+                .invalidSchema,
+                partners.isEmpty
+                    ? "\(place) has no inverse in \(other.name). Name it on one side: "
+                        + "@Relationship(inverse: \\\(other.name).\(candidate)) var \(relationship.name)."
+                    : "\(place) is named as the inverse of more than one relationship of \(other.name)."
+            )
+        }
+        // The other side names this one, and resolves both.
+    }
+
+    private mutating func resolveForeignKey(
+        _ relationship: RelationshipSchema, owner: Int, destination: Int, column: Int
+    ) throws {
+        let place = "\(schemas[owner].name).\(relationship.name)"
+        let declared = infos[destination].columns[column]
+        let far = "\(schemas[destination].name).\(declared.name)"
+        guard declared.destination?.type == models[owner] else {
+            throw StrataError(
+                .invalidSchema, "\(place) names \(far) as its inverse, which does not lead to \(schemas[owner].name)."
+            )
+        }
+        guard !infos[owner].incoming.contains(where: { $0.entity == destination && $0.column == column }) else {
+            throw StrataError(.invalidSchema, "\(place) and another relationship both name \(far) as their inverse.")
+        }
+        var order: Int?
+        if relationship.isOrdered {
+            order = addJoin(relationship, owner: owner, destination: destination)
+        }
+        if !relationship.isToMany {
+            infos[destination].indexes.removeAll { $0 == [column] }
+            infos[destination].oneToOne.insert(column)
+            if !infos[destination].uniques.contains([column]) { infos[destination].uniques.append([column]) }
+        }
+        infos[owner].incoming.append(
+            IncomingReference(
+                entity: destination, column: column, deleteRule: relationship.deleteRule, relationship: place
+            )
+        )
+        add(
+            ResolvedRelationship(
+                name: relationship.name, isToMany: relationship.isToMany, destination: destination,
+                deleteRule: relationship.deleteRule, storage: .foreignKey(column: column, order: order)
+            ),
+            to: owner
+        )
+    }
+
+    private mutating func resolveJoin(
+        _ near: RelationshipSchema, owner: Int, far: RelationshipSchema, destination: Int
+    ) throws {
+        let place = "\(schemas[owner].name).\(near.name)"
+        let farPlace = "\(schemas[destination].name).\(far.name)"
+        guard far.destination.type == models[owner] else {
+            throw StrataError(
+                .invalidSchema, "\(place) names \(farPlace) as its inverse, which does not lead to \(schemas[owner].name)."
+            )
+        }
+        guard near.isToMany, far.isToMany else {
+            throw StrataError(
+                .invalidSchema,
+                "\(place) is a to-one relationship and \(farPlace) a to-many one: name the inverse at \(farPlace)."
+            )
+        }
+        guard far.inverse == nil || far.inverse == near.name else {
+            throw StrataError(
+                .invalidSchema, "\(place) names \(farPlace) as its inverse, but that names '\(far.inverse ?? "")'."
+            )
+        }
+        let join = addJoin(near, owner: owner, destination: destination)
+        for (side, entity, other, own) in [(near, owner, destination, 0), (far, destination, owner, 1)] {
+            add(
+                ResolvedRelationship(
+                    name: side.name, isToMany: true, destination: other, deleteRule: side.deleteRule,
+                    storage: .join(
+                        entity: join, own: own, other: 1 - own,
+                        place: side.isOrdered ? own + JoinRow.Column.leftPlace : nil
+                    )
+                ),
+                to: entity
+            )
+        }
+    }
+
+    /// The table of a relationship's members. Its rows go with either end.
+    private mutating func addJoin(_ relationship: RelationshipSchema, owner: Int, destination: Int) -> Int {
+        let name = "\(schemas[owner].table)_\(relationship.name)"
+        var info = EntityInfo(
+            index: infos.count, name: "\(schemas[owner].name).\(relationship.name)", table: name,
+            columns: JoinRow.columns(left: ModelReference(models[owner]), right: ModelReference(models[destination]))
+        )
+        info.isJoin = true
+        info.uniques = [[JoinRow.Column.left, JoinRow.Column.right]]
+        info.indexes = [[JoinRow.Column.right]]
+        info.outgoing = [
+            OutgoingReference(column: JoinRow.Column.left, destination: owner, deleteRule: .nullify),
+            OutgoingReference(column: JoinRow.Column.right, destination: destination, deleteRule: .nullify),
+        ]
+        infos.append(info)
+        for (entity, column) in [(owner, JoinRow.Column.left), (destination, JoinRow.Column.right)] {
+            infos[entity].incoming.append(
+                IncomingReference(entity: info.index, column: column, deleteRule: .cascade, relationship: info.name)
+            )
+        }
+        return info.index
+    }
+
+    private mutating func add(_ resolved: ResolvedRelationship, to entity: Int) {
+        infos[entity].relationships.append(resolved)
+    }
+
+    /// To-one relationships that nothing names as its inverse: their columns are emptied when the other end goes.
+    private mutating func addPlainReferences() {
+        for info in infos where !info.isJoin {
+            for reference in info.outgoing
+            where !infos[reference.destination].incoming.contains(where: {
+                $0.entity == info.index && $0.column == reference.column
+            }) {
+                infos[reference.destination].incoming.append(
+                    IncomingReference(
+                        entity: info.index, column: reference.column, deleteRule: .nullify,
+                        relationship: "\(info.name).\(info.columns[reference.column].name)"
+                    )
+                )
+            }
+        }
+    }
+
+    func makeEntities() -> [any AnyEntity] {
+        infos.map { info in
+            if info.isJoin { return Entity<JoinRow>(info: info) { _ in [] } }
+            var info = info
+            let order = schemas[info.index].relationships.map(\.name)
+            info.relationships.sort {
+                (order.firstIndex(of: $0.name) ?? 0) < (order.firstIndex(of: $1.name) ?? 0)
+            }
+            return Self.makeEntity(models[info.index], info)
+        }
+    }
+
+    private static func makeEntity<Object: Model>(_ model: Object.Type, _ info: EntityInfo) -> any AnyEntity {
+        Entity<Object.Row>(info: info) { row in
+            var validation = Validation<Object>(number: row._$number)
+            RowCheck.check(row, info, &validation.details)
+            Object.validate(row, &validation)
+            return validation.details
+        }
+    }
+}

@@ -1,0 +1,43 @@
+extension ContextHandle {
+    /// Runs a synchronous block in this context, alone on the stack of the block, and gives back its value.
+    ///
+    /// Blocks on one context run first come, first served, one at a time. A block inside a block of the same task joins.
+    ///
+    /// - Isolation: callable from anywhere; the block runs on the executor of the context.
+    /// - Throws: what the block throws; `StrataError` with `closed`, `contextEnded` or `waitingRing`;
+    ///   `CancellationError` when the task is cancelled while it waits for its turn.
+    /// - Complexity: one hop to the executor and back.
+    public nonisolated(nonsending) func perform<T: Sendable>(
+        _ body: sending (ObjectContext) throws -> T
+    ) async throws -> T {
+        try await run(stack: [self], body)
+    }
+
+    /// Runs an asynchronous block in this context, alone on the stack of the block, and gives back its value.
+    ///
+    /// Nothing else enters the context until the block has ended, also while it awaits; on main, synchronous code of
+    /// the main actor may run meanwhile.
+    ///
+    /// - Isolation: callable from anywhere; the block runs on the executor of the context.
+    /// - Throws: as the synchronous shape does.
+    public nonisolated(nonsending) func perform<T>(
+        _ body: sending nonisolated(nonsending) (ObjectContext) async throws -> sending T
+    ) async throws -> sending T {
+        try await run(stack: [self], body)
+    }
+
+    nonisolated(nonsending) func run<T: Sendable>(
+        stack: [ContextHandle], dropping: Bool = false, _ body: sending (ObjectContext) throws -> T
+    ) async throws -> T {
+        let scope = try core.enter(self, stack: stack, dropping: dropping)
+        return try await owner.run(scope, body)
+    }
+
+    nonisolated(nonsending) func run<T>(
+        stack: [ContextHandle], dropping: Bool = false,
+        _ body: sending nonisolated(nonsending) (ObjectContext) async throws -> sending T
+    ) async throws -> sending T {
+        let scope = try core.enter(self, stack: stack, dropping: dropping)
+        return try await owner.run(scope, body)
+    }
+}

@@ -1,0 +1,45 @@
+extension ContextStack {
+    /// Makes a context over the current one and puts it on the stack.
+    ///
+    /// Without a current context it stands on the store, as the root always does. A named one lives on until
+    /// ``reset()``. Inside a block this changes the stack of the block only.
+    ///
+    /// - Throws: `nameTaken`, also for a second root or main; `invalidName`, `blockEnded`, `closed`.
+    @discardableResult
+    public func push(_ kind: ContextKind, named name: ContextName? = nil) throws -> ContextHandle {
+        core.publishCaller()
+        let handle = try core.make(kind, named: name, parent: current)
+        try core.withList { $0.append(handle) }
+        return handle
+    }
+
+    /// Puts an existing context on the stack; its parent stays what it is.
+    ///
+    /// - Throws: `foreignContext` for one of another stack; `blockEnded`, `closed`.
+    public func push(_ handle: ContextHandle) throws {
+        core.publishCaller()
+        try core.check(handle)
+        try core.withList { $0.append(handle) }
+    }
+
+    /// Takes the current context off the stack and gives it back; nil when the stack is empty.
+    ///
+    /// A named context lives on; an unnamed one goes with its last handle.
+    ///
+    /// - Throws: `blockEnded`, `closed`.
+    @discardableResult
+    public func pop() throws -> ContextHandle? {
+        try core.withList { $0.popLast() }
+    }
+
+    /// Makes a context over the current one without putting it on the stack.
+    ///
+    /// - Throws: as ``push(_:named:)-(_,_)`` does.
+    @discardableResult
+    public func create(
+        _ kind: ContextKind, named name: ContextName? = nil, reads: ContextReads = .parents
+    ) throws -> ContextHandle {
+        core.publishCaller()
+        return try core.make(kind, named: name, parent: current, reads: reads)
+    }
+}

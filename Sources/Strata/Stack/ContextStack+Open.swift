@@ -1,0 +1,43 @@
+import Dispatch
+public import Logging
+
+extension ContextStack {
+    /// Opens a store and sets up the contexts above it.
+    ///
+    /// A file that does not exist is made. One that is there is opened if it is Strata's, no newer than this version and
+    /// made for these models; otherwise it is left as it is.
+    ///
+    /// - Parameters:
+    ///   - location: where the data is kept; without it, ``StoreLocation/userData``.
+    ///   - models: all models, those that relationships lead to among them.
+    ///   - stack: which contexts the stack begins with.
+    ///   - mergePolicy: what contexts begin with: what they do when others have changed the same columns.
+    ///   - logger: told of unsaved changes that are dropped, and of failures that nobody waits for.
+    /// - Isolation: callable from anywhere; the disk is waited for on a queue of its own.
+    /// - Throws: ``StrataError`` with `invalidSchema`, `schemaMismatch`, `notAStore`, `newerStore`, `damagedStore`,
+    ///   `readOnly`, `cannotOpen`, `busy` or `diskFull`.
+    public static func open(
+        _ location: StoreLocation = .userData, models: [any Model.Type], stack: StackSetUp = .standard,
+        configuration: StoreConfiguration = StoreConfiguration(), mergePolicy: MergePolicy = .error,
+        logger: Logger = Logger(label: "strata")
+    ) async throws -> ContextStack {
+        let store = try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global().async {
+                continuation.resume(
+                    with: Result {
+                        try Store(location, schema: try Schema(models), configuration: configuration)
+                    }
+                )
+            }
+        }
+        return ContextStack(setUp: stack, engine: store, mergePolicy: mergePolicy) { logger.warning("\($0)") }
+    }
+
+    /// An id that no object has or will have, for rows that raw SQL inserts beside Strata.
+    ///
+    /// - Throws: ``StrataError`` where the store cannot reserve ids; `closed`.
+    public func newID<Object: Model>(for model: Object.Type) throws -> ObjectID<Object> {
+        _ = try core.engine.schema.index(of: model)
+        return ObjectID(number: try core.engine.ids.take(), fingerprint: core.engine.ids.fingerprint)
+    }
+}

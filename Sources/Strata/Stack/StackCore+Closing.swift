@@ -1,0 +1,84 @@
+extension StackCore {
+    /// Lets running and queued work end, drops all contexts, and closes; a second call waits for the first.
+    ///
+    /// - Throws: `insideBlock`.
+    func close() async throws {
+        if BlockScope.isInside(self) {
+            throw StrataError(.insideBlock, "A block would wait for itself to end. Close the stack outside its blocks.")
+        }
+        let isFirst = state.withLock { state in
+            guard state.phase == .open else { return false }
+            state.phase = .draining
+            return true
+        }
+        guard isFirst else { return await waitUntilClosed() }
+        await waitUntilIdle()
+        let (handles, owners) = state.withLock { state in
+            state.phase = .closed
+            let handles = (state.base, Array(state.names.values))
+            state.base = []
+            state.names = [:]
+            defer { state.owners = [:] }
+            return (handles, state.owners.sorted { $0.key > $1.key })
+        }
+        for (_, entry) in owners {
+            reportLost(await entry.owner.drop(), of: entry.title, at: "the close of the stack")
+        }
+        withExtendedLifetime(handles) {}
+        // Contexts that were let go in between.
+        await waitUntilIdle()
+        try engine.close()
+        failures.finish()
+        let waiting = state.withLock { state in
+            state.hasClosed = true
+            defer { state.whenClosed = [] }
+            return state.whenClosed
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    /// Drops every context but root and main, after the blocks that run on them.
+    ///
+    /// - Throws: `insideBlock`, `closed`.
+    func reset() async throws {
+        if BlockScope.isInside(self) {
+            throw StrataError(.insideBlock, "A block would wait for itself to end. Reset the stack outside its blocks.")
+        }
+        try admit()
+        defer { leave() }
+        let dropped = state.withLock { state in
+            let dropped = state.names.values.filter { $0.kind == .private } + state.base.filter { $0.kind == .private }
+            state.names = state.names.filter { $0.value.kind != .private }
+            state.base = [state.names[.root], state.names[.main]].compactMap { $0 }
+            return Set(dropped)
+        }
+        // Children first, so that what they hold is counted as theirs.
+        for handle in dropped.sorted(by: { $0.id > $1.id }) {
+            // A detached task is not cancelled with the caller and has no blocks around it.
+            let lost = await Task.detached {
+                await handle.owner.retire(BlockScope(handle, list: [], outer: nil, dropsContext: false))
+            }.value
+            reportLost(lost, of: handle.description, at: "the reset of the stack")
+        }
+    }
+
+    private func waitUntilIdle() async {
+        await withCheckedContinuation { continuation in
+            let isIdle = state.withLock { state in
+                if state.active > 0 { state.whenIdle.append(continuation) }
+                return state.active == 0
+            }
+            if isIdle { continuation.resume() }
+        }
+    }
+
+    private func waitUntilClosed() async {
+        await withCheckedContinuation { continuation in
+            let isClosed = state.withLock { state in
+                if !state.hasClosed { state.whenClosed.append(continuation) }
+                return state.hasClosed
+            }
+            if isClosed { continuation.resume() }
+        }
+    }
+}

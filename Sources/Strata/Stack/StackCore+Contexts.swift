@@ -1,0 +1,131 @@
+extension StackCore {
+    /// The context with this name.
+    ///
+    /// - Throws: `unknownName`, `closed`.
+    func handle(named name: ContextName) throws -> ContextHandle {
+        try state.withLock { state in
+            if let handle = state.names[name] { return handle }
+            if state.phase == .closed { throw Self.closedError }
+            let known = state.names.keys.map(\.rawValue).sorted().joined(separator: ", ")
+            throw StrataError(
+                .unknownName,
+                "There is no context named '\(name)'; there are: \(known.isEmpty ? "none" : known). "
+                    + "Create it with `create` or `push` first.")
+        }
+    }
+
+    /// The main context.
+    ///
+    /// - Throws: `noContext`, `closed`.
+    func mainHandle() throws -> ContextHandle {
+        try state.withLock { state in
+            if state.phase == .closed { throw Self.closedError }
+            if let handle = state.names[.main] { return handle }
+            throw StrataError(.noContext, "This stack has no main context. Push one with `push(.main)`, or use `on`.")
+        }
+    }
+
+    /// Makes a context over `parent`.
+    ///
+    /// - Throws: `nameTaken`, `invalidName`, `closed`.
+    func make(
+        _ kind: ContextKind, named name: ContextName?, parent: ContextHandle?, reads: ContextReads = .parents
+    ) throws -> ContextHandle {
+        if let name, let owner = [ContextKind.root, .main].first(where: { $0.ownName == name }), owner != kind {
+            throw StrataError(
+                .invalidName, "The name '\(name)' belongs to the context of that kind. Take another name.")
+        }
+        if let ownName = kind.ownName, let name, name != ownName {
+            throw StrataError(.invalidName, "A context of this kind is always named '\(ownName)'. Leave the name out.")
+        }
+        let name = name ?? kind.ownName
+        let isInside = BlockScope.isInside(self)
+        return try state.withLock { state in
+            guard state.phase == .open || (state.phase == .draining && isInside) else { throw Self.closedError }
+            if let name, state.names[name] != nil {
+                throw StrataError(
+                    .nameTaken,
+                    "There is a context named '\(name)' already. Push or use that one, or take another name.")
+            }
+            return register(kind, named: name, parent: parent, reads: reads, in: &state)
+        }
+    }
+
+    /// Fills the base of a new stack; nothing is on it yet and nobody else knows it.
+    func setUp(_ kinds: [ContextKind]) {
+        state.withLock { state in
+            for kind in kinds {
+                let handle = register(kind, named: kind.ownName, parent: state.base.last, reads: .parents, in: &state)
+                state.base.append(handle)
+            }
+        }
+    }
+
+    /// Makes the context of a background block.
+    ///
+    /// - Throws: `unknownName`, `foreignContext`, `blockEnded`, `closed`.
+    func makeWorker(over choice: ContextChoice) throws -> ContextHandle {
+        let parent: ContextHandle?
+        switch choice {
+        case .current: parent = try withList { $0.last }
+        case .named(let name): parent = try handle(named: name)
+        case .context(let handle):
+            try check(handle)
+            parent = handle
+        }
+        return try make(.private, named: nil, parent: parent)
+    }
+
+    private func register(
+        _ kind: ContextKind, named name: ContextName?, parent: ContextHandle?, reads: ContextReads, in state: inout State
+    ) -> ContextHandle {
+        let handle = ContextHandle(
+            core: self, id: state.nextID, kind: kind, name: name, parent: kind == .root ? nil : parent, reads: reads)
+        state.nextID += 1
+        state.owners[handle.id] = (handle.owner, handle.description)
+        if let name { state.names[name] = handle }
+        return handle
+    }
+
+    /// Makes sure that the context is one of this stack.
+    ///
+    /// - Throws: `foreignContext`.
+    func check(_ handle: ContextHandle) throws {
+        if handle.core !== self {
+            throw StrataError(
+                .foreignContext, "The context \(handle) belongs to another stack. Use it through that stack.")
+        }
+    }
+
+    /// Reads or changes the stack of the running block or, outside of any, the base.
+    ///
+    /// - Throws: `blockEnded`, `closed`.
+    func withList<R: Sendable>(_ body: (inout [ContextHandle]) throws -> R) throws -> R {
+        if let scope = BlockScope.current(of: self) { return try scope.withList(body) }
+        return try state.withLock { state in
+            if state.phase != .open { throw Self.closedError }
+            return try body(&state.base)
+        }
+    }
+
+    /// Called by a handle that goes away: its context goes with it.
+    func handleIsGone(id: Int, title: String, owner: ContextOwner) {
+        let isKnown = state.withLock { state in
+            // The handle of a context that is gone already is a stand-in.
+            guard state.owners[id] != nil else { return false }
+            if owner.isCreated { state.active += 1 } else { state.owners[id] = nil }
+            return owner.isCreated
+        }
+        guard isKnown else { return }
+        Task.detached { [self] in
+            reportLost(await owner.drop(), of: title, at: "the end of its last handle")
+            state.withLock { _ = $0.owners.removeValue(forKey: id) }
+            leave()
+        }
+    }
+
+    /// Logs how many changes were lost, if any were.
+    func reportLost(_ count: Int, of title: String, at moment: String) {
+        if count > 0 { log("Context \(title) dropped \(count) unsaved changes at \(moment).") }
+    }
+}

@@ -1,0 +1,41 @@
+extension StackCore {
+    /// Saves the context after the running block of this stack or, outside of any, soon.
+    func saveLater(_ name: ContextName) {
+        publishCaller()
+        do {
+            let handle = try handle(named: name)
+            if let scope = BlockScope.current(of: self), scope.saveAtEnd(handle) { return }
+            try admit()
+            launchAdmitted([handle])
+        } catch {
+            fail(name, error)
+        }
+    }
+
+    /// Saves the contexts one after the other; for the end of a block, which is still counted in.
+    func launchSaves(_ handles: [ContextHandle]) {
+        countIn()
+        launchAdmitted(handles)
+    }
+
+    private func launchAdmitted(_ handles: [ContextHandle]) {
+        Task.detached { [self] in
+            defer { leave() }
+            for handle in handles {
+                do {
+                    try await handle.saveCountedIn()
+                } catch {
+                    fail(handle.name, error)
+                }
+            }
+        }
+    }
+
+    /// Tells whoever listens of an error that could not be thrown.
+    func report(_ name: ContextName?, _ error: any Error) { fail(name, error) }
+
+    private func fail(_ name: ContextName?, _ error: any Error) {
+        let failure = SaveFailure(context: name, error: error)
+        if !failures.report(failure) { log("\(failure)") }
+    }
+}

@@ -1,0 +1,98 @@
+import CStrataSQLite
+import GRDB
+import Synchronization
+
+/// A connection that reads, and the snapshot that it stands on.
+///
+/// Isolation: whoever borrowed it uses it alone, one thread at a time; between borrowers the pool's lock orders the
+/// memory. That is the proof of `@unchecked Sendable`.
+final class Reader: @unchecked Sendable {
+    let connection: Connection
+    private let queue: DatabaseQueue
+    private(set) var isReading = false
+
+    fileprivate init(
+        path: String, configuration: Configuration, fingerprint: UInt16, entities: [any AnyEntity]
+    ) throws {
+        var configuration = configuration
+        configuration.readonly = true
+        configuration.allowsUnsafeTransactions = true
+        queue = try DatabaseQueue(path: path, configuration: configuration)
+        // The queue's connection lives as long as the queue, and nothing else uses this queue.
+        let pointer = queue.unsafeReentrantRead { Exclusive($0.sqliteConnection) }
+        guard let pointer = pointer.use({ $0 }) else {
+            throw StrataError(.closed, "The store is closed.")
+        }
+        connection = Connection(pointer, fingerprint: fingerprint)
+        try connection.overlay.register(entities, on: pointer)
+        try SQLFunctions.register(on: pointer)
+    }
+
+    /// Takes a snapshot of the store and gives its sequence number.
+    func begin() throws -> Int64 {
+        if isReading { try end() }
+        try connection.execute("BEGIN DEFERRED")
+        isReading = true
+        do {
+            guard let sequence = try connection.integer(SchemaSQL.readSequence) else {
+                throw StrataError(.damagedStore, "The store's own table is empty. Restore a backup of it.")
+            }
+            return sequence
+        } catch {
+            try? end()
+            throw error
+        }
+    }
+
+    /// Lets go of the snapshot.
+    func end() throws {
+        guard isReading else { return }
+        isReading = false
+        try connection.execute("COMMIT")
+    }
+
+    fileprivate func close() {
+        try? end()
+        connection.finalize()
+        try? queue.close()
+    }
+}
+
+/// Readers that are open and not in use. There are as many as were ever borrowed at one time.
+final class ReaderPool: Sendable {
+    private let path: String
+    private let configuration: Configuration
+    private let fingerprint: UInt16
+    private let entities: [any AnyEntity]
+    private let idle = Mutex<(readers: [Reader], isClosed: Bool)>(([], false))
+
+    init(path: String, configuration: Configuration, fingerprint: UInt16, entities: [any AnyEntity]) {
+        self.path = path
+        self.configuration = configuration
+        self.fingerprint = fingerprint
+        self.entities = entities
+    }
+
+    func borrow() throws -> Reader {
+        if let reader = idle.withLock({ $0.readers.popLast() }) { return reader }
+        return try Reader(path: path, configuration: configuration, fingerprint: fingerprint, entities: entities)
+    }
+
+    func giveBack(_ reader: Reader) {
+        try? reader.end()
+        reader.connection.overlay.show([:])
+        let isClosed = idle.withLock { idle in
+            if !idle.isClosed { idle.readers.append(reader) }
+            return idle.isClosed
+        }
+        if isClosed { reader.close() }
+    }
+
+    func close() {
+        let readers = idle.withLock { idle in
+            defer { idle = ([], true) }
+            return idle.readers
+        }
+        for reader in readers { reader.close() }
+    }
+}

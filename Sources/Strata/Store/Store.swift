@@ -1,0 +1,217 @@
+import Foundation
+import GRDB
+import Synchronization
+
+/// The SQLite file behind a stack: one writer, readers for those who ask, ids, and the layers that lie above.
+///
+/// Isolation: any.
+final class Store: Sendable {
+    let schema: Schema
+    let configuration: StoreConfiguration
+    let identity: StoreIdentity
+    let layers: LayerStore
+    let ids: IDSource
+    private let pool: DatabasePool
+    private let ownsPool: Bool
+    private let readers: ReaderPool
+    /// Used inside the pool's writer only, which runs one access at a time.
+    private let writer: Exclusive<Connection>
+    private let temporaryFolder: URL?
+    private let isClosed = Mutex(false)
+
+    init(_ location: StoreLocation, schema: Schema, configuration: StoreConfiguration) throws {
+        self.schema = schema
+        self.configuration = configuration
+        var folder: URL?
+        let url: URL?
+        switch location.kind {
+        case .pool: url = nil
+        case .file(let file): url = file
+        case .userData: url = try StoreFile.userDataURL()
+        case .inMemory:
+            folder = try StoreFile.temporaryFolder()
+            url = folder?.appendingPathComponent("store.sqlite")
+        }
+        temporaryFolder = folder
+        do {
+            if case .pool(let handed) = location.kind {
+                pool = handed
+                ownsPool = false
+            } else {
+                pool = try Self.openPool(url!, configuration, isTemporary: folder != nil)  // set for all other kinds
+                ownsPool = true
+            }
+            let prepared = try pool.writeWithoutTransaction { db in
+                try Self.prepare(db, schema: schema)
+            }
+            identity = prepared.identity
+            writer = prepared.writer
+            layers = LayerStore(sequence: prepared.sequence)
+            readers = ReaderPool(
+                path: pool.path, configuration: pool.configuration, fingerprint: identity.fingerprint,
+                entities: schema.entities
+            )
+            ids = IDSource(fingerprint: identity.fingerprint)
+        } catch {
+            if let folder { try? FileManager.default.removeItem(at: folder) }
+            throw StrataError(grdb: error)
+        }
+        try ids.start { [unowned self] count in try self.reserveIDs(count) }
+    }
+
+    deinit { try? close() }
+
+    private static func openPool(
+        _ url: URL, _ configuration: StoreConfiguration, isTemporary: Bool
+    ) throws -> DatabasePool {
+        try StoreFile.inspect(url)
+        var settings = Configuration()
+        settings.label = "strata"
+        settings.foreignKeysEnabled = false
+        settings.busyMode = .timeout(configuration.busyTimeout)
+        settings.allowsUnsafeTransactions = true
+        settings.prepareDatabase { db in
+            try db.execute(sql: "PRAGMA cache_size = -64000")
+        }
+        if (try? FileManager.default.attributesOfItem(atPath: url.path)[.size] as? Int) ?? 0 == 0 {
+            // The mark is written before the journal is WAL, so that it is in the file itself from the start.
+            let queue = try DatabaseQueue(path: url.path, configuration: settings)
+            try queue.inDatabase { db in
+                try db.execute(sql: "PRAGMA application_id = \(StoreFile.applicationID)")
+                try db.execute(sql: "PRAGMA user_version = \(StoreFile.formatVersion)")
+            }
+            try queue.close()
+        } else if !FileManager.default.isWritableFile(atPath: url.path) {
+            throw StrataError(.readOnly, "'\(url.path)' cannot be written. Check the permissions of the file.")
+        }
+        let pool = try DatabasePool(path: url.path, configuration: settings)
+        let synchronous = isTemporary ? "OFF" : configuration.synchronous.rawValue
+        try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = \(synchronous)") }
+        return pool
+    }
+
+    private static func prepare(
+        _ db: Database, schema: Schema
+    ) throws -> (identity: StoreIdentity, writer: Exclusive<Connection>, sequence: Int64) {
+        guard let pointer = db.sqliteConnection else {
+            throw StrataError(.closed, "The pool that was handed in is closed.")
+        }
+        let first = Connection(pointer, fingerprint: 0)
+        defer { first.finalize() }
+        var identity = StoreIdentity(fingerprint: 0)
+        var sequence: Int64 = 0
+        try db.inTransaction(.immediate) {
+            try StoreSchema.prepare(schema.entities, on: first)
+            identity = try StoreIdentity.read(on: first)
+            sequence = try first.integer(SchemaSQL.readSequence) ?? 0
+            return .commit
+        }
+        let writer = Connection(pointer, fingerprint: identity.fingerprint)
+        try writer.overlay.register(schema.entities, on: pointer)
+        try SQLFunctions.register(on: pointer)
+        return (identity, Exclusive(writer), sequence)
+    }
+
+    // MARK: Reading
+
+    /// A reader of one's own, until it is given back.
+    func borrowReader() throws -> Reader {
+        try checkOpen()
+        do { return try readers.borrow() } catch { throw StrataError(grdb: error) }
+    }
+
+    func giveBack(_ reader: Reader) { readers.giveBack(reader) }
+
+    // MARK: Writing
+
+    /// Runs one transaction. The writer waits for the one before it, in the order of calls.
+    ///
+    /// - Parameters:
+    ///   - body: what to write. It gives the tables that it has touched.
+    ///   - beforeCommit: the last thing before COMMIT.
+    func write(
+        _ body: (Connection) throws -> [String], beforeCommit: (Connection) throws -> Void = { _ in }
+    ) throws {
+        try checkOpen()
+        do {
+            try pool.writeWithoutTransaction { db in
+                try writer.use { connection in
+                    if ownsPool {
+                        try Self.transact(connection, body, beforeCommit)
+                    } else {
+                        try db.inTransaction(.immediate) {
+                            for table in try body(connection) { try db.notifyChanges(in: Table(table)) }
+                            try beforeCommit(connection)
+                            return .commit
+                        }
+                    }
+                }
+            }
+        } catch {
+            throw StrataError(grdb: error)
+        }
+    }
+
+    /// A transaction by statements of our own. Nobody else has this pool, so no observer misses it; it costs a third of
+    /// a commit of one row less than GRDB's.
+    private static func transact(
+        _ connection: Connection, _ body: (Connection) throws -> [String], _ beforeCommit: (Connection) throws -> Void
+    ) throws {
+        try connection.execute("BEGIN IMMEDIATE")
+        do {
+            _ = try body(connection)
+            try beforeCommit(connection)
+            try connection.execute("COMMIT")
+        } catch {
+            // Some errors, a full disk for one, have rolled back already; then this one fails, and that is no matter.
+            try? connection.execute("ROLLBACK")
+            throw error
+        }
+    }
+
+    private func reserveIDs(_ count: Int64) throws -> Int64 {
+        var first: Int64 = 0
+        try write { connection in
+            first = try connection.integer(SchemaSQL.readNextID) ?? 1
+            try connection.execute(SchemaSQL.reserveIDs, [.integer(count)])
+            return []
+        }
+        return first
+    }
+
+    // MARK: Closing
+
+    func checkOpen() throws {
+        if isClosed.withLock({ $0 }) { throw Self.closedError }
+    }
+
+    static var closedError: StrataError { StrataError(.closed, "The stack is closed. Open another one.") }
+
+    /// Closes all connections. Safe to call twice.
+    func close() throws {
+        let wasClosed = isClosed.withLock { closed in
+            defer { closed = true }
+            return closed
+        }
+        guard !wasClosed else { return }
+        ids.stop()
+        readers.close()
+        do {
+            pool.writeWithoutTransaction { _ in writer.use { $0.finalize() } }
+            if ownsPool { try pool.close() }
+        } catch {
+            throw StrataError(grdb: error)
+        }
+        if let temporaryFolder { try? FileManager.default.removeItem(at: temporaryFolder) }
+    }
+}
+
+/// A value that is reachable from everywhere and used by one at a time, as something else ensures.
+struct Exclusive<Value>: @unchecked Sendable {
+    // The owner states what ensures it: `Store.writer` is used inside of the pool's writer, which is a serial queue.
+    private let value: Value
+
+    init(_ value: Value) { self.value = value }
+
+    func use<Result>(_ body: (Value) throws -> Result) rethrows -> Result { try body(value) }
+}

@@ -1,0 +1,109 @@
+import Foundation
+
+/// What can be told of a file before SQLite touches it: opening may change a file, looking does not.
+enum StoreFile {
+    /// `Stra` in ASCII, at the place that SQLite reserves for the application that a file belongs to.
+    static let applicationID: Int64 = 0x5374_7261
+    /// The version of the tables that Strata keeps for itself.
+    static let formatVersion: Int64 = 1
+
+    /// - Throws: ``StrataError`` where the path leads to something that is no store and must be left as it is.
+    static func inspect(_ url: URL) throws {
+        let path = url.path
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+            let folder = url.deletingLastPathComponent().path
+            guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
+                throw StrataError(.cannotOpen, "There is no folder '\(folder)'. Make it, or name another place.")
+            }
+            return
+        }
+        guard !isFolder.boolValue else {
+            throw StrataError(.cannotOpen, "'\(path)' is a folder. Name a file in it.")
+        }
+        guard let handle = FileHandle(forReadingAtPath: path) else {
+            throw StrataError(.cannotOpen, "'\(path)' cannot be read. Check its permissions.")
+        }
+        defer { try? handle.close() }
+        let header: Data
+        do {
+            header = try handle.read(upToCount: 100) ?? Data()
+        } catch {
+            throw StrataError(.cannotOpen, "'\(path)' cannot be read.", underlying: error)
+        }
+        try inspect(header: header, path: path)
+    }
+
+    /// - Parameter header: the first hundred bytes. See "The Database Header" in https://www.sqlite.org/fileformat2.html
+    private static func inspect(header: Data, path: String) throws {
+        if header.isEmpty { return }
+        guard header.count == 100, header.starts(with: Data("SQLite format 3\0".utf8)) else {
+            throw StrataError(.notAStore, "'\(path)' is no SQLite database, and was left as it is. Name another file.")
+        }
+        func number(at offset: Int) -> Int64 {
+            header[offset..<(offset + 4)].reduce(0) { $0 << 8 | Int64($1) }
+        }
+        let (version, application) = (number(at: 60), number(at: 68))
+        guard application == applicationID else {
+            throw StrataError(
+                .notAStore,
+                "'\(path)' is a database of another program, and was left as it is. Name another file, or hand in a "
+                    + "DatabasePool if Strata's tables shall stand beside yours."
+            )
+        }
+        guard version <= formatVersion else {
+            throw StrataError(
+                .newerStore,
+                "'\(path)' was written by a newer version of Strata (format \(version), this one knows "
+                    + "\(formatVersion)), and was left as it is. Use that version."
+            )
+        }
+    }
+
+    /// The place of ``StoreLocation/userData``.
+    static func userDataURL() throws -> URL {
+        let program = ProcessInfo.processInfo.processName
+        do {
+            let folder = try FileManager.default
+                .url(for: .applicationSupportDirectory, in: .userDomainMask, appropriateFor: nil, create: true)
+                .appendingPathComponent(program, isDirectory: true)
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            return folder.appendingPathComponent("\(program).sqlite")
+        } catch {
+            throw StrataError(
+                .cannotOpen, "There is no folder for the user's data. Name a place: .sqlite(url).", underlying: error
+            )
+        }
+    }
+
+    /// A fresh folder for a store that lives as long as its stack.
+    static func temporaryFolder() throws -> URL {
+        let memory = "/dev/shm"
+        let base =
+            FileManager.default.isWritableFile(atPath: memory)
+            ? URL(fileURLWithPath: memory) : FileManager.default.temporaryDirectory
+        sweep(base)
+        let folder = base.appendingPathComponent("\(prefix)\(getpid())-\(UUID().uuidString)")
+        do {
+            try FileManager.default.createDirectory(
+                at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700]
+            )
+        } catch {
+            throw StrataError(.cannotOpen, "No temporary folder can be made in '\(base.path)'.", underlying: error)
+        }
+        return folder
+    }
+
+    private static let prefix = "strata-"
+
+    /// Removes what processes that were killed have left behind.
+    private static func sweep(_ base: URL) {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: base.path)) ?? []
+        for name in names where name.hasPrefix(prefix) {
+            guard let process = name.dropFirst(prefix.count).split(separator: "-").first.flatMap({ pid_t($0) }),
+                kill(process, 0) == -1, errno == ESRCH
+            else { continue }
+            try? FileManager.default.removeItem(at: base.appendingPathComponent(name))
+        }
+    }
+}

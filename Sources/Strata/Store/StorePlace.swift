@@ -1,0 +1,55 @@
+import CStrataSQLite
+import Foundation
+
+/// Tells whether a store is still the file that its fingerprint was made for (H28).
+///
+/// A copy hands out the same numbers as its original from then on, so it gets a fingerprint of its own; ids that were
+/// handed out before the copy belong to both.
+enum StorePlace {
+    static func newFingerprint() -> Int64 { Int64(UInt16.random(in: 1...UInt16.max)) }
+
+    /// The file's identity on this machine: device and inode.
+    static func current(of connection: Connection) -> String {
+        guard let path = sqlite3_db_filename(connection.pointer, "main") else { return "" }
+        var info = stat()
+        guard stat(path, &info) == 0 else { return "" }
+        return "\(info.st_dev):\(info.st_ino)"
+    }
+}
+
+/// What a store says of itself.
+struct StoreIdentity: Sendable {
+    var fingerprint: UInt16
+    /// Fingerprints of the files that this one was copied from, each with the first id that came after the copy.
+    var lineage: [(fingerprint: UInt16, before: Int64)] = []
+
+    /// Reads it, and takes a new fingerprint where the file is a copy.
+    static func read(on connection: Connection) throws -> StoreIdentity {
+        var stored: (fingerprint: Int64, nextID: Int64, place: String)?
+        try connection.statement(SchemaSQL.readStore).run([]) { row in
+            stored = (try row.read(Int64.self, at: 2), try row.read(Int64.self, at: 1), row.string(at: 3))
+        }
+        guard var stored else {
+            throw StrataError(.damagedStore, "The store's own table is empty. Restore a backup of it.")
+        }
+        let place = StorePlace.current(of: connection)
+        if stored.place != place {
+            try connection.execute(SchemaSQL.insertLineage, [.integer(stored.fingerprint), .integer(stored.nextID)])
+            stored.fingerprint = StorePlace.newFingerprint()
+            try connection.execute(SchemaSQL.setFingerprint, [.integer(stored.fingerprint), .text(place)])
+        }
+        var identity = StoreIdentity(fingerprint: UInt16(truncatingIfNeeded: stored.fingerprint))
+        try connection.statement(SchemaSQL.readLineage).run([]) { row in
+            identity.lineage.append(
+                (UInt16(truncatingIfNeeded: try row.read(Int64.self, at: 0)), try row.read(Int64.self, at: 1))
+            )
+        }
+        return identity
+    }
+
+    /// Whether this store handed out the id, or the file that it is a copy of did before.
+    func knows(fingerprint: UInt16, number: Int64) -> Bool {
+        fingerprint == self.fingerprint
+            || lineage.contains { $0.fingerprint == fingerprint && number < $0.before }
+    }
+}

@@ -1,0 +1,108 @@
+/// Makes the tables of a new store, and holds those of an old one against the models.
+enum StoreSchema {
+    /// Makes what is missing in a store without any of Strata's tables.
+    ///
+    /// - Throws: ``StrataError`` with `schemaMismatch`, a line for each difference, where tables and models differ.
+    static func prepare(_ entities: [any AnyEntity], on connection: Connection) throws {
+        var found: [String: (sql: String, table: String)] = [:]
+        try connection.statement(SchemaSQL.readSchema).run([]) { row in
+            found[row.string(at: 0).lowercased()] = (row.string(at: 1), row.string(at: 2).lowercased())
+        }
+        let wanted = entities.flatMap { SchemaSQL.statements(for: $0.info) }
+        if found["strata_store"] == nil {
+            for sql in SchemaSQL.housekeeping { try connection.execute(sql) }
+            let place = StorePlace.current(of: connection)
+            try connection.execute(
+                SchemaSQL.insertStore, [.integer(StorePlace.newFingerprint()), .text(place)]
+            )
+            if let taken = wanted.first(where: { found[$0.name.lowercased()] != nil }) {
+                throw StrataError(
+                    .schemaMismatch,
+                    "The database has something of its own by the name of '\(taken.name)'. Name another table: "
+                        + "@Model(table: …). Nothing was changed."
+                )
+            }
+            for statement in wanted { try connection.execute(statement.sql) }
+            return
+        }
+        if wanted.allSatisfy({ found[$0.name.lowercased()]?.sql == $0.sql }), !hasMore(found, than: wanted) { return }
+        let differences = try differences(entities, found: found, wanted: wanted, on: connection)
+        throw StrataError(
+            .schemaMismatch,
+            "The store's tables differ from the models, and nothing was changed:\n"
+                + differences.map { "  - \($0)" }.joined(separator: "\n")
+        )
+    }
+
+    /// Indexes and triggers on Strata's tables that Strata did not make, and tables of models that are gone.
+    private static func hasMore(
+        _ found: [String: (sql: String, table: String)], than wanted: [(name: String, sql: String)]
+    ) -> Bool {
+        found.contains { name, entry in isUnknown(name, entry, wanted: Set(wanted.map { $0.name.lowercased() })) }
+    }
+
+    private static func isUnknown(
+        _ name: String, _ entry: (sql: String, table: String), wanted: Set<String>
+    ) -> Bool {
+        guard !wanted.contains(name), !entry.table.hasPrefix("strata_") else { return false }
+        return wanted.contains(entry.table) || (name == entry.table && entry.sql.contains("\"_version\" INTEGER"))
+    }
+
+    private static func differences(
+        _ entities: [any AnyEntity], found: [String: (sql: String, table: String)],
+        wanted: [(name: String, sql: String)], on connection: Connection
+    ) throws -> [String] {
+        var result: [String] = []
+        for entity in entities {
+            let info = entity.info
+            for (name, sql) in SchemaSQL.statements(for: info) {
+                guard let there = found[name.lowercased()] else {
+                    result.append(
+                        name == info.table
+                            ? "table '\(name)' of model \(info.name) is missing" : "index '\(name)' is missing"
+                    )
+                    continue
+                }
+                guard there.sql != sql else { continue }
+                guard name == info.table else {
+                    result.append("index '\(name)' is another one: \(there.sql)")
+                    continue
+                }
+                let columns = try columnDifferences(info, on: connection)
+                result += columns.isEmpty ? ["table '\(name)' is declared in another way: \(there.sql)"] : columns
+            }
+        }
+        let names = Set(wanted.map { $0.name.lowercased() })
+        for (name, entry) in found.sorted(by: { $0.key < $1.key }) where isUnknown(name, entry, wanted: names) {
+            result.append("'\(name)' is in the store and in no model: \(entry.sql)")
+        }
+        return result
+    }
+
+    private static func columnDifferences(_ info: EntityInfo, on connection: Connection) throws -> [String] {
+        var there: [(name: String, type: String, isOptional: Bool)] = []
+        let pragma = "SELECT name, type, \"notnull\" FROM pragma_table_info(?)"
+        try connection.statement(pragma).run([.text(info.table)]) { row in
+            there.append((row.string(at: 0), row.string(at: 1), row.value(at: 2) == .integer(0)))
+        }
+        var result: [String] = []
+        for column in info.columns {
+            let place = "\(info.name).\(column.name)"
+            guard let stored = there.first(where: { $0.name == column.name }) else {
+                result.append("\(place) is missing in the store")
+                continue
+            }
+            if stored.type != column.type.rawValue {
+                result.append("\(place) is \(stored.type) in the store and \(column.type.rawValue) in the model")
+            }
+            if stored.isOptional != column.isOptional {
+                result.append("\(place) is optional in the \(stored.isOptional ? "store" : "model") only")
+            }
+        }
+        for stored in there
+        where stored.name != "id" && stored.name != "_version" && info.column(named: stored.name) == nil {
+            result.append("column '\(stored.name)' of table '\(info.table)' is in no model")
+        }
+        return result
+    }
+}

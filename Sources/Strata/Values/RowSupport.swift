@@ -1,0 +1,83 @@
+/// What rows that `@Model` generates call, picked by the type of a column: an attribute, an optional one, a reference.
+public enum RowSupport {
+    /// The value as the store keeps it.
+    public static func stored<Value: AttributeValue>(_ value: Value) throws -> StoredValue { try value.storedValue }
+
+    public static func stored<Value: AttributeValue>(_ value: Value?) throws -> StoredValue {
+        try value?.storedValue ?? .null
+    }
+
+    // None of the references throws; it says so because the generated code cannot tell which overload it calls.
+    public static func stored<Object: Model>(_ id: ObjectID<Object>?) throws -> StoredValue {
+        id.map { .integer($0.number) } ?? .null
+    }
+
+    /// The attribute's value, from the form in which the store keeps it.
+    ///
+    /// - Throws: ``StrataError/Code/undecodable`` where it is none of the attribute's type.
+    public static func value<Value: AttributeValue, Owner: Model>(
+        _ stored: StoredValue,
+        as type: Value.Type,
+        at column: Int,
+        of owner: ObjectID<Owner>
+    ) throws -> Value {
+        guard let value = Value(storedValue: stored) else {
+            throw undecodable(stored, as: Value.self, at: column, of: owner)
+        }
+        return value
+    }
+
+    public static func value<Value: AttributeValue, Owner: Model>(
+        _ stored: StoredValue,
+        as type: Value?.Type,
+        at column: Int,
+        of owner: ObjectID<Owner>
+    ) throws -> Value? {
+        stored == .null ? nil : try value(stored, as: Value.self, at: column, of: owner)
+    }
+
+    /// A reference. The store keeps the number only; the fingerprint is that of the row, since both are of one store.
+    public static func value<Object: Model, Owner: Model>(
+        _ stored: StoredValue,
+        as type: Object?.Type,
+        at column: Int,
+        of owner: ObjectID<Owner>
+    ) throws -> ObjectID<Object>? {
+        switch stored {
+        case .null: return nil
+        case .integer(let number) where (1..<(1 << 48)).contains(number):
+            return ObjectID(number: number, fingerprint: owner.fingerprint)
+        default: throw undecodable(stored, as: ObjectID<Object>.self, at: column, of: owner)
+        }
+    }
+
+    /// The error for a column that the model does not have.
+    public static func noColumn<Owner: Model>(_ column: Int, of owner: Owner.Type) -> StrataError {
+        StrataError(
+            .misuse,
+            "\(Owner._$schema.name) has \(Owner._$schema.columns.count) columns, and \(column) is the index of none."
+        )
+    }
+
+    private static func undecodable<Value, Owner: Model>(
+        _ stored: StoredValue,
+        as type: Value.Type,
+        at column: Int,
+        of owner: ObjectID<Owner>
+    ) -> StrataError {
+        let schema = Owner._$schema
+        let name = schema.columns[column].name
+        return StrataError(
+            .undecodable,
+            "The value \(stored) for \(schema.name).\(name) is no \(Value.self).",
+            details: [
+                StrataError.Detail(
+                    model: schema.name,
+                    number: owner.number,
+                    column: name,
+                    message: "cannot be \(stored)"
+                )
+            ]
+        )
+    }
+}

@@ -1,0 +1,75 @@
+import SwiftDiagnostics
+import SwiftSyntax
+import SwiftSyntaxMacros
+
+/// What is wrong with a declaration, and what to write instead.
+struct ModelMessage: DiagnosticMessage {
+    let id: String
+    let message: String
+
+    var diagnosticID: MessageID { MessageID(domain: "Strata", id: id) }
+    var severity: DiagnosticSeverity { .error }
+}
+
+/// An edit that puts it right.
+struct ModelFixIt: FixItMessage {
+    let message: String
+
+    var fixItID: MessageID { MessageID(domain: "Strata", id: "fixit") }
+}
+
+extension MacroExpansionContext {
+    /// Reports an error at a place of the user's code.
+    func report(_ id: String, at node: some SyntaxProtocol, _ message: String, fixIt: FixIt? = nil) {
+        diagnose(
+            Diagnostic(
+                node: Syntax(node),
+                message: ModelMessage(id: id, message: message),
+                fixIts: fixIt.map { [$0] } ?? []
+            )
+        )
+    }
+}
+
+extension FixIt {
+    /// Replaces a keyword by words, which may be more than one.
+    static func replace(_ token: TokenSyntax, with text: String, _ message: String) -> FixIt {
+        let new = TokenSyntax(
+            .identifier(text),
+            leadingTrivia: token.leadingTrivia,
+            trailingTrivia: token.trailingTrivia,
+            presence: .present
+        )
+        return FixIt(
+            message: ModelFixIt(message: message),
+            changes: [.replace(oldNode: Syntax(token), newNode: Syntax(new))]
+        )
+    }
+
+    /// Replaces a type and keeps the blanks around it.
+    static func replace(_ type: TypeSyntax, with text: String) -> FixIt {
+        var new: TypeSyntax = "\(raw: text)"
+        new.leadingTrivia = type.leadingTrivia
+        new.trailingTrivia = type.trailingTrivia
+        return FixIt(
+            message: ModelFixIt(message: "write '\(text)'"),
+            changes: [.replace(oldNode: Syntax(type), newNode: Syntax(new))]
+        )
+    }
+
+    /// Takes an attribute away.
+    static func remove(_ attribute: AttributeSyntax) -> FixIt {
+        // What follows on the same line moves to where the attribute began.
+        let next = attribute.nextToken(viewMode: .sourceAccurate)
+        let isAlone = next?.leadingTrivia.contains(where: \.isNewline) ?? false
+        let rest = TokenSyntax(
+            .identifier(""),
+            leadingTrivia: isAlone ? [] : attribute.leadingTrivia,
+            presence: .present
+        )
+        return FixIt(
+            message: ModelFixIt(message: "remove '@\(attribute.attributeName.trimmedDescription)'"),
+            changes: [.replace(oldNode: Syntax(attribute), newNode: Syntax(rest))]
+        )
+    }
+}

@@ -1,0 +1,50 @@
+import SwiftDiagnostics
+import SwiftSyntax
+import SwiftSyntaxMacros
+
+/// Finds what is wrong with the arguments of `@Model`.
+struct OptionChecks {
+    let model: ParsedModel
+    let node: AttributeSyntax
+    let context: any MacroExpansionContext
+
+    func run() {
+        for argument in node.arguments?.as(LabeledExprListSyntax.self) ?? [] {
+            if argument.label?.text == "table" {
+                checkTable(argument.expression)
+            } else if let call = argument.expression.as(FunctionCallExprSyntax.self) {
+                checkColumns(of: call)
+            }
+        }
+    }
+
+    private func checkTable(_ expression: ExprSyntax) {
+        guard let text = expression.as(StringLiteralExprSyntax.self)?.representedLiteralValue,
+            let reason = ReservedNames.objection(toTable: text)
+        else { return }
+        context.report("table", at: expression, "a table cannot be called '\(text)': \(reason); choose another name")
+    }
+
+    private func checkColumns(of call: FunctionCallExprSyntax) {
+        if call.arguments.isEmpty {
+            context.report("option", at: call, "no column is named; write the names of properties as strings")
+        }
+        for argument in call.arguments {
+            guard let name = argument.expression.as(StringLiteralExprSyntax.self)?.representedLiteralValue,
+                !model.columns.contains(where: { $0.name == name })
+            else { continue }
+            context.report("option", at: argument.expression, objection(to: name))
+        }
+    }
+
+    private func objection(to name: String) -> String {
+        if model.relationships.contains(where: { $0.name == name }) {
+            return "'\(name)' is a relationship without a column here; name columns only"
+        }
+        if let close = model.columns.first(where: { $0.name.lowercased() == name.lowercased() }) {
+            return "\(model.name) has no column '\(name)'; write '\(close.name)'"
+        }
+        return "\(model.name) has no column '\(name)'; its columns are "
+            + model.columns.map(\.name).joined(separator: ", ")
+    }
+}

@@ -1,0 +1,129 @@
+import SwiftDiagnostics
+import SwiftSyntax
+import SwiftSyntaxMacros
+
+/// Finds what keeps a property from being one of a model's, or makes it a wrong one.
+struct PropertyChecks {
+    let declaration: VariableDeclSyntax
+    let context: any MacroExpansionContext
+
+    func run() {
+        guard declaration.isStoredInModel else { return checkTransient() }
+        guard checkDeclaration(), let binding = declaration.bindings.first else { return }
+        checkName(binding)
+        guard let type = binding.typeAnnotation?.type else { return reportMissingType(of: binding) }
+        guard TypeChecks(context: context).run(type), let property = Property(declaration) else { return }
+        RelationshipChecks(property: property, context: context).run()
+    }
+
+    /// What is outside of the row has to have a value from somewhere else.
+    private func checkTransient() {
+        guard declaration.attributes.attribute(named: "Transient") != nil else { return }
+        for binding in declaration.bindings where binding.initializer == nil && binding.accessorBlock == nil {
+            if let type = binding.typeAnnotation?.type, PropertyType(type).isOptional,
+                declaration.bindingSpecifier.tokenKind == .keyword(.var)
+            {
+                continue
+            }
+            if declaration.modifiers.contains(where: { $0.name.text == "static" }) { continue }
+            context.report(
+                "transient",
+                at: binding,
+                "a transient property is not a parameter of the initialiser; give it a default value"
+            )
+        }
+    }
+
+    private func checkDeclaration() -> Bool {
+        if declaration.bindingSpecifier.tokenKind == .keyword(.let) {
+            context.report(
+                "let",
+                at: declaration.bindingSpecifier,
+                "a model's stored property is a 'var', since contexts refresh it; write 'var', 'private(set) var', or "
+                    + "'@Transient let' for what is not stored",
+                fixIt: .replace(declaration.bindingSpecifier, with: "var", "write 'var'")
+            )
+            return false
+        }
+        if let modifier = declaration.modifiers.first(where: { Property.foreignModifiers.contains($0.name.text) }) {
+            context.report("modifier", at: modifier, Self.explanation(of: modifier.name.text))
+            return false
+        }
+        guard declaration.bindings.count == 1, let binding = declaration.bindings.first else {
+            context.report(
+                "bindings",
+                at: declaration.bindings,
+                "a model declares one property at a time; write a 'var' of its own for each"
+            )
+            return false
+        }
+        guard binding.pattern.is(IdentifierPatternSyntax.self) else {
+            context.report(
+                "pattern",
+                at: binding.pattern,
+                "a model declares one property at a time; write a 'var' of its own for each element of the tuple"
+            )
+            return false
+        }
+        if let observers = binding.accessorBlock {
+            context.report(
+                "observers",
+                at: observers,
+                "a model's property has no observers, since contexts change it too; observe changes of the context, or "
+                    + "set it by a method that does the rest"
+            )
+            return false
+        }
+        return true
+    }
+
+    private static func explanation(of modifier: String) -> String {
+        if modifier == "lazy" {
+            return "a model's property is not lazy, since its value is in the row; remove 'lazy', or mark it "
+                + "'@Transient'"
+        }
+        return "relationships hold no objects, so there is no cycle to break; remove '\(modifier)'"
+    }
+
+    private func checkName(_ binding: PatternBindingSyntax) {
+        guard let token = binding.pattern.as(IdentifierPatternSyntax.self)?.identifier,
+            let reason = ReservedNames.objection(toProperty: token.plainText)
+        else { return }
+        context.report(
+            "name",
+            at: token,
+            "a property cannot be called '\(token.plainText)': \(reason); choose another name"
+        )
+    }
+
+    private func reportMissingType(of binding: PatternBindingSyntax) {
+        let type = binding.initializer.flatMap { Self.type(of: $0.value) }
+        let hint = type.map { "write ': \($0)' after its name" } ?? "write it after its name"
+        var fixIt: FixIt?
+        if let type, let identifier = binding.pattern.as(IdentifierPatternSyntax.self)?.identifier {
+            fixIt = .replace(identifier, with: "\(identifier.text): \(type)", "add ': \(type)'")
+        }
+        context.report(
+            "type",
+            at: binding,
+            "the macro needs to see the type of a model's property; \(hint)",
+            fixIt: fixIt
+        )
+    }
+
+    /// The type that a literal gets by default, or that an initialiser of a well-known type makes.
+    private static func type(of value: ExprSyntax) -> String? {
+        if let negative = value.as(PrefixOperatorExprSyntax.self), negative.operator.text == "-" {
+            return type(of: negative.expression)
+        }
+        if value.is(IntegerLiteralExprSyntax.self) { return "Int" }
+        if value.is(FloatLiteralExprSyntax.self) { return "Double" }
+        if value.is(BooleanLiteralExprSyntax.self) { return "Bool" }
+        if value.is(StringLiteralExprSyntax.self) { return "String" }
+        if let called = value.as(FunctionCallExprSyntax.self)?.calledExpression.trimmedDescription {
+            let type: TypeSyntax = "\(raw: called)"
+            return type.isWellKnownScalar ? called : nil
+        }
+        return nil
+    }
+}

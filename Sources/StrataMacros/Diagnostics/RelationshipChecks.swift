@@ -1,0 +1,130 @@
+import SwiftDiagnostics
+import SwiftSyntax
+import SwiftSyntaxMacros
+
+/// Finds what `@Attribute` and `@Relationship` say and the property's type contradicts.
+struct RelationshipChecks {
+    let property: Property
+    let context: any MacroExpansionContext
+
+    func run() {
+        if let attribute = property.attribute { check(attribute: attribute) }
+        if let relationship = property.relationship { check(relationship: relationship) }
+        for options in [property.attribute, property.relationship].compactMap(\.self) { checkTimestamps(options) }
+        if property.type.isMany { checkMany() }
+    }
+
+    private func check(attribute: PropertyOptions) {
+        if let name = attribute.originalName?.as(StringLiteralExprSyntax.self),
+            let text = name.representedLiteralValue, let reason = ReservedNames.objection(toTable: text)
+        {
+            context.report("originalName", at: name, "no column was ever called '\(text)': \(reason)")
+        }
+        guard property.kind != .column else { return }
+        context.report(
+            "attribute",
+            at: attribute.syntax,
+            "'@Attribute' is about a column, and this relationship has none here; use '@Relationship'",
+            fixIt: .remove(attribute.syntax)
+        )
+    }
+
+    private func check(relationship: PropertyOptions) {
+        if property.type.isWellKnown {
+            context.report(
+                "relationship",
+                at: relationship.syntax,
+                "'\(property.type.text)' is no model, so this is no relationship; use '@Attribute'"
+            )
+            return
+        }
+        if case .plain = property.type.shape {
+            context.report(
+                "optional",
+                at: property.type.syntax,
+                "a to-one relationship is optional, since its object can be deleted; write '\(property.type.text)?', "
+                    + "with '.required' if it must be set when saved",
+                fixIt: .replace(property.type.syntax, with: property.type.text + "?")
+            )
+            return
+        }
+        if property.kind != .column, let option = relationship.options.first {
+            context.report(
+                "option",
+                at: option,
+                "this option is about a column, and this side of the relationship has none; move it to the other side"
+            )
+        }
+        if !property.type.isMany, let ordered = relationship.ordered, ordered.trimmedDescription == "true" {
+            context.report("ordered", at: ordered, "only a to-many relationship has an order; remove 'ordered: true'")
+        }
+        if let inverse = relationship.inverse { check(inverse: inverse) }
+    }
+
+    private func check(inverse: ExprSyntax) {
+        let destination = property.type.destination?.trimmedDescription ?? "Other"
+        guard let path = InverseKeyPath(inverse) else {
+            context.report(
+                "inverse",
+                at: inverse,
+                "the macro reads the inverse as text; write it as a key path to a property, '\\\(destination).name'"
+            )
+            return
+        }
+        guard path.isOneProperty else {
+            context.report(
+                "inverse",
+                at: inverse,
+                "an inverse is one property of the other model; write '\\\(destination).name', with one component"
+            )
+            return
+        }
+        guard path.hasRoot else {
+            let text = "\\\(destination).\(path.property)"
+            context.report(
+                "inverse",
+                at: inverse,
+                "the key path of an inverse names its model; write '\(text)'",
+                fixIt: FixIt(
+                    message: ModelFixIt(message: "write '\(text)'"),
+                    changes: [.replace(oldNode: Syntax(inverse), newNode: Syntax(ExprSyntax("\(raw: text)")))]
+                )
+            )
+            return
+        }
+    }
+
+    private func checkTimestamps(_ options: PropertyOptions) {
+        for name in ["createdAt", "updatedAt"] {
+            guard let option = options.option(named: name) else { continue }
+            if case .optional(let wrapped) = property.type.shape, wrapped.isDate { continue }
+            let isDate = property.type.syntax.isDate
+            context.report(
+                "timestamp",
+                at: option,
+                "'.\(name)' is for a 'Date?', which is nil until the first save"
+                    + (isDate ? "; write '\(property.type.text)?'" : "; declare the property as 'Date?'"),
+                fixIt: isDate ? .replace(property.type.syntax, with: property.type.text + "?") : nil
+            )
+        }
+    }
+
+    /// A to-many relationship is a handle, made at each access.
+    private func checkMany() {
+        if let value = property.declaration.bindings.first?.initializer {
+            context.report(
+                "many",
+                at: value,
+                "a to-many relationship begins empty and has no default value; remove this"
+            )
+        }
+        if let modifier = property.declaration.modifiers.first(where: { $0.detail != nil }) {
+            context.report(
+                "many",
+                at: modifier,
+                "a to-many relationship has no setter, since its objects are inserted and removed one by one; remove "
+                    + "'\(modifier.trimmedDescription)'"
+            )
+        }
+    }
+}

@@ -1,0 +1,36 @@
+/// Names that a model cannot use, each for a reason that the message gives.
+enum ReservedNames {
+    /// Why a property cannot have this name; nil where it can.
+    static func objection(toProperty name: String) -> String? {
+        let lower = asciiLowercased(name)
+        if lower == "id" { return "every object has one already: its ObjectID" }
+        if ["rowid", "oid", "_rowid_"].contains(lower) { return "SQLite calls the key of every table so" }
+        if name.hasPrefix("_$") || lower.hasPrefix("_version") { return "Strata keeps such names for itself" }
+        if name == "snapshot" || name == "columns" { return "the macro generates a member of that name" }
+        if members.contains(name) { return "every object has a member of that name" }
+        if ["self", "Self", "Type", "Protocol", "init"].contains(name) { return "Swift gives it a meaning of its own" }
+        return objection(toTable: name)
+    }
+
+    /// Why nothing in the store can have this name.
+    static func objection(toTable name: String) -> String? {
+        if name.isEmpty { return "it is empty" }
+        let lower = asciiLowercased(name)
+        if lower.hasPrefix("sqlite_") { return "SQLite keeps names that begin with sqlite_ for itself" }
+        if lower.hasPrefix("strata_") { return "Strata keeps names that begin with strata_ for itself" }
+        return nil
+    }
+
+    /// What the framework adds to every object.
+    private static let members: Set<String> = [
+        "isDeleted", "isInserted", "hasChanges", "context", "in", "changedColumns",
+    ]
+
+    /// Types that generated code declares or refers to inside of the class, which hide others of the same name there.
+    static let types: Set<String> = ["Row", "Columns", "Object", "Stored", "OptionalStored"]
+
+    /// The name as SQLite compares it: only the letters of ASCII lose their case.
+    static func asciiLowercased(_ name: String) -> String {
+        String(decoding: name.utf8.map { (65...90).contains($0) ? $0 + 32 : $0 }, as: UTF8.self)
+    }
+}

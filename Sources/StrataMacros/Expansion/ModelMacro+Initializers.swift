@@ -1,0 +1,42 @@
+import SwiftSyntax
+import SwiftSyntaxBuilder
+
+extension ModelMacro {
+    /// The initialiser that the framework makes objects with.
+    static func rowInitializer(of model: ParsedModel) -> DeclSyntax {
+        let head = "\(model.memberAccess.prefix)init(_$row: Row)"
+        return "\(raw: SourceText.block(head, ["self._$row = _$row"]))"
+    }
+
+    /// The memberwise initialiser. Storage is one `Row`, so this is the only designated one for users.
+    static func memberwiseInitializer(of model: ParsedModel) -> DeclSyntax {
+        let ordered = model.columns + model.properties.filter { $0.kind == .derived }
+        let parameters = ordered.filter(\.isParameter)
+        let access = parameters.map { model.access(of: $0) }.reduce(model.memberAccess, min)
+        let list = parameters.map { property in
+            let value = property.defaultValue.map(\.trimmedDescription) ?? (property.type.isOptional ? "nil" : nil)
+            return "\(property.text): \(property.type.text)" + (value.map { " = \($0)" } ?? "")
+        }
+        let values = model.columns.map { ", \(initialValue(of: $0))" }.joined()
+        let head = "\(access.prefix)init(\(list.joined(separator: ", ")))"
+        return
+            "\(raw: SourceText.block(head, ["self._$row = Row(.unassigned\(values))"] + ordered.compactMap(setting)))"
+    }
+
+    /// What goes into the row at once.
+    private static func initialValue(of property: Property) -> String {
+        if property.isSetByAccessor { return "nil" }
+        if property.isParameter { return property.text }
+        return property.defaultValue?.trimmedDescription ?? "nil"
+    }
+
+    /// What is set when the row is there.
+    private static func setting(_ property: Property) -> String? {
+        guard property.isSetByAccessor else { return nil }
+        guard property.isParameter else {
+            return property.defaultValue.map { "self.\(property.text) = \($0.trimmedDescription)" }
+        }
+        let setting = "self.\(property.text) = \(property.text)"
+        return property.kind == .derived ? "if \(property.text) != nil { \(setting) }" : setting
+    }
+}

@@ -1,0 +1,96 @@
+import SwiftSyntax
+import SwiftSyntaxBuilder
+
+extension ModelMacro {
+    /// `Row`: the values of an object as a struct.
+    ///
+    /// It is `nonisolated` in so many words, since a nested type does not follow its class where a module's default
+    /// isolation is the main actor.
+    static func rowType(of model: ParsedModel) -> DeclSyntax {
+        let access = model.memberAccess.prefix
+        let columns = model.columns
+        var members = ["\(access)var id: Strata.ObjectID<\(model.text)>"]
+        members += columns.map { "\(model.access(of: $0).prefix)var \($0.text): \($0.type.stored)" }
+        members += [
+            valuesInitializer(of: model), readingInitializer(of: model), binding(of: model), value(of: model),
+            setting(of: model), copying(of: model), differences(of: model),
+        ]
+        return "\(raw: SourceText.block("\(access)nonisolated struct Row: Strata.ModelRow", members))"
+    }
+
+    /// Without labels, so that no call has to ask which keywords need their backticks as a label.
+    private static func valuesInitializer(of model: ParsedModel) -> String {
+        let access = model.columns.map { model.access(of: $0) }.reduce(.internal, min)
+        let parameters = model.columns.map { ", _ \($0.text): \($0.type.stored)" }.joined()
+        return SourceText.block(
+            "\(access.prefix)init(_ id: Strata.ObjectID<\(model.text)>\(parameters))",
+            ["self.id = id"] + model.columns.map { "self.\($0.text) = \($0.text)" }
+        )
+    }
+
+    private static func readingInitializer(of model: ParsedModel) -> String {
+        SourceText.block(
+            "\(model.memberAccess.prefix)init(_$from reader: Strata.RowReader) throws",
+            ["self.id = reader.read(Strata.ObjectID<\(model.text)>.self, at: 0)"]
+                + model.columns.enumerated().map { index, column in
+                    "self.\(column.text) = try reader.read(\(column.type.expression).self, at: \(index + 1))"
+                }
+        )
+    }
+
+    private static func binding(of model: ParsedModel) -> String {
+        SourceText.block(
+            "\(model.memberAccess.prefix)func _$bind(to binder: inout Strata.RowBinder) throws",
+            ["try binder.bind(self.id, at: 1)"]
+                + model.columns.enumerated().map { "try binder.bind(self.\($1.text), at: \($0 + 2))" }
+        )
+    }
+
+    private static func value(of model: ParsedModel) -> String {
+        let cases = model.columns.enumerated().map { index, column in
+            "case \(index): return try Strata.RowSupport.stored(self.\(column.text))"
+        }
+        return columnSwitch(
+            "\(model.memberAccess.prefix)func _$value(at column: Int) throws -> Strata.StoredValue",
+            cases,
+            of: model
+        )
+    }
+
+    private static func setting(of model: ParsedModel) -> String {
+        let cases = model.columns.enumerated().map { index, column in
+            "case \(index): self.\(column.text) = "
+                + "try Strata.RowSupport.value(value, as: \(column.type.expression).self, at: \(index), of: self.id)"
+        }
+        return columnSwitch(
+            "\(model.memberAccess.prefix)mutating func _$set(_ value: Strata.StoredValue, at column: Int) throws",
+            cases,
+            of: model
+        )
+    }
+
+    private static func columnSwitch(_ head: String, _ cases: [String], of model: ParsedModel) -> String {
+        let failure = "throw Strata.RowSupport.noColumn(column, of: \(model.text).self)"
+        guard !cases.isEmpty else { return SourceText.block(head, [failure]) }
+        return SourceText.block(head, ["switch column {"] + cases + ["default: \(failure)", "}"])
+    }
+
+    private static func copying(of model: ParsedModel) -> String {
+        SourceText.block(
+            "\(model.memberAccess.prefix)mutating func _$copy(_ columns: Strata.ColumnSet, from other: Self)",
+            model.columns.enumerated().map { index, column in
+                "if columns.contains(\(index)) { self.\(column.text) = other.\(column.text) }"
+            }
+        )
+    }
+
+    private static func differences(of model: ParsedModel) -> String {
+        let head = "\(model.memberAccess.prefix)func _$differences(from other: Self) -> Strata.ColumnSet"
+        guard !model.columns.isEmpty else { return SourceText.block(head, ["return Strata.ColumnSet()"]) }
+        let comparisons = model.columns.enumerated().map { index, column in
+            "if !\(column.type.expression)._$isSame(self.\(column.text), other.\(column.text)) "
+                + "{ columns.insert(\(index)) }"
+        }
+        return SourceText.block(head, ["var columns = Strata.ColumnSet()"] + comparisons + ["return columns"])
+    }
+}

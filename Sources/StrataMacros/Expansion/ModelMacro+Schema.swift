@@ -1,0 +1,43 @@
+import SwiftSyntax
+import SwiftSyntaxBuilder
+
+extension ModelMacro {
+    /// `_$schema`: names, types and options. Made once, since ids ask it for the model's name.
+    static func schema(of model: ParsedModel, _ node: AttributeSyntax) -> DeclSyntax {
+        let arguments = node.arguments?.as(LabeledExprListSyntax.self) ?? []
+        let options = arguments.filter { $0.label == nil }.map { $0.expression.trimmedDescription }
+        let table = arguments.first { $0.label?.text == "table" }?.expression
+
+        var lines = ["name: \(SourceText.literal(model.name))"]
+        if let table { lines.append("table: \(table.trimmedDescription)") }
+        lines.append("columns: " + list(model.columns.map(column)))
+        if !model.relationships.isEmpty {
+            lines.append("relationships: " + list(model.relationships.map(relationship)))
+        }
+        if !options.isEmpty { lines.append("options: " + list(options)) }
+        let text = lines.map { "    " + $0.replacing("\n", with: "\n    ") }.joined(separator: ",\n")
+        return "\(raw: model.memberAccess.prefix)static let _$schema = Strata.ModelSchema(\n\(raw: text)\n)"
+    }
+
+    private static func column(_ property: Property) -> String {
+        var arguments = [SourceText.literal(property.name), "\(property.type.expression).self"]
+        if !property.options.isEmpty { arguments.append("[\(property.options.joined(separator: ", "))]") }
+        if let rule = property.relationship?.deleteRule { arguments.append("deleteRule: \(rule.trimmedDescription)") }
+        return "._$column(\(arguments.joined(separator: ", ")))"
+    }
+
+    private static func relationship(_ property: Property) -> String {
+        var arguments = [SourceText.literal(property.name), "\(property.type.expression).self"]
+        if let rule = property.relationship?.deleteRule { arguments.append("deleteRule: \(rule.trimmedDescription)") }
+        if let ordered = property.relationship?.ordered { arguments.append("ordered: \(ordered.trimmedDescription)") }
+        if let inverse = property.relationship?.inverse.flatMap(InverseKeyPath.init)?.property {
+            arguments.append("inverse: \(SourceText.literal(inverse))")
+        }
+        return "._$relationship(\(arguments.joined(separator: ", ")))"
+    }
+
+    private static func list(_ elements: [String]) -> String {
+        guard !elements.isEmpty else { return "[]" }
+        return "[\n" + elements.map { "    \($0),\n" }.joined() + "]"
+    }
+}

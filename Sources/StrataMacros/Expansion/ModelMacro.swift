@@ -1,0 +1,59 @@
+import SwiftSyntax
+import SwiftSyntaxBuilder
+import SwiftSyntaxMacros
+
+/// `@Model`: marks the properties, adds storage, column expressions, schema and initialisers, and conforms the class.
+enum ModelMacro {}
+
+extension ModelMacro: MemberMacro {
+    static func expansion(
+        of node: AttributeSyntax,
+        providingMembersOf declaration: some DeclGroupSyntax,
+        conformingTo protocols: [TypeSyntax],
+        in context: some MacroExpansionContext
+    ) throws -> [DeclSyntax] {
+        // Diagnoses for all roles, since this one is asked once and sees everything.
+        ModelChecks(node: node, declaration: declaration, context: context).run()
+        guard let model = ParsedModel(declaration) else { return [] }
+        return [
+            rowType(of: model),
+            columnsType(of: model),
+            "\(raw: model.memberAccess.prefix)static let columns = Columns()",
+            schema(of: model, node),
+            "\(raw: model.memberAccess.prefix)var _$row: Row",
+            "\(raw: model.memberAccess.prefix)var _$link = Strata.ObjectLink()",
+            "\(raw: model.memberAccess.prefix)var id: Strata.ObjectID<\(raw: model.text)> { _$row.id }",
+            "\(raw: model.memberAccess.prefix)var snapshot: Row { _$row }",
+            rowInitializer(of: model),
+            memberwiseInitializer(of: model),
+        ]
+    }
+}
+
+extension ModelMacro: MemberAttributeMacro {
+    static func expansion(
+        of node: AttributeSyntax,
+        attachedTo declaration: some DeclGroupSyntax,
+        providingAttributesFor member: some DeclSyntaxProtocol,
+        in context: some MacroExpansionContext
+    ) throws -> [AttributeSyntax] {
+        guard let model = ParsedModel(declaration),
+            let property = member.as(VariableDeclSyntax.self).flatMap(Property.init),
+            let index = model.index(of: property.name)
+        else { return [] }
+        return ["@_ModelProperty(\(raw: index))"]
+    }
+}
+
+extension ModelMacro: ExtensionMacro {
+    static func expansion(
+        of node: AttributeSyntax,
+        attachedTo declaration: some DeclGroupSyntax,
+        providingExtensionsOf type: some TypeSyntaxProtocol,
+        conformingTo protocols: [TypeSyntax],
+        in context: some MacroExpansionContext
+    ) throws -> [ExtensionDeclSyntax] {
+        guard ParsedModel(declaration) != nil, !protocols.isEmpty else { return [] }
+        return [try ExtensionDeclSyntax("extension \(type.trimmed): Strata.Model {}")]
+    }
+}

@@ -1,0 +1,62 @@
+import SwiftSyntax
+import SwiftSyntaxBuilder
+import SwiftSyntaxMacros
+
+/// `@_ModelProperty`: the accessors of one property.
+enum PropertyMacro: AccessorMacro {
+    static func expansion(
+        of node: AttributeSyntax,
+        providingAccessorsOf declaration: some DeclSyntaxProtocol,
+        in context: some MacroExpansionContext
+    ) throws -> [AccessorDeclSyntax] {
+        guard let property = declaration.as(VariableDeclSyntax.self).flatMap(Property.init),
+            let index = node.arguments?.as(LabeledExprListSyntax.self)?.first?.expression.trimmedDescription
+        else { return [] }
+        return switch property.kind {
+        case .column where property.type.isWellKnown: scalar(property, index)
+        case .column: column(property, index)
+        case .many: ["get { Strata.Many(_$owner: self, relationship: \(raw: index)) }"]
+        case .derived: ["get { _$derived(\(raw: index)) }", "set { _$setDerived(newValue, \(raw: index)) }"]
+        }
+    }
+
+    /// A value that stands in the row as it is.
+    private static func scalar(_ property: Property, _ index: String) -> [AccessorDeclSyntax] {
+        [
+            """
+            get {
+                _$willRead()
+                return _$row.\(raw: property.text)
+            }
+            """,
+            """
+            set {
+                if \(raw: property.type.expression)._$isSame(_$row.\(raw: property.text), newValue) { return }
+                _$willChange(\(raw: index))
+                _$row.\(raw: property.text) = newValue
+            }
+            """,
+        ]
+    }
+
+    /// A value that its type turns into what stands in the row.
+    private static func column(_ property: Property, _ index: String) -> [AccessorDeclSyntax] {
+        let type = property.type.expression
+        return [
+            """
+            get {
+                _$willRead()
+                return \(raw: type)._$load(_$row.\(raw: property.text), of: self, at: \(raw: index))
+            }
+            """,
+            """
+            set {
+                let stored = \(raw: type)._$store(newValue, in: self, at: \(raw: index))
+                if \(raw: type)._$isSame(_$row.\(raw: property.text), stored) { return }
+                _$willChange(\(raw: index))
+                _$row.\(raw: property.text) = stored
+            }
+            """,
+        ]
+    }
+}

@@ -1,0 +1,38 @@
+import SwiftSyntax
+
+/// What `@Attribute` or `@Relationship` says about a property.
+struct PropertyOptions {
+    let syntax: AttributeSyntax
+
+    private var arguments: LabeledExprListSyntax { syntax.arguments?.as(LabeledExprListSyntax.self) ?? [] }
+
+    /// The arguments without a label, each an `AttributeOption`.
+    var options: [ExprSyntax] { arguments.filter { $0.label == nil }.map(\.expression) }
+
+    /// An argument that is there and more than the `nil` that stands for its absence.
+    private subscript(label: String) -> ExprSyntax? {
+        let expression = arguments.first { $0.label?.text == label }?.expression
+        return expression.flatMap { $0.is(NilLiteralExprSyntax.self) ? nil : $0 }
+    }
+
+    var originalName: ExprSyntax? { self["originalName"] }
+    var deleteRule: ExprSyntax? { self["deleteRule"] }
+    var inverse: ExprSyntax? { self["inverse"] }
+    var ordered: ExprSyntax? { self["ordered"] }
+
+    /// The option written as `.name` or `AttributeOption.name`.
+    func option(named name: String) -> ExprSyntax? {
+        options.first { $0.as(MemberAccessExprSyntax.self)?.declName.baseName.text == name }
+    }
+}
+
+extension AttributeListSyntax {
+    /// The attribute of that name, also where it is qualified with its module's.
+    func attribute(named name: String) -> AttributeSyntax? {
+        lazy.compactMap { $0.as(AttributeSyntax.self) }.first {
+            if let type = $0.attributeName.as(IdentifierTypeSyntax.self) { return type.name.text == name }
+            guard let type = $0.attributeName.as(MemberTypeSyntax.self), type.name.text == name else { return false }
+            return ["Strata", "Swift"].contains(type.baseType.trimmedDescription)
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import SwiftSyntax
+
+/// A property's type, as far as its spelling tells.
+///
+/// The nodes stay in the user's tree, with the blanks around them, so that diagnostics have a place.
+struct PropertyType {
+    enum Shape {
+        /// `Many<T>`.
+        case many(TypeSyntax)
+        /// `T?` or `Optional<T>`.
+        case optional(TypeSyntax)
+        case plain
+    }
+
+    let syntax: TypeSyntax
+    let shape: Shape
+
+    init(_ type: TypeSyntax) {
+        syntax = type
+        if let optional = type.as(OptionalTypeSyntax.self) {
+            shape = .optional(optional.wrappedType)
+        } else if let wrapped = type.argument(ofGeneric: "Optional", in: "Swift") {
+            shape = .optional(wrapped)
+        } else if let destination = type.argument(ofGeneric: "Many", in: "Strata") {
+            shape = .many(destination)
+        } else {
+            shape = .plain
+        }
+    }
+
+    var isOptional: Bool {
+        if case .optional = shape { true } else { false }
+    }
+
+    var isMany: Bool {
+        if case .many = shape { true } else { false }
+    }
+
+    /// What a relationship of this type leads to.
+    var destination: TypeSyntax? {
+        switch shape {
+        case .many(let type), .optional(let type): type
+        case .plain: nil
+        }
+    }
+
+    /// Whether this is an attribute type that needs no asking how it is kept, or an optional of one.
+    var isWellKnown: Bool {
+        switch shape {
+        case .many: false
+        case .optional(let wrapped): wrapped.isWellKnownScalar
+        case .plain: syntax.isWellKnownScalar
+        }
+    }
+
+    var text: String { syntax.trimmedDescription }
+
+    /// The type in a place where an expression is expected: `String`, `(Author?)`.
+    var expression: String {
+        syntax.is(IdentifierTypeSyntax.self) || syntax.is(MemberTypeSyntax.self) ? text : "(\(text))"
+    }
+
+    /// The type of the property in `Row`.
+    var stored: String { isWellKnown ? text : "(\(text)).Stored" }
+}
+
+extension TypeSyntax {
+    private static let wellKnown: Set<String> = [
+        "Int", "Int8", "Int16", "Int32", "Int64", "UInt", "UInt8", "UInt16", "UInt32", "UInt64", "Double", "Float",
+        "Bool", "String", "Date", "UUID", "Data", "URL", "Decimal",
+    ]
+
+    /// The name without the module that it may be qualified with.
+    private func name(in modules: String...) -> (name: String, arguments: GenericArgumentClauseSyntax?)? {
+        if let type = self.as(IdentifierTypeSyntax.self) { return (type.name.text, type.genericArgumentClause) }
+        if let type = self.as(MemberTypeSyntax.self), modules.contains(type.baseType.trimmedDescription) {
+            return (type.name.text, type.genericArgumentClause)
+        }
+        return nil
+    }
+
+    var isWellKnownScalar: Bool {
+        guard let (name, arguments) = name(in: "Swift", "Foundation") else { return false }
+        return arguments == nil && Self.wellKnown.contains(name)
+    }
+
+    /// Whether this is `Date`, which timestamps are kept in.
+    var isDate: Bool { name(in: "Foundation")?.name == "Date" }
+
+    func argument(ofGeneric generic: String, in module: String) -> TypeSyntax? {
+        guard let (name, arguments) = name(in: module), name == generic, let arguments,
+            arguments.arguments.count == 1, let argument = arguments.arguments.first?.argument.as(TypeSyntax.self)
+        else { return nil }
+        return argument
+    }
+}

@@ -1,0 +1,9 @@
+import Strata
+
+func test(_ stack: ContextStack) async throws {
+    try await stack.on(.root) { context in
+        let article = context.anyObject()
+        async let child: Void = elsewhere(article)
+        await child
+    }
+}

@@ -1,0 +1,7 @@
+import Strata
+
+func test(_ stack: ContextStack) async throws {
+    var kept: Article?
+    try await stack.on(.root) { context in kept = context.anyObject() }
+    print(kept?.title ?? "")
+}

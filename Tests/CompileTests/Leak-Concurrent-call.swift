@@ -1,0 +1,7 @@
+import Strata
+
+func test(_ stack: ContextStack) async throws {
+    try await stack.on(.root) { context in
+        await elsewhere(context.anyObject())
+    }
+}

@@ -1,0 +1,9 @@
+import Strata
+
+func test(_ stack: ContextStack) async throws {
+    try await stack.on(.root) { context in
+        let article = context.anyObject()
+        Task { print(article.title) }
+        article.title = ""
+    }
+}

@@ -1,0 +1,8 @@
+import Strata
+
+func test(_ stack: ContextStack) async throws {
+    try await stack.on(.root) { context in
+        let title = context.anyObject().title
+        try await stack.background { other in other.anyObject().title = title }
+    }
+}

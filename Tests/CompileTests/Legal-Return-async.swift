@@ -1,0 +1,9 @@
+import Strata
+
+func test(_ stack: ContextStack) async throws {
+    let title = try await stack.on(.root) { context in
+        await Task.yield()
+        return context.anyObject().title
+    }
+    _ = title
+}

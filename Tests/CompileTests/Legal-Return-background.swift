@@ -1,0 +1,6 @@
+import Strata
+
+func test(_ stack: ContextStack) async throws {
+    let title = try await stack.background { context in context.anyObject().title }
+    _ = title
+}

@@ -1,0 +1,10 @@
+import Strata
+
+func test(_ stack: ContextStack) async throws {
+    try await stack.on(.root) { context in
+        let title = context.anyObject().title
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { print(title) }
+        }
+    }
+}

@@ -1,0 +1,206 @@
+import Testing
+
+@Suite("What @Model expands to")
+struct ModelExpansionTests {
+    @Test("attributes, a to-one, a to-many and a derived one-to-one")
+    func article() {
+        expectExpansion(
+            #"""
+            @Model(.unique("slug", "author"), .index("views")) public final class Article {
+                @Attribute(.unique, originalName: "handle") var slug: String
+                public var views: Int = 0
+                var author: Author?
+                @Relationship(deleteRule: .cascade, inverse: \Comment.article) var comments: Many<Comment>
+                @Relationship(inverse: \Cover.article) var cover: Cover?
+            }
+            """#,
+            #"""
+            public final class Article {
+                var slug: String {
+                    get {
+                        _$willRead()
+                        return _$row.slug
+                    }
+                    set {
+                        if String._$isSame(_$row.slug, newValue) {
+                            return
+                        }
+                        _$willChange(0)
+                        _$row.slug = newValue
+                    }
+                }
+                public var views: Int {
+                    get {
+                        _$willRead()
+                        return _$row.views
+                    }
+                    set {
+                        if Int._$isSame(_$row.views, newValue) {
+                            return
+                        }
+                        _$willChange(1)
+                        _$row.views = newValue
+                    }
+                }
+                var author: Author? {
+                    get {
+                        _$willRead()
+                        return (Author?)._$load(_$row.author, of: self, at: 2)
+                    }
+                    set {
+                        let stored = (Author?)._$store(newValue, in: self, at: 2)
+                        if (Author?)._$isSame(_$row.author, stored) {
+                            return
+                        }
+                        _$willChange(2)
+                        _$row.author = stored
+                    }
+                }
+                var comments: Many<Comment> {
+                    get {
+                        Strata.Many(_$owner: self, relationship: 0)
+                    }
+                }
+                var cover: Cover? {
+                    get {
+                        _$derived(1)
+                    }
+                    set {
+                        _$setDerived(newValue, 1)
+                    }
+                }
+
+                public nonisolated struct Row: Strata.ModelRow {
+                    public var id: Strata.ObjectID<Article>
+                    var slug: String
+                    public var views: Int
+                    var author: (Author?).Stored
+                    init(_ id: Strata.ObjectID<Article>, _ slug: String, _ views: Int, _ author: (Author?).Stored) {
+                        self.id = id
+                        self.slug = slug
+                        self.views = views
+                        self.author = author
+                    }
+                    public init(_$from reader: Strata.RowReader) throws {
+                        self.id = reader.read(Strata.ObjectID<Article>.self, at: 0)
+                        self.slug = try reader.read(String.self, at: 1)
+                        self.views = try reader.read(Int.self, at: 2)
+                        self.author = try reader.read((Author?).self, at: 3)
+                    }
+                    public func _$bind(to binder: inout Strata.RowBinder) throws {
+                        try binder.bind(self.id, at: 1)
+                        try binder.bind(self.slug, at: 2)
+                        try binder.bind(self.views, at: 3)
+                        try binder.bind(self.author, at: 4)
+                    }
+                    public func _$value(at column: Int) throws -> Strata.StoredValue {
+                        switch column {
+                        case 0:
+                            return try Strata.RowSupport.stored(self.slug)
+                        case 1:
+                            return try Strata.RowSupport.stored(self.views)
+                        case 2:
+                            return try Strata.RowSupport.stored(self.author)
+                        default:
+                            throw Strata.RowSupport.noColumn(column, of: Article.self)
+                        }
+                    }
+                    public mutating func _$set(_ value: Strata.StoredValue, at column: Int) throws {
+                        switch column {
+                        case 0:
+                            self.slug = try Strata.RowSupport.value(value, as: String.self, at: 0, of: self.id)
+                        case 1:
+                            self.views = try Strata.RowSupport.value(value, as: Int.self, at: 1, of: self.id)
+                        case 2:
+                            self.author = try Strata.RowSupport.value(value, as: (Author?).self, at: 2, of: self.id)
+                        default:
+                            throw Strata.RowSupport.noColumn(column, of: Article.self)
+                        }
+                    }
+                    public mutating func _$copy(_ columns: Strata.ColumnSet, from other: Self) {
+                        if columns.contains(0) {
+                            self.slug = other.slug
+                        }
+                        if columns.contains(1) {
+                            self.views = other.views
+                        }
+                        if columns.contains(2) {
+                            self.author = other.author
+                        }
+                    }
+                    public func _$differences(from other: Self) -> Strata.ColumnSet {
+                        var columns = Strata.ColumnSet()
+                        if !String._$isSame(self.slug, other.slug) {
+                            columns.insert(0)
+                        }
+                        if !Int._$isSame(self.views, other.views) {
+                            columns.insert(1)
+                        }
+                        if !(Author?)._$isSame(self.author, other.author) {
+                            columns.insert(2)
+                        }
+                        return columns
+                    }
+                }
+
+                public nonisolated struct Columns: Swift.Sendable {
+                    public let id = Article._$expression(id: ())
+                    let slug = Article._$expression("slug", String.self)
+                    public let views = Article._$expression("views", Int.self)
+                    let author = Article._$expression("author", (Author?).self)
+                    let comments = Article._$expression("comments", Many<Comment>.self)
+                    let cover = Article._$expression(derived: "cover", (Cover?).self)
+                    public init() {
+                    }
+                }
+
+                public static let columns = Columns()
+
+                public static let _$schema = Strata.ModelSchema(
+                    name: "Article",
+                    columns: [
+                        ._$column("slug", String.self, [.unique, .originalName("handle")]),
+                        ._$column("views", Int.self),
+                        ._$column("author", (Author?).self),
+                    ],
+                    relationships: [
+                        ._$relationship("comments", Many<Comment>.self, deleteRule: .cascade, inverse: "article"),
+                        ._$relationship("cover", (Cover?).self, inverse: "article"),
+                    ],
+                    options: [
+                        .unique("slug", "author"),
+                        .index("views"),
+                    ]
+                )
+
+                public var _$row: Row
+
+                public var _$link = Strata.ObjectLink()
+
+                public var id: Strata.ObjectID<Article> {
+                    _$row.id
+                }
+
+                public var snapshot: Row {
+                    _$row
+                }
+
+                public init(_$row: Row) {
+                    self._$row = _$row
+                }
+
+                init(slug: String, views: Int = 0, author: Author? = nil, cover: Cover? = nil) {
+                    self._$row = Row(.unassigned, slug, views, nil)
+                    self.author = author
+                    if cover != nil {
+                        self.cover = cover
+                    }
+                }
+            }
+
+            extension Article: Strata.Model {
+            }
+            """#
+        )
+    }
+}

@@ -1,0 +1,103 @@
+import Testing
+
+@Suite("What options and relationships contradict")
+struct RelationshipDiagnosticsTests {
+    @Test("A wrong relationship is diagnosed, with what to write instead", arguments: relationships)
+    func wrongRelationship(_ wrong: WrongDeclaration) { wrong.check() }
+
+    @Test("H29: an inverse is a key path of one component, with its root", arguments: inverses)
+    func wrongInverse(_ wrong: WrongDeclaration) { wrong.check() }
+
+    @Test("A wrong option is diagnosed", arguments: options)
+    func wrongOption(_ wrong: WrongDeclaration) { wrong.check() }
+
+    static let relationships: [WrongDeclaration] = [
+        .init(
+            "not optional",
+            property: "@Relationship var a: Author",
+            at: "Author",
+            "write 'Author?'",
+            fixed: "@Relationship var a: Author?"
+        ),
+        .init("no model", property: "@Relationship var a: Int?", at: "@Relationship", "use '@Attribute'"),
+        .init(
+            "optional to-many",
+            property: "var a: Many<B>?",
+            at: "Many<B>?",
+            "write 'Many<B>'",
+            fixed: "var a: Many<B>"
+        ),
+        .init("to-many with a value", property: "var a: Many<B> = x", at: "= x", "remove this"),
+        .init(
+            "to-many with a setter",
+            property: "private(set) var a: Many<B>",
+            at: "private(set)",
+            "remove 'private(set)'"
+        ),
+        .init(
+            "ordered to-one",
+            property: "@Relationship(ordered: true) var a: B?",
+            at: "true",
+            "remove 'ordered: true'"
+        ),
+        .init(
+            "option of a column on a to-many",
+            property: "@Relationship(.unique) var a: Many<B>",
+            at: ".unique",
+            "move it to the other side"
+        ),
+        .init(
+            "option of a column on the derived side",
+            property: "@Relationship(.required, inverse: \\B.c) var a: B?",
+            at: ".required",
+            "move it to the other side"
+        ),
+    ]
+
+    static let inverses: [WrongDeclaration] = [
+        .init(
+            "no root",
+            property: "@Relationship(inverse: \\.article) var a: Many<Comment>",
+            at: "\\.article",
+            "write '\\Comment.article'",
+            fixed: "@Relationship(inverse: \\Comment.article) var a: Many<Comment>"
+        ),
+        .init(
+            "several components",
+            property: "@Relationship(inverse: \\Comment.article.author) var a: Many<Comment>",
+            at: "\\Comment.article.author",
+            "one component"
+        ),
+        .init(
+            "optional chain",
+            property: "@Relationship(inverse: \\Comment.article?.author) var a: Many<Comment>",
+            at: "\\Comment.article?.author",
+            "one component"
+        ),
+        .init("no literal", property: "@Relationship(inverse: path) var a: B?", at: "path", "write it as a key path"),
+    ]
+
+    static let options: [WrongDeclaration] = [
+        .init(
+            "@Attribute on a to-many",
+            property: "@Attribute(.indexed) var a: Many<B>",
+            at: "@Attribute(.indexed)",
+            "use '@Relationship'",
+            fixed: "var a: Many<B>"
+        ),
+        .init(
+            "createdAt on Date",
+            property: "@Attribute(.createdAt) var a: Date",
+            at: ".createdAt",
+            "write 'Date?'",
+            fixed: "@Attribute(.createdAt) var a: Date?"
+        ),
+        .init(
+            "updatedAt on text",
+            property: "@Attribute(.indexed, .updatedAt) var a: String?",
+            at: ".updatedAt",
+            "as 'Date?'"
+        ),
+        .init("original name", property: "@Attribute(originalName: \"\") var a: Int", at: "\"\"", "it is empty"),
+    ]
+}

@@ -1,0 +1,224 @@
+import Testing
+
+@Suite("What @Model expands to in special cases")
+struct SpecialExpansionTests {
+    @Test(
+        "H5: what is generated for a nonisolated class is nonisolated; transient and computed properties are left alone"
+    )
+    func note() {
+        expectExpansion(
+            #"""
+            @Model nonisolated final class Note {
+                private var kind: Kind = .plain
+                var `class`: String?
+                @Transient var cache: Int = 0
+                var shout: String { "!" }
+            }
+            """#,
+            #"""
+            nonisolated final class Note {
+                private var kind: Kind {
+                    get {
+                        _$willRead()
+                        return Kind._$load(_$row.kind, of: self, at: 0)
+                    }
+                    set {
+                        let stored = Kind._$store(newValue, in: self, at: 0)
+                        if Kind._$isSame(_$row.kind, stored) {
+                            return
+                        }
+                        _$willChange(0)
+                        _$row.kind = stored
+                    }
+                }
+                var `class`: String? {
+                    get {
+                        _$willRead()
+                        return _$row.`class`
+                    }
+                    set {
+                        if (String?)._$isSame(_$row.`class`, newValue) {
+                            return
+                        }
+                        _$willChange(1)
+                        _$row.`class` = newValue
+                    }
+                }
+                var cache: Int = 0
+                var shout: String { "!" }
+
+                nonisolated struct Row: Strata.ModelRow {
+                    var id: Strata.ObjectID<Note>
+                    fileprivate var kind: (Kind).Stored
+                    var `class`: String?
+                    fileprivate init(_ id: Strata.ObjectID<Note>, _ kind: (Kind).Stored, _ `class`: String?) {
+                        self.id = id
+                        self.kind = kind
+                        self.`class` = `class`
+                    }
+                    init(_$from reader: Strata.RowReader) throws {
+                        self.id = reader.read(Strata.ObjectID<Note>.self, at: 0)
+                        self.kind = try reader.read(Kind.self, at: 1)
+                        self.`class` = try reader.read((String?).self, at: 2)
+                    }
+                    func _$bind(to binder: inout Strata.RowBinder) throws {
+                        try binder.bind(self.id, at: 1)
+                        try binder.bind(self.kind, at: 2)
+                        try binder.bind(self.`class`, at: 3)
+                    }
+                    func _$value(at column: Int) throws -> Strata.StoredValue {
+                        switch column {
+                        case 0:
+                            return try Strata.RowSupport.stored(self.kind)
+                        case 1:
+                            return try Strata.RowSupport.stored(self.`class`)
+                        default:
+                            throw Strata.RowSupport.noColumn(column, of: Note.self)
+                        }
+                    }
+                    mutating func _$set(_ value: Strata.StoredValue, at column: Int) throws {
+                        switch column {
+                        case 0:
+                            self.kind = try Strata.RowSupport.value(value, as: Kind.self, at: 0, of: self.id)
+                        case 1:
+                            self.`class` = try Strata.RowSupport.value(value, as: (String?).self, at: 1, of: self.id)
+                        default:
+                            throw Strata.RowSupport.noColumn(column, of: Note.self)
+                        }
+                    }
+                    mutating func _$copy(_ columns: Strata.ColumnSet, from other: Self) {
+                        if columns.contains(0) {
+                            self.kind = other.kind
+                        }
+                        if columns.contains(1) {
+                            self.`class` = other.`class`
+                        }
+                    }
+                    func _$differences(from other: Self) -> Strata.ColumnSet {
+                        var columns = Strata.ColumnSet()
+                        if !Kind._$isSame(self.kind, other.kind) {
+                            columns.insert(0)
+                        }
+                        if !(String?)._$isSame(self.`class`, other.`class`) {
+                            columns.insert(1)
+                        }
+                        return columns
+                    }
+                }
+
+                nonisolated struct Columns: Swift.Sendable {
+                    let id = Note._$expression(id: ())
+                    fileprivate let kind = Note._$expression("kind", Kind.self)
+                    let `class` = Note._$expression("class", (String?).self)
+                    init() {
+                    }
+                }
+
+                static let columns = Columns()
+
+                static let _$schema = Strata.ModelSchema(
+                    name: "Note",
+                    columns: [
+                        ._$column("kind", Kind.self),
+                        ._$column("class", (String?).self),
+                    ]
+                )
+
+                var _$row: Row
+
+                var _$link = Strata.ObjectLink()
+
+                var id: Strata.ObjectID<Note> {
+                    _$row.id
+                }
+
+                var snapshot: Row {
+                    _$row
+                }
+
+                init(_$row: Row) {
+                    self._$row = _$row
+                }
+
+                init(`class`: String? = nil) {
+                    self._$row = Row(.unassigned, .plain, `class`)
+                }
+            }
+
+            extension Note: Strata.Model {
+            }
+            """#
+        )
+    }
+
+    @Test("A model without properties has an id and nothing else")
+    func empty() {
+        expectExpansion(
+            "@Model final class Token {}",
+            #"""
+            final class Token {
+
+                nonisolated struct Row: Strata.ModelRow {
+                    var id: Strata.ObjectID<Token>
+                    init(_ id: Strata.ObjectID<Token>) {
+                        self.id = id
+                    }
+                    init(_$from reader: Strata.RowReader) throws {
+                        self.id = reader.read(Strata.ObjectID<Token>.self, at: 0)
+                    }
+                    func _$bind(to binder: inout Strata.RowBinder) throws {
+                        try binder.bind(self.id, at: 1)
+                    }
+                    func _$value(at column: Int) throws -> Strata.StoredValue {
+                        throw Strata.RowSupport.noColumn(column, of: Token.self)
+                    }
+                    mutating func _$set(_ value: Strata.StoredValue, at column: Int) throws {
+                        throw Strata.RowSupport.noColumn(column, of: Token.self)
+                    }
+                    mutating func _$copy(_ columns: Strata.ColumnSet, from other: Self) {
+                    }
+                    func _$differences(from other: Self) -> Strata.ColumnSet {
+                        return Strata.ColumnSet()
+                    }
+                }
+
+                nonisolated struct Columns: Swift.Sendable {
+                    let id = Token._$expression(id: ())
+                    init() {
+                    }
+                }
+
+                static let columns = Columns()
+
+                static let _$schema = Strata.ModelSchema(
+                    name: "Token",
+                    columns: []
+                )
+
+                var _$row: Row
+
+                var _$link = Strata.ObjectLink()
+
+                var id: Strata.ObjectID<Token> {
+                    _$row.id
+                }
+
+                var snapshot: Row {
+                    _$row
+                }
+
+                init(_$row: Row) {
+                    self._$row = _$row
+                }
+
+                init() {
+                    self._$row = Row(.unassigned)
+                }
+            }
+
+            extension Token: Strata.Model {
+            }
+            """#
+        )
+    }
+}
