@@ -166,8 +166,7 @@ extension Part {
         let typed = schema.entities[entity].typed(Row.self)
         layers.rebase(numbers, entity: entity, in: context, Row.self) { number in
             // An error leaves the change as it was; its own save will meet it.
-            guard let row = try? typed.read(number, on: connection) else { return nil }
-            return .some(row)
+            do { return .some(try typed.read(number, on: connection)) } catch { return nil }
         }
     }
 }

@@ -50,6 +50,8 @@ extension Part {
             guard !numbers.isEmpty else { continue }
             if record.included.contains(context) {
                 settleOwn(numbers, taken: taken, entity: entity, context: context, in: &layers)
+            } else if !path.contains(context) {
+                settleSeen(numbers, entity: entity, context: context, in: &layers)
             }
             layers.rebase(numbers, entity: entity, in: context, Row.self) { number in
                 guard let change = self[number] else { return nil }
@@ -85,6 +87,26 @@ extension Part {
     }
 }
 
+extension Part {
+    /// Edits that were made on top of the very values that are in the store now have seen what a commit would compare
+    /// them with. Parents' edits are another matter: they keep their base (C16).
+    private func settleSeen(_ numbers: [Int64], entity: Int, context: Int, in layers: inout Layers) {
+        var edits: [Int: [Int64: Change<Row>?]] = [:]
+        for number in numbers {
+            guard let committed = self[number], committed.kind.isVisible else { continue }
+            for (_, change, position) in layers.stack(number, entity: entity, in: context, Row.self) {
+                guard let base = change.base, base.stored != nil else { continue }
+                let written = committed.kind == .insert ? ColumnSet(first: ColumnSet.limit) : committed.columns
+                let seen = written.subtracting(committed.row._$differences(from: base.seen))
+                if !seen.isEmpty {
+                    edits[position, default: [:]][number] = change.settled(on: committed, columns: seen)
+                }
+            }
+        }
+        if !edits.isEmpty { layers.edit(context, entity: entity, edits) }
+    }
+}
+
 extension Change {
     /// This change over a row that its own context has just committed.
     func settled(on committed: Change, columns: ColumnSet) -> Change {
@@ -93,7 +115,7 @@ extension Change {
         stored._$copy(columns, from: committed.row)
         return Change(
             kind: kind, columns: self.columns, row: row,
-            base: Base(seen: base.seen, stored: stored, sequence: base.sequence)
+            base: Base(seen: base.seen, stored: stored, sequence: base.sequence, beneath: base.beneath)
         )
     }
 }

@@ -153,6 +153,9 @@ extension ReferenceModel {
         store = outcome
         for ((number, net, wentAlong), before) in zip(nets, shown) {
             leaveBehind(number, net, written[number] ?? [], wentAlong, context, whole, before: before)
+            for level in order where !path.contains(level) || whole.contains(level) {
+                settleSeen(number, written[number] ?? [], in: level)
+            }
         }
         tidy()
         return .success
@@ -187,6 +190,29 @@ extension ReferenceModel {
             }
         }
         return net
+    }
+
+    /// Edits on top of the very values that were committed have seen what a commit would compare them with.
+    private mutating func settleSeen(_ number: Int64, _ written: Set<Int>, in level: String) {
+        guard let committed = store[number], let entries = levels[level]?[number] else { return }
+        levels[level]?[number] = entries.map { entry in
+            var entry = entry
+            switch entry.change {
+            case .insert: break
+            case .update(var edits, let row):
+                for (column, edit) in edits
+                where written.contains(column) && edit.stored != nil && edit.seen == committed[column] {
+                    edits[column]?.stored = committed[column]
+                }
+                entry.change = .update(edits, row: row)
+            case .delete(let seen, var stored):
+                for column in written where stored[column] != nil && seen[column] == committed[column] {
+                    stored[column] = committed[column]
+                }
+                entry.change = .delete(seen: seen, stored: stored)
+            }
+            return entry
+        }
     }
 
     /// What is left in the levels once a row is committed (H19, H20).

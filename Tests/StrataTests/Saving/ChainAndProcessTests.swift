@@ -1,0 +1,139 @@
+import Foundation
+import Strata
+import Testing
+
+/// Chains of contexts, commits that others do not wait for, and other processes (C16, C17, H13, H16, H27).
+@Suite struct ChainAndProcessTests {
+    @Test("H27 stack.save() is one commit of all layers; where it fails, every layer is as it was")
+    func chain() async throws {
+        let house = try await House()
+        let id = try await house.cell(1)
+        try await house.edit(id, in: .root, a: 2)
+        try await house.edit(id, in: .main, b: 3)
+        let writer = try await house.stack.on(.root) { $0.insert(Writer(name: "")).id }
+        await #expect(throws: StrataError.self) { try await house.stack.save() }
+        #expect(try house.stored(id) == [1, 0, 0])
+        #expect(try await house.values(id, in: .root) == [2, 0, 0])
+        #expect(try await house.values(id, in: .main) == [2, 3, 0])
+        try await house.stack.on(.root) { try $0.find(writer)?.name = "w" }
+        try await house.stack.save()
+        #expect(try house.stored(id) == [2, 3, 0])
+        for name in [ContextName.root, .main] { #expect(try await house.stack.on(name) { !$0.hasChanges }) }
+        try await house.close()
+    }
+
+    @Test("H13 a worker that is called from main's turn sees the edits of that turn")
+    @MainActor func turn() async throws {
+        let house = try await House()
+        let id = try await house.cell(1)
+        try house.stack.main.find(id)?.a = 2
+        let seen = try await house.stack.background { try $0.find(id)?.a }
+        #expect(seen == 2)
+        try await house.close()
+    }
+
+    @Test("H16 main is edited while its commit is on the disk; each value is written once, and the last one wins")
+    @MainActor func editedMeanwhile() async throws {
+        let house = try await House()
+        let id = try await house.cell(0)
+        let cell = try #require(try house.stack.main.find(id))
+        for round in 1...40 {
+            cell.a = round * 10
+            async let commit: Void = house.stack.commit(.main)
+            for step in 1...3 {
+                await Task.yield()
+                cell.a = round * 10 + step
+                #expect(cell.a == round * 10 + step)
+                if round % 4 == 3, step == 2 { try house.stack.main.save() }
+            }
+            try await commit
+            #expect(cell.a == round * 10 + 3)
+            let fetched = try house.stack.main.fetch(Cell.where { $0.a == round * 10 + 3 })
+            #expect(fetched.first === cell)
+            try await house.stack.commit(.main)
+            #expect(try house.stored(id) == [round * 10 + 3, 0, 0])
+        }
+        try await house.close()
+    }
+
+    @Test("H16 a commit of main that fails on the disk folds back under the edits made meanwhile")
+    @MainActor func failedMeanwhile() async throws {
+        let house = try await House()
+        let id = try await house.cell(0)
+        let cell = try #require(try house.stack.main.find(id))
+        cell.a = 1
+        let other = try await House.open(house.url)
+        try await other.background { context in
+            try context.find(try #require(ObjectID<Cell>(id.description)))?.a = 9
+            try context.commit()
+        }
+        let commit = Task { try await house.stack.commit(.main) }
+        await Task.yield()
+        cell.b = 2
+        await #expect(throws: StrataError.self) { try await commit.value }
+        #expect(cell.a == 1 && cell.b == 2)
+        cell.c = 3
+        #expect(try await house.commit(.main) == .conflict(id, "a"))
+        #expect(try await house.commit(.main, .mine) == .success)
+        #expect(try house.stored(id) == [1, 2, 3])
+        try await other.close()
+        try await house.close()
+    }
+
+    @Test("C17 versions detect a writer in another process, column by column")
+    func otherProcess() async throws {
+        for policy in [MergePolicy.error, .mine, .theirs] {
+            let house = try await House()
+            let id = try await house.cell(1)
+            try await house.edit(id, in: .network, a: 2, b: 2)
+            let other = try await House.open(house.url)
+            try await other.on(.main) { context in
+                let cell = try #require(try context.find(id))
+                (cell.a, cell.c) = (3, 3)
+                try context.commit()
+            }
+            #expect(try await house.values(id, in: .main) == [3, 0, 3])
+            #expect(try await house.values(id, in: .network) == [2, 2, 3])
+            #expect(try await house.commit(.network, policy) == (policy == .error ? .conflict(id, "a") : .success))
+            let expected = policy == .error ? [3, 0, 3] : policy == .mine ? [2, 2, 3] : [3, 2, 3]
+            #expect(try house.stored(id) == expected)
+            #expect(try await other.on(.main) { try $0.find(id)?.a } == expected[0])
+            try await other.close()
+            try await house.close()
+        }
+    }
+
+    @Test("C17 a row that another process deleted is a conflict for whoever edits it")
+    func deletedInOtherProcess() async throws {
+        let house = try await House()
+        let id = try await house.cell(1)
+        try await house.edit(id, in: .network, a: 2)
+        let other = try await House.open(house.url)
+        try await other.on(.main) { context in
+            context.delete(try #require(try context.find(id)))
+            try context.commit()
+        }
+        #expect(try await house.values(id, in: .network) == nil)
+        #expect(try await house.save(.network) == .conflict(id, "a"))
+        #expect(try await house.commit(.network) == .conflict(id, "a"))
+        #expect(try await house.commit(.network, .mine) == .success)
+        #expect(try house.stored(id) == [2, 0, 0])
+        try await other.close()
+        try await house.close()
+    }
+
+    @Test("H18 edits on top of what goes to the store from below are no conflict with it")
+    func ownValuesBelow() async throws {
+        let house = try await House()
+        let id = try await house.cell(1)
+        try await house.edit(id, in: .network, a: 2)
+        #expect(try await house.save(.network) == .success)
+        #expect(try await house.save(.main) == .success)
+        try await house.edit(id, in: .network, a: 3)
+        #expect(try await house.commit(.root) == .success)
+        #expect(try house.stored(id) == [2, 0, 0])
+        #expect(try await house.commit(.network) == .success)
+        #expect(try house.stored(id) == [3, 0, 0])
+        try await house.close()
+    }
+}

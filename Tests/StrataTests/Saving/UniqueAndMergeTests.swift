@@ -1,0 +1,168 @@
+import Strata
+import Testing
+
+/// Unique values, members and merged rows (H24 to H26).
+@Suite struct UniqueAndMergeTests {
+    private func articles(_ house: House, _ slugs: String...) async throws -> [ObjectID<Article>] {
+        try await house.stack.on(.root) { context in
+            let articles = slugs.map { context.insert(Article(slug: $0, title: $0)) }
+            try context.commit()
+            return articles.map(\.id)
+        }
+    }
+
+    private func slugs(_ house: House, in name: ContextName) async throws -> [String?] {
+        try await house.stack.on(name) { try $0.fetch(Article.all).map(\.slug) }
+    }
+
+    @Test("H24 at a save against the parent's view, at a commit against the store")
+    func unique() async throws {
+        let house = try await House()
+        _ = try await articles(house, "a")
+        let held = try await house.stack.on(.main) { $0.insert(Article(slug: "b", title: "B")).id }
+        let late = try await house.stack.on(.network) { $0.insert(Article(slug: "b", title: "late")).id }
+        #expect(try await house.save(.network) == Outcome(code: .notUnique, places: ["\(late.number).slug"]))
+        #expect(try await house.commit(.network) == .success, "the store has no b")
+        #expect(try await house.commit(.main) == Outcome(code: .notUnique, places: ["\(held.number).slug"]))
+        try await house.close()
+    }
+
+    @Test("H24 a holder that a parent has deleted or renamed without saving still blocks a commit; the error names both", arguments: [false, true])
+    func holderOfParent(_ deletes: Bool) async throws {
+        let house = try await House()
+        let holder = try await articles(house, "a")[0]
+        try await house.stack.on(.main) { context in
+            let article = try #require(try context.find(holder))
+            if deletes { context.delete(article) } else { article.slug = "z" }
+        }
+        let id = try await house.stack.on(.network) { $0.insert(Article(slug: "a", title: "new")).id }
+        let outcome = try await house.commit(.network)
+        #expect(outcome == Outcome(code: .notUnique, places: ["\(id.number).slug"]))
+        let message = try #require(outcome.error?.details.first?.message)
+        #expect(message.contains("\(holder.number)") && message.contains("main"), "\(message)")
+        #expect(try await house.save(.network) == .success, "the parent shows no holder")
+        #expect(try await house.commit(.main) == .success)
+        #expect(try await slugs(house, in: .root) == (deletes ? ["a"] : ["z", "a"]))
+        try await house.close()
+    }
+
+    @Test("H24 swaps and rotations of unique values in one commit, also with a delete and an insert")
+    func rotations() async throws {
+        let house = try await House()
+        let ids = try await articles(house, "a", "b", "c", "d")
+        func set(_ slugs: [String?]) async throws -> [String?] {
+            try await house.stack.on(.network) { context in
+                for (id, slug) in zip(ids, slugs) { try context.find(id)?.slug = slug }
+                try context.commit()
+            }
+            return try await self.slugs(house, in: .other)
+        }
+        for slugs in [["b", "a", "c", "d"], ["a", "c", "b", "d"], ["c", "d", "a", "b"], ["d", "a", "b", nil], ["a", nil, "d", "b"]] {
+            #expect(try await set(slugs) == slugs)
+        }
+        try await house.stack.on(.network) { context in
+            let all = try context.fetch(Article.all)
+            context.delete(all[0])
+            all[3].slug = "a"
+            context.insert(Article(slug: "b", title: "new"))
+            try context.commit()
+        }
+        #expect(try await slugs(house, in: .other) == [nil, "d", "a", "b"])
+        try await house.close()
+    }
+
+    @Test("H24 a swap goes through a save too")
+    func swapAtSave() async throws {
+        let house = try await House()
+        let ids = try await articles(house, "a", "b")
+        try await house.stack.on(.network) { context in
+            try context.find(ids[0])?.slug = "b"
+            try context.find(ids[1])?.slug = "a"
+            try context.save()
+        }
+        #expect(try await house.commit(.main) == .success)
+        #expect(try await slugs(house, in: .root) == ["b", "a"])
+        try await house.close()
+    }
+
+    @Test("H25 members merge as a set: two who add different ones get both, two who add the same one get one")
+    func members() async throws {
+        let house = try await House()
+        let (writer, spouses) = try await house.stack.on(.root) { context in
+            let writer = context.insert(Writer(name: "w"))
+            let spouses = ["a", "b", "c"].map { context.insert(Spouse(name: $0)) }
+            writer.spouses.insert(spouses[0])
+            try context.commit()
+            return (writer.id, spouses.map(\.id))
+        }
+        for (name, number) in [(ContextName.network, 1), (.other, 1)] {
+            try await house.stack.on(name) { context in
+                try context.find(writer)?.spouses.insert(try #require(try context.find(spouses[number])))
+            }
+        }
+        try await house.stack.on(.network) { context in
+            let writer = try #require(try context.find(writer))
+            writer.spouses.remove(try #require(try context.find(spouses[0])))
+        }
+        try await house.stack.on(.other) { context in
+            try context.find(spouses[2])?.writers.insert(try #require(try context.find(writer)))
+        }
+        #expect(try await house.commit(.network) == .success)
+        #expect(try await house.commit(.other) == .success)
+        for name in [ContextName.root, .main, .network, .other] {
+            let names = try await house.stack.on(name) { try $0.find(writer)?.spouses.fetch().map(\.name) }
+            #expect(names == ["b", "c"], "\(name)")
+        }
+        try await house.close()
+    }
+
+    @Test("H25 ordered members conflict only where both have moved the same one")
+    func ordered() async throws {
+        for same in [false, true] {
+            let house = try await House()
+            let (writer, spouses) = try await house.stack.on(.root) { context in
+                let writer = context.insert(Writer(name: "w"))
+                let spouses = ["a", "b", "c", "d"].map { context.insert(Spouse(name: $0)) }
+                for spouse in spouses { writer.spouses.insert(spouse) }
+                try context.commit()
+                return (writer.id, spouses.map(\.id))
+            }
+            func move(_ from: Int, before to: Int?, in name: ContextName) async throws {
+                try await house.stack.on(name) { context in
+                    let writer = try #require(try context.find(writer))
+                    let next = try to.flatMap { try context.find(spouses[$0]) }
+                    try writer.spouses.move(try #require(try context.find(spouses[from])), before: next)
+                }
+            }
+            try await move(0, before: nil, in: .network)
+            try await move(same ? 0 : 2, before: same ? 2 : 1, in: .other)
+            #expect(try await house.commit(.network) == .success)
+            let outcome = try await house.commit(.other)
+            #expect(outcome.code == (same ? .conflict : nil))
+            let names = try await house.stack.on(.root) { try $0.find(writer)?.spouses.fetch().map(\.name) }
+            #expect(names == (same ? ["b", "c", "d", "a"] : ["c", "b", "d", "a"]))
+            try await house.close()
+        }
+    }
+
+    @Test("H26 a row that is merged from two writers is validated as a whole")
+    func mergedRow() async throws {
+        let house = try await House()
+        let id = try await house.stack.on(.root) { context in
+            let range = context.insert(Range2(low: 1, high: 10))
+            try context.commit()
+            return range.id
+        }
+        try await house.stack.on(.network) { try $0.find(id)?.low = 8 }
+        try await house.stack.on(.other) { context in
+            try context.find(id)?.high = 5
+            try context.commit()
+        }
+        #expect(try await house.commit(.network).code == .validation)
+        #expect(try plainRows(house.url, "SELECT low, high FROM Range2") == [[1, 5]])
+        try await house.stack.on(.network) { try $0.find(id)?.low = 5 }
+        #expect(try await house.commit(.network) == .success)
+        #expect(try plainRows(house.url, "SELECT low, high FROM Range2") == [[5, 5]])
+        try await house.close()
+    }
+}
