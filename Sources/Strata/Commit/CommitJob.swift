@@ -118,8 +118,8 @@ struct PendingCommit: Sendable {
     let store: Store
     let request: CommitRequest
 
-    /// Writes it, and lets all layers know. Blocks the thread while the disk is busy.
-    func write() throws {
+    /// Writes it, and lets all layers know. Blocks the thread while the disk is busy. Nil where there was nothing to write.
+    func write() throws -> CommitRecord? {
         let layers = store.layers
         defer { layers.thaw(request.frozen) }
         var record: CommitRecord?
@@ -140,7 +140,9 @@ struct PendingCommit: Sendable {
             layers.abandonCommit(sequence: record?.sequence)
             throw error
         }
-        if let record, !record.taken.isEmpty { layers.settle(record) }
+        guard let record, !record.taken.isEmpty else { return nil }
+        layers.settle(record)
+        return record
     }
 }
 

@@ -40,7 +40,7 @@ extension ObjectContext {
         let pending = try beginCommit(with: contexts)
         let result = Result { try pending.write() }
         finishCommit(pending, result)
-        try result.get()
+        _ = try result.get()
     }
 
     /// Makes this context's changes ready for a commit that another one of its chain carries out.
@@ -60,11 +60,16 @@ extension ObjectContext {
     }
 
     /// Lets the objects show what came of a commit.
-    func finishCommit(_ pending: PendingCommit, _ result: Result<Void, any Error>) {
+    func finishCommit(_ pending: PendingCommit, _ result: Result<CommitRecord?, any Error>) {
         guard !isEnded else { return }
         dropView()
-        guard case .success = result, identity.count > 0 else { return }
-        do { try takeView() } catch { reference.report(error) }
+        guard case .success(let record?) = result, identity.count > 0 else { return }
+        if record.adjusted.isEmpty, record.sequence == shownSequence + 1 {
+            // Nobody else has committed in between, and every row is as the objects show it.
+            shownSequence = record.sequence
+        } else {
+            do { try takeView() } catch { reference.report(error) }
+        }
     }
 
     /// A save inside a save is refused (TR23).
