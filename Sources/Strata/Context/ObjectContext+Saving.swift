@@ -18,7 +18,11 @@ extension ObjectContext {
                 publish()
                 let view = try takeView()
                 let edits = try checkedEdits(view)
-                if store.layers.moveUp(from: id, expecting: view.layers, edits: edits) { break }
+                let isMoved = store.layers.moveUp(
+                    from: id, expecting: view.layers, edits: edits, schema: store.schema,
+                    connection: view.reader.connection
+                )
+                if isMoved { break }
             }
             try takeView()
         }
@@ -197,10 +201,14 @@ extension ObjectContext {
 extension LayerStore {
     /// Hands a context's segments to its parent, by reference. Says whether the layers still are what was expected;
     /// where they are not, nothing is done.
-    func moveUp(from context: Int, expecting layers: Layers, edits: [Int: any LayerEdits]) -> Bool {
+    func moveUp(
+        from context: Int, expecting layers: Layers, edits: [Int: any LayerEdits], schema: Schema,
+        connection: Connection
+    ) -> Bool {
         let path = layers.path(to: context)
         let isMoved = state.withLock { state in
             guard path.allSatisfy({ state.layers.revisions[$0] == layers.revisions[$0] }) else { return false }
+            let unsettled = edits.isEmpty ? [] : state.layers[context]
             for (entity, edit) in edits { edit.apply(to: &state.layers, context: context, entity: entity) }
             let parent = path[path.count - 2]
             let frozen = Set(state.frozen.keys)
@@ -208,13 +216,23 @@ extension LayerStore {
             state.layers[context] = []
             for segment in segments {
                 state.layers.push(
-                    segment.parts, carriers: segment.carriers.adding(context), to: parent, frozen: frozen
+                    segment.parts, carriers: segment.carriers.adding(context), to: parent, frozen: frozen,
+                    keeping: frozen.contains(segment.id) ? segment.id : nil
                 )
             }
             // The parent's layer itself is among those: what was saved from over the committed state alone stands on it now.
             let others = [parent] + state.layers.descendants(of: parent)
             for segment in segments {
                 state.layers.rebaseAll(segment.parts, in: others)
+                state.note(.layer(parent), segment.parts)
+            }
+            // Changes that were given up are not among the segments any more, and show what is beneath them.
+            for segment in unsettled {
+                for other in others {
+                    for (entity, part) in segment.parts {
+                        part.rebaseRead(entity: entity, context: other, schema, connection, in: &state.layers)
+                    }
+                }
                 state.note(.layer(parent), segment.parts)
             }
             return true
