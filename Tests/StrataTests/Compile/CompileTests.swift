@@ -11,6 +11,7 @@ struct CompileTests {
         #expect(CompileCases.names("Legal").count >= 24)
         #expect(CompileCases.names("Predicate").count >= 13)
         #expect(CompileCases.names("Warns").count == 1)
+        #expect(CompileCases.names("Unknown").count == 4)
     }
 
     @Test(
@@ -49,6 +50,12 @@ struct CompileTests {
     func message() async throws {
         let diagnostics = try await CompileCases.rejected(.plain).outcomes["Leak-Return-sync.swift"] ?? []
         #expect(diagnostics.contains { $0.isError && $0.message.contains("does not conform to the 'Sendable' protocol") })
+    }
+
+    @Test("MA11 MA17 MA18 MA19 an unknown property does not compile", arguments: CompileCases.names("Unknown"))
+    func unknown(_ name: String) async throws {
+        let diagnostics = try await CompileCases.rejected(.plain).outcomes[name] ?? []
+        #expect(diagnostics.contains { $0.isError && $0.line == 4 && $0.message.contains("nope") }, "accepted")
     }
 
     @Test("C12 H29 an unsupported predicate does not compile", arguments: CompileCases.names("Predicate"))

@@ -88,7 +88,8 @@ struct OpeningTests {
                 func count<Object: Model>(_ model: Object.Type) async throws -> Int {
                     try await stack.background { try $0.count(Object.all) }
                 }
-                #expect(try await count(model) == 0)
+                let found = try await count(model)
+                #expect(found == 0, "\(model)")
             }
         }
     }

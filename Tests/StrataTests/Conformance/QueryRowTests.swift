@@ -6,7 +6,7 @@ struct QueryRowTests {
     @Test("MO1 MO4 MO5 a model gives its query, and a query passes through unchanged")
     func lifting() async throws {
         try await withStack(.memory) { stack in
-            try await stack.background { context in
+            try await stack.background { (context) throws in
                 let author = context.insert(Author(name: "a"))
                 let all: Query<Author> = Author.all
                 #expect(try isSame(context.fetch(all), [author]))
@@ -19,7 +19,7 @@ struct QueryRowTests {
     @Test("MO3 a property of the model's columns begins a predicate")
     func columns() async throws {
         try await withStack(.memory) { stack in
-            try await stack.background { context in
+            try await stack.background { (context) throws in
                 for name in ["a", "b"] { context.insert(Author(name: name)) }
                 let name = Author.columns.name
                 #expect(try context.fetch(Author.where { _ in name == "b" }).map(\.name) == ["b"])
@@ -42,7 +42,7 @@ struct QueryRowTests {
     @Test("TQ1 an empty store counts 0 and gives an empty list", arguments: Place.allCases)
     func empty(_ place: Place) async throws {
         try await withStack(place) { stack in
-            try await stack.background { context in
+            try await stack.background { (context) throws in
                 #expect(try context.count(Author.all) == 0)
                 #expect(try context.fetch(Author.all).isEmpty)
                 #expect(try context.first(Author.all) == nil)
@@ -103,7 +103,7 @@ struct QueryRowTests {
 
     @Test("CP1 OP1 a query gives the list, an object itself")
     func get() async throws {
-        try await withAuthors(.memory) { context, authors in
+        try await withAuthors(.memory) { (context, authors) throws in
             #expect(try isSame(context.fetch(Author.all), authors))
             #expect(try context.find(authors[1].id) === authors[1])
             #expect(try authors[1].in(context) === authors[1])
@@ -154,7 +154,7 @@ struct QueryRowTests {
 
     @Test("U23 an empty list of values finds nothing, and its opposite everything")
     func emptyList() async throws {
-        try await withAuthors(.memory) { context, authors in
+        try await withAuthors(.memory) { (context, authors) throws in
             #expect(try context.fetch(Author.where { $0.name.in([String]()) }).isEmpty)
             #expect(try isSame(context.fetch(Author.where { !$0.name.in([String]()) }), authors))
             #expect(try context.fetch(Author.where { $0.id.in([ObjectID<Author>]()) }).isEmpty)

@@ -99,6 +99,8 @@ struct RelationshipRowTests {
     func destroying() async throws {
         try await withArticles(.memory, 1) { context, author, articles in
             context.delete(articles[0])
+            let members = try author.articles.fetch()
+            #expect(members.isEmpty)
             #expect(try author.articles.count == 0)
             #expect(try context.count(Article.all) == 0)
             #expect(try author.articles.first == nil)
