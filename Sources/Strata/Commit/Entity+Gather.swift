@@ -19,7 +19,14 @@ extension Entity {
             gathered = gathered?.merged(with: level) { combine($0, $1, job, inOneLevel: false) } ?? level
         }
         guard let gathered, gathered.changes.contains(where: { $0.kind == .withdrawn }) else { return gathered }
-        let changes = gathered.changes.filter { $0.kind != .withdrawn }
+        let changes = gathered.changes.compactMap { change -> Change<Row>? in
+            guard change.kind == .withdrawn else { return change }
+            // A parent to which the insert was saved lets go of it too (H22); otherwise there is nothing to write.
+            let isSaved = job.foreignPath.contains { context in
+                job.layers.top(change.row._$number, entity: info.index, in: [context], Row.self) != nil
+            }
+            return isSaved ? Change(kind: .delete, columns: ColumnSet(), row: change.row, base: nil) : nil
+        }
         return changes.isEmpty ? nil : Part(unsorted: changes)
     }
 
