@@ -56,12 +56,26 @@ final class CommitJob {
             )
         }
         var failures: [StrataError.Detail] = []
-        for entity in schema.entities { entity.validate(taken[entity.info.index].map { [$0] } ?? [], &failures) }
+        for entity in schema.entities {
+            var found: [StrataError.Detail] = []
+            entity.validate(taken[entity.info.index].map { [$0] } ?? [], &found)
+            failures += found.map { namingContext($0, entity.info.index) }
+        }
         guard failures.isEmpty else { throw Self.validationError(failures) }
         for entity in schema.entities { try entity.checkReferences(self) }
         for entity in schema.entities { try entity.write(self) }
         try throwConflicts()
         if !isEmpty { try connection.execute(SchemaSQL.setSequence, [.integer(sequence)]) }
+    }
+
+    /// Says of a row that goes along which context has inserted it (H21).
+    private func namingContext(_ detail: StrataError.Detail, _ entity: Int) -> StrataError.Detail {
+        guard wentAlong[entity]?.contains(detail.number) ?? false,
+            let context = foreignPath.last(where: { context in
+                layers[context].contains { $0.parts[entity]?.index(of: detail.number) != nil }
+            })
+        else { return detail }
+        return detail.saying("\(detail.message), as inserted in \(names(context)), which has not saved it")
     }
 
     static func validationError(_ details: [StrataError.Detail]) -> StrataError {
