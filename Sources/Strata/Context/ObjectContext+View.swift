@@ -10,6 +10,8 @@ extension ObjectContext {
     func takeView() throws -> View {
         guard !isEnded else { throw Self.endedError }
         noteTurn()
+        // Live objects are about to be shown anew, and what nobody has published would be lost on them.
+        publish()
         let reader = try view?.reader ?? store.borrowReader()
         view = nil
         do {
