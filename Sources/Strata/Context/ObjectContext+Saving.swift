@@ -193,6 +193,10 @@ extension LayerStore {
             for segment in segments {
                 state.layers.rebaseAll(segment.parts, in: others)
                 state.note(.layer(parent), segment.parts, by: nil)
+                // A context over the committed state does not see what it has handed on.
+                if state.layers.committedOnly.contains(context) {
+                    state.note(.layer(context), segment.parts, by: nil)
+                }
             }
             return true
         }
