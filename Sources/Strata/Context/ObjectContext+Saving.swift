@@ -225,6 +225,8 @@ extension LayerStore {
             for segment in segments {
                 state.layers.rebaseAll(segment.parts, in: others)
                 state.note(.layer(parent), segment.parts)
+                // A context over the committed state does not see what it has handed on.
+                if state.layers.committedOnly.contains(context) { state.note(.layer(context), segment.parts) }
             }
             // Changes that were given up are not among the segments any more, and show what is beneath them.
             for segment in unsettled {
