@@ -125,7 +125,7 @@ struct PendingCommit: Sendable {
         var record: CommitRecord?
         do {
             try store.write { connection in
-                let base = try connection.integer(SchemaSQL.readSequence) ?? 0
+                let base = try connection.sequence()
                 let snapshot = try layers.prepareCommit(base: base, schema: store.schema, connection: connection)
                 let job = CommitJob(
                     connection: connection, schema: store.schema, layers: snapshot, request: request, base: base
@@ -148,6 +148,7 @@ extension LayerStore {
     /// The layers as they are before a commit, with commits of other processes taken in.
     func prepareCommit(base: Int64, schema: Schema, connection: Connection) throws -> Layers {
         try state.withLock { state in
+            guard base >= state.sequence else { throw Self.replacedError }
             if base > state.sequence { try state.absorb(through: base, schema: schema, connection: connection) }
             return state.layers
         }

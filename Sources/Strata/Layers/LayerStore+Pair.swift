@@ -12,10 +12,17 @@ extension LayerStore {
     /// Takes a snapshot and the layers at one moment: first the snapshot, then the layers, and both again where the
     /// layers have moved on in between (H15).
     func pair(for reader: Reader, schema: Schema) throws -> Pair {
+        // What the store has reached before the snapshot was taken, once that matters.
+        var reached: Int64 = 0
         while true {
             let sequence = try reader.begin()
+            // Else this would go on for ever.
+            guard sequence >= reached else { throw Self.replacedError }
             let pair: Pair? = try state.withLock { state in
-                if sequence < state.sequence { return nil }
+                if sequence < state.sequence {
+                    reached = state.sequence
+                    return nil
+                }
                 if let commit = state.inFlight {
                     if sequence > commit.sequence { return nil }
                     if sequence == commit.sequence {
@@ -34,6 +41,14 @@ extension LayerStore {
             }
             if let pair { return pair }
         }
+    }
+
+    static var replacedError: StrataError {
+        StrataError(
+            .damagedStore,
+            "The store has gone back behind commits that it had: its file was replaced or restored while it was open. "
+                + "Close the stack, and open it again."
+        )
     }
 
     /// What happened after an event, through another; nil where that is forgotten.

@@ -15,6 +15,8 @@ final class IDSource: Sendable {
     }
 
     static let rangeSize: Int64 = 65_536
+    /// Ids have 48 bits beside the fingerprint.
+    static let limit: Int64 = 1 << 48
     let fingerprint: UInt16
     private let state = Mutex(State())
     private let queue = DispatchQueue(label: "strata.ids")

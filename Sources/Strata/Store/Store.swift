@@ -14,6 +14,7 @@ final class Store: Sendable {
     private let pool: DatabasePool
     private let ownsPool: Bool
     private let readers: ReaderPool
+    private let foreignCommits: ForeignCommits
     /// Used inside the pool's writer only, which runs one access at a time.
     private let writer: Exclusive<Connection>
     private let temporaryFolder: URL?
@@ -48,9 +49,9 @@ final class Store: Sendable {
             writer = prepared.writer
             layers = LayerStore(sequence: prepared.sequence)
             readers = ReaderPool(
-                path: pool.path, configuration: pool.configuration, fingerprint: identity.fingerprint,
-                entities: schema.entities
+                path: pool.path, configuration: pool.configuration, identity: identity, entities: schema.entities
             )
+            foreignCommits = ForeignCommits(readers: readers)
             ids = IDSource(fingerprint: identity.fingerprint)
         } catch {
             if let folder { try? FileManager.default.removeItem(at: folder) }
@@ -81,8 +82,6 @@ final class Store: Sendable {
                 try db.execute(sql: "PRAGMA user_version = \(StoreFile.formatVersion)")
             }
             try queue.close()
-        } else if !FileManager.default.isWritableFile(atPath: url.path) {
-            throw StrataError(.readOnly, "'\(url.path)' cannot be written. Check the permissions of the file.")
         }
         let pool = try DatabasePool(path: url.path, configuration: settings)
         let synchronous = isTemporary ? "OFF" : configuration.synchronous.rawValue
@@ -103,7 +102,7 @@ final class Store: Sendable {
         try db.inTransaction(.immediate) {
             try StoreSchema.prepare(schema.entities, on: first)
             identity = try StoreIdentity.read(on: first)
-            sequence = try first.integer(SchemaSQL.readSequence) ?? 0
+            sequence = try first.sequence()
             return .commit
         }
         let writer = Connection(pointer, fingerprint: identity.fingerprint)
@@ -118,6 +117,18 @@ final class Store: Sendable {
     func borrowReader() throws -> Reader {
         try checkOpen()
         do { return try readers.borrow() } catch { throw StrataError(grdb: error) }
+    }
+
+    /// Whether others have committed what the layers do not know of yet. Of a temporary store nobody else knows.
+    func hasForeignCommits() throws -> Bool {
+        guard temporaryFolder == nil else { return false }
+        try checkOpen()
+        do {
+            let newest = try foreignCommits.newestSequence()
+            return layers.state.withLock { newest > $0.sequence }
+        } catch {
+            throw StrataError(grdb: error)
+        }
     }
 
     func giveBack(_ reader: Reader) { readers.giveBack(reader) }
@@ -172,7 +183,8 @@ final class Store: Sendable {
     private func reserveIDs(_ count: Int64) throws -> Int64 {
         var first: Int64 = 0
         try write { connection in
-            first = try connection.integer(SchemaSQL.readNextID) ?? 1
+            first = try connection.integer(SchemaSQL.readNextID) ?? 0
+            guard first > 0, first <= IDSource.limit - count else { throw StoreIdentity.damaged }
             try connection.execute(SchemaSQL.reserveIDs, [.integer(count)])
             return []
         }
@@ -195,6 +207,7 @@ final class Store: Sendable {
         }
         guard !wasClosed else { return }
         ids.stop()
+        foreignCommits.close()
         readers.close()
         do {
             pool.writeWithoutTransaction { _ in writer.use { $0.finalize() } }
