@@ -39,7 +39,7 @@ final class Store: Sendable {
                 pool = handed
                 ownsPool = false
             } else {
-                pool = try Self.openPool(url!, configuration, isTemporary: folder != nil)  // set for all other kinds
+                pool = try Self.openPool(url!, configuration, schema, isTemporary: folder != nil)  // set for all other kinds
                 ownsPool = true
             }
             let prepared = try pool.writeWithoutTransaction { db in
@@ -63,7 +63,7 @@ final class Store: Sendable {
     deinit { try? close() }
 
     private static func openPool(
-        _ url: URL, _ configuration: StoreConfiguration, isTemporary: Bool
+        _ url: URL, _ configuration: StoreConfiguration, _ schema: Schema, isTemporary: Bool
     ) throws -> DatabasePool {
         try StoreFile.inspect(url)
         var settings = Configuration()
@@ -74,37 +74,53 @@ final class Store: Sendable {
         settings.prepareDatabase { db in
             try db.execute(sql: "PRAGMA cache_size = -64000")
         }
-        if (try? FileManager.default.attributesOfItem(atPath: url.path)[.size] as? Int) ?? 0 == 0 {
-            // The mark is written before the journal is WAL, so that it is in the file itself from the start.
-            let queue = try DatabaseQueue(path: url.path, configuration: settings)
-            try queue.inDatabase { db in
-                try db.execute(sql: "PRAGMA application_id = \(StoreFile.applicationID)")
-                try db.execute(sql: "PRAGMA user_version = \(StoreFile.formatVersion)")
-            }
-            try queue.close()
-        }
+        try prepareFile(url, settings, schema)
         let pool = try DatabasePool(path: url.path, configuration: settings)
         let synchronous = isTemporary ? "OFF" : configuration.synchronous.rawValue
         try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = \(synchronous)") }
         return pool
     }
 
-    private static func prepare(
+    /// Makes the tables of a new file, and refuses one that is not as it should be. A pool would write into the file as
+    /// soon as it is opened, so that happens on another connection, which leaves what it refuses as it was.
+    private static func prepareFile(_ url: URL, _ settings: Configuration, _ schema: Schema) throws {
+        let isNew = (try? FileManager.default.attributesOfItem(atPath: url.path)[.size] as? Int) ?? 0 == 0
+        let queue = try DatabaseQueue(path: url.path, configuration: settings)
+        try queue.inDatabase { db in
+            if isNew {
+                // The mark is written before the journal is WAL, so that it is in the file itself from the start.
+                try db.execute(sql: "PRAGMA application_id = \(StoreFile.applicationID)")
+                try db.execute(sql: "PRAGMA user_version = \(StoreFile.formatVersion)")
+            }
+            _ = try prepareTables(db, schema: schema)
+        }
+        try queue.close()
+    }
+
+    private static func prepareTables(
         _ db: Database, schema: Schema
-    ) throws -> (identity: StoreIdentity, writer: Exclusive<Connection>, sequence: Int64) {
+    ) throws -> (identity: StoreIdentity, sequence: Int64) {
         guard let pointer = db.sqliteConnection else {
             throw StrataError(.closed, "The pool that was handed in is closed.")
         }
-        let first = Connection(pointer, fingerprint: 0)
-        defer { first.finalize() }
+        let connection = Connection(pointer, fingerprint: 0)
+        defer { connection.finalize() }
         var identity = StoreIdentity(fingerprint: 0)
         var sequence: Int64 = 0
         try db.inTransaction(.immediate) {
-            try StoreSchema.prepare(schema.entities, on: first)
-            identity = try StoreIdentity.read(on: first)
-            sequence = try first.sequence()
+            try StoreSchema.prepare(schema.entities, on: connection)
+            identity = try StoreIdentity.read(on: connection)
+            sequence = try connection.sequence()
             return .commit
         }
+        return (identity, sequence)
+    }
+
+    private static func prepare(
+        _ db: Database, schema: Schema
+    ) throws -> (identity: StoreIdentity, writer: Exclusive<Connection>, sequence: Int64) {
+        let (identity, sequence) = try prepareTables(db, schema: schema)
+        guard let pointer = db.sqliteConnection else { throw closedError }
         let writer = Connection(pointer, fingerprint: identity.fingerprint)
         try writer.overlay.register(schema.entities, on: pointer)
         try SQLFunctions.register(on: pointer)
@@ -184,7 +200,7 @@ final class Store: Sendable {
         var first: Int64 = 0
         try write { connection in
             first = try connection.integer(SchemaSQL.readNextID) ?? 0
-            guard first > 0, first <= IDSource.limit - count else { throw StoreIdentity.damaged }
+            guard IDSource.isRange(from: first) else { throw StoreIdentity.damaged }
             try connection.execute(SchemaSQL.reserveIDs, [.integer(count)])
             return []
         }

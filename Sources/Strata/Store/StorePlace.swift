@@ -31,7 +31,7 @@ struct StoreIdentity: Sendable {
         try connection.statement(SchemaSQL.readStore).run([]) { row in
             stored = (try row.read(Int64.self, at: 2), try row.read(Int64.self, at: 1), row.string(at: 3))
         }
-        guard var stored else { throw damaged }
+        guard var stored, IDSource.isRange(from: stored.nextID) else { throw damaged }
         let place = StorePlace.current(of: connection)
         if stored.place != place {
             try connection.execute(SchemaSQL.insertLineage, [.integer(stored.fingerprint), .integer(stored.nextID)])
