@@ -127,6 +127,9 @@ final class Store: Sendable {
         return (identity, Exclusive(writer), sequence)
     }
 
+    /// The file.
+    var url: URL { URL(fileURLWithPath: pool.path) }
+
     // MARK: Reading
 
     /// A reader of one's own, until it is given back.

@@ -54,7 +54,7 @@ import Testing
         let url = try await folder.makeBank()
         let stack = try await openBank(url, timeout: 0.02)
         let holder = try DatabaseQueue(path: url.path)
-        try await holder.inDatabase { try $0.execute(sql: "BEGIN IMMEDIATE") }
+        try holder.inDatabase { try $0.execute(sql: "BEGIN IMMEDIATE") }
         var last = Int64(0)
         while true {
             do {
@@ -71,7 +71,7 @@ import Testing
             let error = #expect(throws: StrataError.self) { try context.commit() }
             #expect(error?.code == .busy)
         }
-        try await holder.inDatabase { try $0.execute(sql: "ROLLBACK") }
+        try holder.inDatabase { try $0.execute(sql: "ROLLBACK") }
         try await stack.on(.root) { context in
             try context.commit()
             let account = try #require(try context.first(Account.where { $0.name == "waiting" }))

@@ -33,13 +33,13 @@ final class SmallDisk: Sendable {
 
     deinit {
         #if canImport(Glibc)
-            umount2(folder.url.path, Int32(MNT_DETACH.rawValue))
+            umount2(folder.url.path, Int32(MNT_DETACH))
         #endif
     }
 
     func setReadOnly(_ isReadOnly: Bool) throws {
         #if canImport(Glibc)
-            let flags = UInt(MS_REMOUNT.rawValue) | (isReadOnly ? UInt(MS_RDONLY.rawValue) : 0)
+            let flags = UInt(MS_REMOUNT) | (isReadOnly ? UInt(MS_RDONLY) : 0)
             guard mount("strata-tests", folder.url.path, "tmpfs", flags, nil) == 0 else {
                 throw Refused(reason: String(cString: strerror(errno)))
             }
@@ -49,7 +49,7 @@ final class SmallDisk: Sendable {
     /// Leaves so many bytes free.
     func fill(leaving free: Int) throws {
         let filler = folder.file("filler")
-        FileManager.default.createFile(atPath: filler.path, contents: nil)
+        _ = FileManager.default.createFile(atPath: filler.path, contents: nil)
         let handle = try FileHandle(forWritingTo: filler)
         defer { try? handle.close() }
         while true {
