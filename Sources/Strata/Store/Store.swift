@@ -74,11 +74,26 @@ final class Store: Sendable {
         settings.prepareDatabase { db in
             try db.execute(sql: "PRAGMA cache_size = -64000")
         }
-        try prepareFile(url, settings, schema)
-        let pool = try DatabasePool(path: url.path, configuration: settings)
+        let pool = try whileBusy(for: configuration.busyTimeout) {
+            try prepareFile(url, settings, schema)
+            return try DatabasePool(path: url.path, configuration: settings)
+        }
         let synchronous = isTemporary ? "OFF" : configuration.synchronous.rawValue
         try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = \(synchronous)") }
         return pool
+    }
+
+    /// Tries again while others open the file too: the change of a new file's journal does not wait by itself.
+    private static func whileBusy<Value>(for seconds: TimeInterval, _ body: () throws -> Value) throws -> Value {
+        let end = ContinuousClock.now + .seconds(seconds)
+        while true {
+            do {
+                return try body()
+            } catch {
+                guard StrataError(grdb: error).code == .busy, ContinuousClock.now < end else { throw error }
+                usleep(2000)
+            }
+        }
     }
 
     /// Makes the tables of a new file, and refuses one that is not as it should be. A pool would write into the file as

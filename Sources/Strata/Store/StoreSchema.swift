@@ -75,7 +75,8 @@ enum StoreSchema {
         }
         let names = Set(wanted.map { $0.name.lowercased() })
         for (name, entry) in found.sorted(by: { $0.key < $1.key }) where isUnknown(name, entry, wanted: names) {
-            result.append("'\(name)' is in the store and in no model: \(entry.sql)")
+            let kind = name == entry.table ? "table" : "index or trigger"
+            result.append("\(kind) '\(name)' is in the store and in no model: \(entry.sql)")
         }
         return result
     }

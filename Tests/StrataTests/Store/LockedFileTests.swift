@@ -53,7 +53,9 @@ import Testing
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()
         let stack = try await openBank(url, timeout: 0.02)
-        let holder = try DatabaseQueue(path: url.path)
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        let holder = try DatabaseQueue(path: url.path, configuration: configuration)
         try holder.inDatabase { try $0.execute(sql: "BEGIN IMMEDIATE") }
         var last = Int64(0)
         while true {

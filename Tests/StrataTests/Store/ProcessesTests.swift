@@ -154,7 +154,10 @@ import Testing
             let folder = try ScratchFolder()
             let url = folder.file("bank.sqlite")
             let children = try (0..<4).map { _ in try Child("open", url.path) }
-            for child in children { #expect(await child.end() == ["done"]) }
+            for child in children {
+                let lines = await child.end()
+                #expect(lines == ["done"], "\(lines)")
+            }
             let stack = try await openBank(url)
             let count = try await stack.background { try $0.count(Account.all) }
             #expect(count == 4)
