@@ -149,7 +149,7 @@ struct PendingCommit: Sendable {
         defer { layers.thaw(segments) }
         do {
             try store.write { connection in
-                let base = try connection.integer(SchemaSQL.readSequence) ?? 0
+                let base = try connection.sequence()
                 let snapshot: Layers
                 (snapshot, segments) = try layers.prepareCommit(
                     request, base: base, schema: store.schema, connection: connection
@@ -181,6 +181,7 @@ extension LayerStore {
         _ request: CommitRequest, base: Int64, schema: Schema, connection: Connection
     ) throws -> (layers: Layers, segments: Set<Int>) {
         try state.withLock { state in
+            guard base >= state.sequence else { throw Self.replacedError }
             if base > state.sequence { try state.absorb(through: base, schema: schema, connection: connection) }
             // A save during the commit may have moved frozen segments up, which does not change what they are.
             var segments = Set(request.frozen.values.joined())

@@ -120,9 +120,13 @@ extension ObjectContext {
 
     /// Before a block: live objects show the newest state.
     func beginBlock() {
-        guard !isEnded, identity.count > 0, !store.layers.isCurrent(cursor) else { return }
-        // Where the store cannot be read, the block's own reads say so too.
-        do { try takeView() } catch { reference.report(error) }
+        guard !isEnded, identity.count > 0 else { return }
+        do {
+            if try !store.layers.isCurrent(cursor) || store.hasForeignCommits() { try takeView() }
+        } catch {
+            // Where the store cannot be read, the block's own reads say so too.
+            reference.report(error)
+        }
     }
 
     /// After a turn of the main actor: live objects show what has happened meanwhile.
