@@ -73,6 +73,13 @@ final class Store: Sendable {
         settings.prepareDatabase { db in
             try db.execute(sql: "PRAGMA cache_size = -64000")
         }
+        let pool = try retryWhileBusy(for: configuration.busyTimeout) { try openPool(url, settings) }
+        let synchronous = isTemporary ? "OFF" : configuration.synchronous.rawValue
+        try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = \(synchronous)") }
+        return pool
+    }
+
+    private static func openPool(_ url: URL, _ settings: Configuration) throws -> DatabasePool {
         if (try? FileManager.default.attributesOfItem(atPath: url.path)[.size] as? Int) ?? 0 == 0 {
             // The mark is written before the journal is WAL, so that it is in the file itself from the start.
             let queue = try DatabaseQueue(path: url.path, configuration: settings)
@@ -84,10 +91,20 @@ final class Store: Sendable {
         } else if !FileManager.default.isWritableFile(atPath: url.path) {
             throw StrataError(.readOnly, "'\(url.path)' cannot be written. Check the permissions of the file.")
         }
-        let pool = try DatabasePool(path: url.path, configuration: settings)
-        let synchronous = isTemporary ? "OFF" : configuration.synchronous.rawValue
-        try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = \(synchronous)") }
-        return pool
+        return try DatabasePool(path: url.path, configuration: settings)
+    }
+
+    /// Processes that open a new file at the same moment get in each other's way while the journal becomes WAL: SQLite
+    /// reports this at once instead of asking its busy handler, since waiting with a lock held could be a deadlock.
+    private static func retryWhileBusy<Value>(for seconds: TimeInterval, _ body: () throws -> Value) throws -> Value {
+        let deadline = ContinuousClock.now + .seconds(seconds)
+        while true {
+            do {
+                return try body()
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY && .now < deadline {
+                Thread.sleep(forTimeInterval: .random(in: 0.001...0.01))
+            }
+        }
     }
 
     private static func prepare(
