@@ -190,7 +190,7 @@ extension LayerStore {
             state.layers = state.layers.applying(record)
             state.sequence = record.sequence
             state.inFlight = nil
-            state.note(.commit(record), record.rows, by: record.committer)
+            state.note(.commit(record), record.rows)
         }
         tellWatcher(of: record.committer)
     }

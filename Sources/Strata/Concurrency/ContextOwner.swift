@@ -75,7 +75,9 @@ actor ContextOwner {
     ///
     /// The gate of blocks is free while the disk works. The commit gate is taken inside of it and nothing that holds the
     /// commit gate waits for the other, so they cannot wait for each other.
-    func commit(_ scope: BlockScope) async throws {
+    ///
+    /// - Parameter contexts: the layers to be taken as a whole; without them, that of this context.
+    func commit(_ scope: BlockScope, with contexts: [Int]? = nil) async throws {
         let core = scope.handle.core
         defer { core.leave() }
         let entry = gate.tryEnter(scope)
@@ -87,7 +89,7 @@ actor ContextOwner {
             let context = try begin(scope, isAlone: isAlone)
             if commitGate.tryEnter(scope) == nil { try await commitGate.wait(scope) }
             do {
-                pending = try context.beginCommit()
+                pending = try context.beginCommit(with: contexts ?? [scope.handle.id])
             } catch {
                 commitGate.leave(scope)
                 throw error

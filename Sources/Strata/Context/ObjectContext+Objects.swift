@@ -92,10 +92,16 @@ extension ObjectContext {
     @inline(__always)
     func register<Object: Model>(_ object: Object, entity: Int) -> Object {
         if trackers[entity] == nil { _ = tracker(Object.self, entity) }
+        if !isTracked { startTracking() }
         object._$link.owner = .context(self)
         object._$link.entity = UInt16(truncatingIfNeeded: entity)
         identity.insert(object, object._$row._$number)
         return object
+    }
+
+    private func startTracking() {
+        isTracked = true
+        cursor = store.layers.startTracking(id)
     }
 
     // MARK: Finding

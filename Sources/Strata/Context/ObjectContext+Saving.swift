@@ -33,19 +33,20 @@ extension ObjectContext {
     /// `try await stack.commit(.main)` lets the main actor go on meanwhile.
     ///
     /// - Throws: as ``save()``, and what the store reports: `diskFull`, `busy`, …
-    public func commit() throws {
-        let pending = try beginCommit()
+    public func commit() throws { try commit(with: [id]) }
+
+    /// A commit that takes the layers of several contexts as a whole, this one's among them (H27).
+    func commit(with contexts: [Int]) throws {
+        let pending = try beginCommit(with: contexts)
         let result = Result { try pending.write() }
         finishCommit(pending, result)
         try result.get()
     }
 
-    /// Takes the changes that a commit is to write. Edits from now on are not part of it (H16).
-    func beginCommit() throws -> PendingCommit {
-        try beginCommit(with: [id])
-    }
+    /// Makes this context's changes ready for a commit that another one of its chain carries out.
+    func prepareForChain() throws { try whileSaving { try prepareToSave() } }
 
-    /// A commit that takes the layers of several contexts as a whole, this one's among them (H27).
+    /// Takes the changes that a commit is to write. Edits from now on are not part of it (H16).
     func beginCommit(with contexts: [Int]) throws -> PendingCommit {
         try whileSaving { try prepareToSave() }
         let reference = self.reference
@@ -144,8 +145,23 @@ extension ObjectContext {
         }
     }
 
+    /// Layers in which this context's changes stand on what its parent shows, where it has not been looking at that.
+    private func isolatedFromParents(_ layers: Layers) -> Layers {
+        guard layers.committedOnly.contains(id), let parent = layers.parents[id] else { return layers }
+        var layers = layers
+        let beneath = layers.readPath(to: parent)
+        for entity in store.schema.entities {
+            for part in layers.parts(of: entity.info.index, in: [id]) {
+                part.rebase(onto: beneath, entity: entity.info.index, context: id, in: &layers)
+            }
+        }
+        return layers
+    }
+
     /// Checks everything that a save must find in order, and gives the edits by which conflicts are settled.
     private func checkedEdits(_ view: View) throws -> [Int: any LayerEdits] {
+        let layers = isolatedFromParents(view.layers)
+        let parents = Array(layers.path(to: id).dropLast())
         var failures: [StrataError.Detail] = []
         var conflicts: [StrataError.Detail] = []
         var edits: [Int: any LayerEdits] = [:]
@@ -153,7 +169,7 @@ extension ObjectContext {
             let parts = view.layers[id].compactMap { $0.parts[entity.info.index] }
             guard !parts.isEmpty else { continue }
             entity.validate(parts, &failures)
-            if let settled = entity.settleConflicts(view.layers, context: id, mergePolicy, &conflicts) {
+            if let settled = entity.settleConflicts(layers, context: id, mergePolicy, &conflicts) {
                 edits[entity.info.index] = settled
             }
         }
@@ -161,7 +177,8 @@ extension ObjectContext {
         guard conflicts.isEmpty else { throw CommitJob.conflictError(conflicts) }
         var duplicates: [StrataError.Detail] = []
         for entity in store.schema.entities where !entity.info.uniques.isEmpty && !entity.info.isJoin {
-            try entity.findDuplicates(view.layers, path: path, view.reader.connection, &duplicates)
+            let path = layers.readPath(to: parents.last ?? id) + [id]
+            try entity.findDuplicates(layers, path: path, view.reader.connection, &duplicates)
         }
         guard duplicates.isEmpty else {
             throw StrataError(
@@ -189,10 +206,11 @@ extension LayerStore {
                     segment.parts, carriers: segment.carriers.adding(context), to: parent, frozen: frozen
                 )
             }
-            let others = state.layers.descendants(of: parent)
+            // The parent's layer itself is among those: what was saved from over the committed state alone stands on it now.
+            let others = [parent] + state.layers.descendants(of: parent)
             for segment in segments {
                 state.layers.rebaseAll(segment.parts, in: others)
-                state.note(.layer(parent), segment.parts, by: nil)
+                state.note(.layer(parent), segment.parts)
             }
             return true
         }

@@ -13,7 +13,7 @@ extension ObjectContext {
         let reader = try view?.reader ?? store.borrowReader()
         view = nil
         do {
-            let pair = try store.layers.pair(for: reader, schema: store.schema)
+            let pair = try store.layers.pair(for: reader, of: id, schema: store.schema)
             let view = View(reader: reader, sequence: pair.sequence, layers: pair.layers)
             self.view = view
             showOverlay()
@@ -51,7 +51,10 @@ extension ObjectContext {
 
     /// Lets live objects show what others have saved and committed since they last did.
     private func takeOver(_ pair: LayerStore.Pair) throws {
-        defer { cursor = pair.lastEvent }
+        defer {
+            cursor = pair.lastEvent
+            isTracked = true
+        }
         guard identity.count > 0, let view else { return }
         var stale: [Int64: (entity: Int, object: AnyObject, committed: (any AnyPart)?)] = [:]
         if let events = store.layers.events(after: cursor, through: pair.lastEvent), events.allSatisfy(\.isComplete) {
@@ -133,7 +136,8 @@ extension ObjectContext {
         publish()
         dropView()
         if identity.isSweepDue || !reference.isMain { identity.sweep() }
-        store.layers.track(id, cursor: identity.count > 0 ? cursor : nil)
+        isTracked = identity.count > 0
+        store.layers.track(id, cursor: isTracked ? cursor : nil)
     }
 
     /// Drops unsaved changes and gives the number of objects that had any.

@@ -10,7 +10,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
 
     let entity: Entity<Object.Row>
     private(set) var edits: [Edit] = []
-    /// Edits that were called back, and whose places are empty. Publishing passes over them.
+    /// Rows that were changed though they had been deleted here.
     private var changedAfterDelete: [Object.Row] = []
 
     init(_ entity: Entity<Object.Row>) { self.entity = entity }
@@ -88,6 +88,8 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         }
     }
 
+    func forgetFailures(of number: Int64) { changedAfterDelete.removeAll { $0._$number == number } }
+
     func failures() -> [StrataError.Detail] {
         changedAfterDelete.map { row in
             StrataError.Detail(
@@ -138,6 +140,7 @@ protocol AnyTracker: AnyObject {
     func takePart(_ context: ObjectContext) -> (any AnyPart)?
     func discard()
     func failures() -> [StrataError.Detail]
+    func forgetFailures(of number: Int64)
     func show(_ part: any AnyPart, _ number: Int64, in object: AnyObject)
     func refresh(
         _ number: Int64, _ object: AnyObject, layers: Layers, path: [Int], committed: (any AnyPart)?,
@@ -180,6 +183,7 @@ final class JoinTracker: AnyTracker {
 
     func discard() { changes.removeAll() }
     func failures() -> [StrataError.Detail] { [] }
+    func forgetFailures(of number: Int64) {}
     func show(_ part: any AnyPart, _ number: Int64, in object: AnyObject) {}
 
     func refresh(

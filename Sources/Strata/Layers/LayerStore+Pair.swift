@@ -11,11 +11,14 @@ extension LayerStore {
 
     /// Takes a snapshot and the layers at one moment: first the snapshot, then the layers, and both again where the
     /// layers have moved on in between (H15).
-    func pair(for reader: Reader, schema: Schema) throws -> Pair {
+    ///
+    /// From then on the context is told of what happens.
+    func pair(for reader: Reader, of context: Int, schema: Schema) throws -> Pair {
         while true {
             let sequence = try reader.begin()
             let pair: Pair? = try state.withLock { state in
                 if sequence < state.sequence { return nil }
+                defer { state.cursors[context] = state.lastEvent }
                 if let commit = state.inFlight {
                     if sequence > commit.sequence { return nil }
                     if sequence == commit.sequence {
@@ -46,6 +49,14 @@ extension LayerStore {
     /// Whether nothing happened after an event.
     func isCurrent(_ cursor: Int) -> Bool { state.withLock { $0.lastEvent == cursor } }
 
+    /// From now on the context is told of what happens. Gives the last event before.
+    func startTracking(_ context: Int) -> Int {
+        state.withLock { state in
+            state.cursors[context] = state.lastEvent
+            return state.lastEvent
+        }
+    }
+
     /// Notes how far a context has come; nil where it has no objects that could be stale.
     func track(_ context: Int, cursor: Int?) {
         state.withLock { state in
@@ -63,7 +74,7 @@ extension LayerStore {
             state.layers.rebaseAll(
                 parts, in: (isMixed ? [context] : []) + state.layers.descendants(of: context)
             )
-            state.note(.layer(context), parts, by: context)
+            state.note(.layer(context), parts)
         }
         tellWatcher(of: context)
     }
@@ -71,7 +82,7 @@ extension LayerStore {
     /// Takes all changes out of a context's layer.
     func clear(_ context: Int) {
         state.withLock { state in
-            for segment in state.layers[context] { state.note(.layer(context), segment.parts, by: nil) }
+            for segment in state.layers[context] { state.note(.layer(context), segment.parts) }
             state.layers[context] = []
         }
     }
@@ -112,6 +123,14 @@ extension Part {
         guard !numbers.isEmpty else { return }
         layers.rebase(numbers, entity: entity, in: context, Row.self) { _ in nil }
     }
+
+    /// Lets these changes of a layer stand on what other layers show.
+    func rebase(onto path: [Int], entity: Int, context: Int, in layers: inout Layers) {
+        let shown = layers
+        layers.rebase(numbers, entity: entity, in: context, Row.self) { number in
+            shown.top(number, entity: entity, in: path, Row.self).map { $0.kind.isVisible ? $0.row : nil }
+        }
+    }
 }
 
 extension LayerStore.State {
@@ -128,7 +147,7 @@ extension LayerStore.State {
         }
         layers = layers.applying(record)
         self.sequence = sequence
-        note(.commit(record), record.rows, by: nil)
+        note(.commit(record), record.rows)
     }
 }
 

@@ -68,9 +68,9 @@ final class LayerStore: Sendable {
 
 extension LayerStore.State {
     /// Records that rows have changed, unless nobody is there to hear of it.
-    mutating func note(_ cause: LayerStore.Event.Cause, _ parts: [Int: any AnyPart], by context: Int?) {
+    mutating func note(_ cause: LayerStore.Event.Cause, _ parts: [Int: any AnyPart]) {
         lastEvent += 1
-        guard cursors.contains(where: { $0.key != context }) else {
+        guard !cursors.isEmpty else {
             events.removeAll()
             return
         }

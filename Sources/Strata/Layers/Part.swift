@@ -96,6 +96,11 @@ protocol AnyPart: AnyObject, Sendable {
     func value(at index: Int, column: Int) throws -> StoredValue
     func followed(by newer: any AnyPart) -> any AnyPart
     func settle(_ record: CommitRecord, entity: Int, path: [Int], in layers: inout Layers)
+    func filtered(_ isKept: (Int64) -> Bool) -> (any AnyPart)?
+    func rebaseRead(
+        entity: Int, context: Int, _ schema: Schema, _ connection: Connection, in layers: inout Layers
+    )
+    func rebase(onto path: [Int], entity: Int, context: Int, in layers: inout Layers)
     func rebaseAbove(entity: Int, context: Int, in layers: inout Layers)
 }
 

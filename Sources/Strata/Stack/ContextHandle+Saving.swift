@@ -28,6 +28,15 @@ extension ContextHandle {
         }
     }
 
+    /// Commits this context together with the layers of others, its parents, as a whole.
+    nonisolated(nonsending) func commit(with contexts: [Int]) async throws {
+        if kind == .main {
+            try await owner.commit(core.enter(self, stack: [self]), with: contexts)
+        } else {
+            try await run(stack: [self]) { try $0.commit(with: contexts) }
+        }
+    }
+
     /// Saves for a task that `StackCore` has counted in, so that it is let in while the stack drains.
     func saveCountedIn() async throws {
         core.countIn()

@@ -1,10 +1,20 @@
 extension StackCore {
-    /// Saves the contexts from the last to the first and stops at a failure.
+    /// Saves the contexts from the last to the first. A chain down to the store is one commit of all of its layers (H27);
+    /// otherwise it stops at a failure.
     nonisolated(nonsending) func save(_ list: [ContextHandle]) async throws {
+        if list.count > 1, let current = list.last, isChain(list) {
+            for handle in list.dropLast() { try await handle.run(stack: [handle]) { try $0.prepareForChain() } }
+            return try await current.commit(with: list.map(\.id))
+        }
         var done: Set<ContextHandle> = []
         for handle in list.reversed() where done.insert(handle).inserted {
             try await handle.save()
         }
+    }
+
+    /// Whether each context is the parent of the next, and the first one is on the store.
+    private func isChain(_ list: [ContextHandle]) -> Bool {
+        list[0].parent == nil && zip(list, list.dropFirst()).allSatisfy { $1.parent == $0 }
     }
 
     static var noContextError: StrataError {

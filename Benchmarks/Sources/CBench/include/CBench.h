@@ -1,0 +1,12 @@
+#ifndef C_BENCH_H
+#define C_BENCH_H
+
+#include <stddef.h>
+
+/* Bytes in use on the heap of this process, in all arenas and in mapped blocks, malloc's own overhead included. */
+size_t bench_heap_bytes(void);
+
+/* The magic number of the file system that the path lies on, 0 where it cannot be asked. */
+long bench_file_system(const char *path);
+
+#endif

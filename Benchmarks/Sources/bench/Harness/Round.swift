@@ -1,0 +1,72 @@
+import Foundation
+
+/// What a side is given: a fresh folder, the sizes and the values to work on.
+struct Round: Sendable {
+    let folder: URL
+    let sizes: Sizes
+    let values: Values
+
+    /// A file in the folder of this round, which does not exist at first.
+    var file: URL { folder.appending(path: "bench.sqlite") }
+}
+
+/// How much work each row does.
+struct Sizes: Sendable {
+    var rounds = 8
+    var inserted = 100_000
+    var fetched = 200_000
+    /// Rows in the table from which single rows are read, updated or deleted.
+    var stored = 100_000
+    /// How many of these are.
+    var chosen = 20_000
+    var registered = 20_000
+    var lookupPasses = 10
+    var commits = 2_000
+    var hops = 5_000
+    var parents = 10_000
+    var children = 100_000
+    var pendingStored = 20_000
+    var pendingQueries = 20
+    var openings = 20
+    var gitCommits = 20_000
+    var gitChanges = 100_000
+
+    static let full = Sizes()
+
+    /// Proves that everything works; the figures mean little.
+    static let quick = Sizes(
+        rounds: 2,
+        inserted: 5_000,
+        fetched: 10_000,
+        stored: 10_000,
+        chosen: 2_000,
+        registered: 2_000,
+        lookupPasses: 2,
+        commits: 50,
+        hops: 500,
+        parents: 500,
+        children: 5_000,
+        pendingStored: 5_000,
+        pendingQueries: 3,
+        openings: 3,
+        gitCommits: 1_000,
+        gitChanges: 5_000
+    )
+
+    /// Every so manieth stored row is chosen, so that the chosen ones spread over the table.
+    var stride: Int { stored / chosen }
+}
+
+/// Times in seconds.
+struct Stopwatch {
+    private let start = ContinuousClock.now
+
+    var seconds: Double { (ContinuousClock.now - start) / .seconds(1) }
+}
+
+/// Unequal work, or a side that could not do it.
+struct BenchError: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}

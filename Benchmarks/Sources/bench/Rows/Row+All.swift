@@ -1,0 +1,11 @@
+extension Row {
+    /// The rows in the order of the report.
+    static func all(_ sizes: Sizes) -> [Row] {
+        [
+            insert(sizes), fetch(sizes), fetchAgain(sizes), findInStore(sizes), findInMemory(sizes),
+            findInMemoryByDictionary(sizes), update(sizes), delete(sizes), commits(sizes, .normal),
+            commits(sizes, .full), hopFromPool(sizes), hopFromMain(sizes), memory(sizes), walk(sizes), pending(sizes),
+            open(sizes, reserving: false), open(sizes, reserving: true), gitImport(sizes),
+        ]
+    }
+}

@@ -1,0 +1,101 @@
+import Foundation
+
+extension Row {
+    /// Objects inserted in a child of main, and committed through main and root to the store.
+    ///
+    /// Equal: the values, which lie ready as structs on both sides, and one transaction. Making the objects and
+    /// handing them down is the subject's extra work, and is timed.
+    static func insert(_ sizes: Sizes) -> Row {
+        Row(
+            work: .insert,
+            name: "insert and commit \(sizes.inserted) through three levels",
+            unit: .milliseconds,
+            target: 1.5
+        ) { round in
+            let database = try EntryTable.make(round, count: 0)
+            let entries = round.values.entries.prefix(round.sizes.inserted)
+            let watch = Stopwatch()
+            try EntryTable.fill(database, entries)
+            return Sample(cost: watch.seconds, check: try EntryTable.check(round))
+        }
+    }
+
+    /// Every fifth row changed in three of its columns: an integer, a double and a text.
+    ///
+    /// Equal: rows or objects are in memory before the stopwatch runs; the new values are set and written by key, in
+    /// one transaction.
+    static func update(_ sizes: Sizes) -> Row {
+        Row(
+            work: .update,
+            name: "update \(sizes.chosen) and commit",
+            unit: .milliseconds,
+            target: 1.3
+        ) { round in
+            let database = try EntryTable.makeAndReopen(round, count: round.sizes.stored)
+            let serials = round.values.chosen(round.sizes)
+            var entries = try EntryTable.fetch(serials.map { round.values.entries[$0].id }, database)
+            let watch = Stopwatch()
+            try database.transaction {
+                let statement = try database.prepare(EntryTable.update)
+                for index in entries.indices {
+                    let next = round.values.entries[entries[index].serial + 1]
+                    entries[index].quantity += 1
+                    entries[index].price += 0.5
+                    entries[index].title = next.title
+                    try entries[index].update(by: statement)
+                }
+            }
+            return Sample(cost: watch.seconds, check: try EntryTable.check(round))
+        }
+    }
+
+    /// Every fifth row deleted.
+    ///
+    /// Equal: objects are in memory before the stopwatch runs, the C library knows their ids; one transaction.
+    static func delete(_ sizes: Sizes) -> Row {
+        Row(
+            work: .delete,
+            name: "delete \(sizes.chosen) and commit",
+            unit: .milliseconds,
+            target: 1.3
+        ) { round in
+            let database = try EntryTable.makeAndReopen(round, count: round.sizes.stored)
+            let serials = round.values.chosen(round.sizes)
+            let entries = try EntryTable.fetch(serials.map { round.values.entries[$0].id }, database)
+            let watch = Stopwatch()
+            try database.transaction {
+                let statement = try database.prepare(EntryTable.delete)
+                for entry in entries {
+                    statement.bind(entry.id, at: 1)
+                    try statement.run()
+                }
+            }
+            return Sample(cost: watch.seconds, check: try EntryTable.check(round))
+        }
+    }
+
+    /// One object per commit, all from one block and so without hops, which have rows of their own.
+    ///
+    /// Equal: as many transactions, each of one inserted row, at the same synchronous level.
+    static func commits(_ sizes: Sizes, _ synchronous: Synchronous) -> Row {
+        Row(
+            work: synchronous == .full ? .commitFull : .commitNormal,
+            name: "one object per commit, \(sizes.commits) times, \(synchronous.rawValue)",
+            unit: .milliseconds,
+            target: 1.3
+        ) { round in
+            let database = try EntryTable.make(round, count: 0, synchronous)
+            let entries = round.values.entries.prefix(round.sizes.commits)
+            let watch = Stopwatch()
+            let begin = try database.prepare("BEGIN IMMEDIATE")
+            let insert = try database.prepare(EntryTable.insert)
+            let commit = try database.prepare("COMMIT")
+            for entry in entries {
+                try begin.run()
+                try entry.insert(by: insert)
+                try commit.run()
+            }
+            return Sample(cost: watch.seconds, check: try EntryTable.check(round))
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import Strata
+
+extension StrataSides {
+    static func insert(_ round: Round) async throws -> Sample {
+        let stack = try await stack(round)
+        let entries = round.values.entries.prefix(round.sizes.inserted)
+        let seconds = try await stack.background { context in
+            let watch = Stopwatch()
+            for entry in entries { context.insert(Entry(entry)) }
+            try context.commit()
+            return watch.seconds
+        }
+        try await stack.close()
+        return Sample(cost: seconds, check: try await check(round))
+    }
+
+    static func update(_ round: Round) async throws -> Sample {
+        let (stack, ids) = try await filled(round, count: round.sizes.stored)
+        let chosen = round.values.chosen(round.sizes).map { ids[$0] }
+        let entries = round.values.entries
+        let seconds = try await stack.background { context in
+            let objects = try chosen.compactMap { try context.find($0) }
+            let watch = Stopwatch()
+            for object in objects {
+                let next = entries[object.serial + 1]
+                object.quantity += 1
+                object.price += 0.5
+                object.title = next.title
+            }
+            try context.commit()
+            return watch.seconds
+        }
+        try await stack.close()
+        return Sample(cost: seconds, check: try await check(round))
+    }
+
+    static func delete(_ round: Round) async throws -> Sample {
+        let (stack, ids) = try await filled(round, count: round.sizes.stored)
+        let chosen = round.values.chosen(round.sizes).map { ids[$0] }
+        let seconds = try await stack.background { context in
+            let objects = try chosen.compactMap { try context.find($0) }
+            let watch = Stopwatch()
+            for object in objects { context.delete(object) }
+            try context.commit()
+            return watch.seconds
+        }
+        try await stack.close()
+        return Sample(cost: seconds, check: try await check(round))
+    }
+
+    static func commits(_ round: Round, _ synchronous: Synchronous) async throws -> Sample {
+        let stack = try await stack(round, synchronous)
+        let entries = round.values.entries.prefix(round.sizes.commits)
+        let seconds = try await stack.background { context in
+            let watch = Stopwatch()
+            for entry in entries {
+                context.insert(Entry(entry))
+                try context.commit()
+            }
+            return watch.seconds
+        }
+        try await stack.close()
+        return Sample(cost: seconds, check: try await check(round))
+    }
+}

@@ -1,0 +1,57 @@
+import Foundation
+import Strata
+
+/// Strata's side of every row.
+enum StrataSides {
+    static let participant = Participant(
+        name: "Strata",
+        isPeer: false,
+        sides: [
+            .insert: insert, .fetch: fetch, .fetchAgain: fetchAgain, .findInStore: findInStore,
+            .findInMemory: findInMemory, .findInMemoryByDictionary: findInMemory, .update: update, .delete: delete,
+            .commitNormal: { try await commits($0, .normal) }, .commitFull: { try await commits($0, .full) },
+            .hopFromPool: hopFromPool, .hopFromMain: hopFromMain, .memory: memory, .walk: walk, .pending: pending,
+            .open: open, .openReserving: open, .gitImport: gitImport,
+        ]
+    )
+
+    /// A stack over the round's file: root and main.
+    static func stack(_ round: Round, _ synchronous: Synchronous = .normal) async throws -> ContextStack {
+        try await ContextStack.open(
+            .sqlite(round.file),
+            models: [
+                Entry.self, Parent.self, Child.self, GitAuthor.self, GitPath.self, GitRevision.self, GitChange.self,
+            ],
+            stack: .standard,
+            configuration: .init(synchronous: synchronous == .full ? .full : .normal)
+        )
+    }
+
+    /// The first entries stored, the store closed and opened again; ids by serial.
+    static func filled(_ round: Round, count: Int) async throws -> (ContextStack, [ObjectID<Entry>]) {
+        let first = try await stack(round)
+        let entries = round.values.entries.prefix(count)
+        let ids = try await first.background { context in
+            let objects = entries.map { context.insert(Entry($0)) }
+            try context.commit()
+            return objects.map(\.id)
+        }
+        try await first.close()
+        return (try await stack(round), ids)
+    }
+
+    /// What is in the store, read by a stack of its own.
+    static func check(_ round: Round) async throws -> Checksum {
+        let stack = try await stack(round)
+        let check = try await stack.background { context in Checksum(try context.fetch(Entry.all)) }
+        try await stack.close()
+        return check
+    }
+}
+
+extension Checksum {
+    init(_ entries: [Entry]) {
+        self.init()
+        for entry in entries { add(entry.hash) }
+    }
+}

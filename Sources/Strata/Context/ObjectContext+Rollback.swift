@@ -1,0 +1,173 @@
+extension ObjectContext {
+    /// Drops this context's own edits. What children have saved here stays.
+    ///
+    /// Inserted objects are gone, deleted ones are back, changed ones show what they showed before.
+    public func rollback() { rollback(includingSaved: false) }
+
+    /// Drops this context's own edits and, if asked for, also what children have saved here.
+    ///
+    /// What a commit is just writing is not touched.
+    public func rollback(includingSaved: Bool) {
+        guard !isEnded else { return }
+        noteTurn()
+        failedInserts.removeAll()
+        for tracker in trackers { tracker?.discard() }
+        drop { segment in includingSaved || segment.carriers == Carriers(id) } keeping: { _ in false }
+    }
+
+    /// Drops this context's own edits of these objects only, so that the others can be saved (C18).
+    ///
+    /// Objects that are related to a dropped insert keep their values; the relationship is reported when they are saved.
+    public func rollback(_ objects: [any Model]) {
+        guard !isEnded, !objects.isEmpty else { return }
+        noteTurn()
+        failedInserts.removeAll { failed in objects.contains { $0 === failed.object } }
+        for object in objects where object._$link.context === self {
+            trackers[Int(object._$link.entity)]?.forgetFailures(of: number(of: object))
+        }
+        publish()
+        let numbers = Set(objects.filter { $0._$link.context === self }.map(number))
+        drop { $0.carriers == Carriers(id) } keeping: { !numbers.contains($0) }
+    }
+
+    private func number(of object: any Model) -> Int64 {
+        func open<Object: Model>(_ object: Object) -> Int64 { object._$row._$number }
+        return open(object)
+    }
+
+    /// Takes changes out of this context's layer, and lets everything above stand on what is left.
+    private func drop(_ isDropped: (Segment) -> Bool, keeping: (Int64) -> Bool) {
+        do {
+            let view = try takeView()
+            let dropped = store.layers.drop(
+                from: id, isDropped, keeping: keeping, schema: store.schema, connection: view.reader.connection
+            )
+            if dropped { try takeView() }
+        } catch {
+            reference.report(error)
+        }
+    }
+
+    // MARK: What is pending
+
+    /// Objects that were inserted here and not saved, in the order of their ids.
+    public func insertedObjects<Object: Model>(_ model: Object.Type) -> [Object] { objects(model) { $0 == .insert } }
+
+    /// Objects that were changed here and not saved, in the order of their ids.
+    public func updatedObjects<Object: Model>(_ model: Object.Type) -> [Object] {
+        objects(model) { $0 == .update || $0 == .orphan }
+    }
+
+    /// Objects that were deleted here and not saved, in the order of their ids. Only those that are still held by somebody.
+    public func deletedObjects<Object: Model>(_ model: Object.Type) -> [Object] { objects(model) { $0 == .delete } }
+
+    private func objects<Object: Model>(_ model: Object.Type, _ isWanted: (ChangeKind) -> Bool) -> [Object] {
+        publish()
+        guard !isEnded, let entity = try? store.schema.entity(model) else { return [] }
+        return pendingChanges(entity).filter { isWanted($0.kind) }.compactMap { change in
+            if let object = identity[change.row._$number] { return unsafeDowncast(object, to: Object.self) }
+            guard change.kind.isVisible else { return nil }
+            return register(Object(_$row: change.row), entity: entity.info.index)
+        }
+    }
+
+    /// The changes of this context's layer, of each row folded into one.
+    private func pendingChanges<Row: StoredRow>(_ entity: Entity<Row>) -> [Change<Row>] {
+        let layers = store.layers.state.withLock { $0.layers }
+        var folded: Part<Row>?
+        for part in layers.parts(of: entity.info.index, in: [id]) {
+            let part = part.typed(Row.self)
+            folded = folded?.merged(with: part) { $0.followed(by: $1) } ?? part
+        }
+        return folded?.changes ?? []
+    }
+
+    /// The columns of an object that were changed here and not saved, with what they were and what they are (C8).
+    func changedValues<Object: Model>(_ object: Object) -> [String: ChangedValue] {
+        publish()
+        guard !isEnded, let entity = try? store.schema.entity(Object.self),
+            let change = pendingChanges(entity).first(where: { $0.row._$number == object._$row._$number })
+        else { return [:] }
+        let columns = change.kind == .insert ? ColumnSet(first: entity.info.columns.count) : change.columns
+        var result: [String: ChangedValue] = [:]
+        for column in columns {
+            result[entity.info.columns[column].name] = ChangedValue(
+                old: change.base.flatMap { try? $0.seen._$value(at: column) },
+                new: (try? change.row._$value(at: column)) ?? .null
+            )
+        }
+        return result
+    }
+}
+
+/// A changed column: what it was, as far as there was anything, and what it is.
+public struct ChangedValue: Sendable, Hashable {
+    /// Nil for an object that is new.
+    public let old: StoredValue?
+    public let new: StoredValue
+}
+
+extension Model {
+    /// The columns that were changed in this context and not saved, by name.
+    public var changedValues: [String: ChangedValue] { _$link.context?.changedValues(self) ?? [:] }
+
+    /// Whether the object has changes in its context that are not saved.
+    public var hasChanges: Bool { !changedValues.isEmpty }
+}
+
+extension LayerStore {
+    /// Takes changes out of a layer; says whether there were any.
+    func drop(
+        from context: Int, _ isDropped: (Segment) -> Bool, keeping: (Int64) -> Bool, schema: Schema,
+        connection: Connection
+    ) -> Bool {
+        let dropped = state.withLock { state in
+            var dropped: [[Int: any AnyPart]] = []
+            var kept: [Segment] = []
+            for segment in state.layers[context] {
+                guard isDropped(segment), state.frozen[segment.id] == nil else {
+                    kept.append(segment)
+                    continue
+                }
+                dropped.append(segment.parts)
+                var rest = segment
+                rest.parts = segment.parts.compactMapValues { $0.filtered(keeping) }
+                if !rest.parts.isEmpty { kept.append(rest) }
+            }
+            guard !dropped.isEmpty else { return false }
+            state.layers[context] = kept
+            for parts in dropped {
+                for other in [context] + state.layers.descendants(of: context) {
+                    for (entity, part) in parts {
+                        part.rebaseRead(entity: entity, context: other, schema, connection, in: &state.layers)
+                    }
+                }
+                state.note(.layer(context), parts)
+            }
+            return true
+        }
+        if dropped { tellWatcher(of: context) }
+        return dropped
+    }
+}
+
+extension Part {
+    func filtered(_ isKept: (Int64) -> Bool) -> (any AnyPart)? {
+        let kept = changes.filter { isKept($0.row._$number) }
+        return kept.isEmpty ? nil : Part(unsorted: kept)
+    }
+
+    /// Lets changes stand on what is beneath them once these rows of a layer are gone; where that is the store, it is read.
+    func rebaseRead(
+        entity: Int, context: Int, _ schema: Schema, _ connection: Connection, in layers: inout Layers
+    ) {
+        let numbers = touched(in: layers, context: context, entity: entity)
+        guard !numbers.isEmpty else { return }
+        let typed = schema.entities[entity].typed(Row.self)
+        layers.rebase(numbers, entity: entity, in: context, Row.self) { number in
+            // An error leaves the change as it was; its own save will meet it.
+            guard let row = try? typed.read(number, on: connection) else { return nil }
+            return .some(row)
+        }
+    }
+}
