@@ -40,8 +40,9 @@ let package = Package(
             dependencies: ["HistoryKit", "Strata"],
             path: "Examples/history/history"
         ),
-        .testTarget(name: "HistoryKitTests", dependencies: ["HistoryKit"]),
-        .testTarget(name: "HistoryTests", dependencies: ["history"]),
+        .target(name: "TestRepositories", dependencies: ["HistoryKit"], path: "Tests/Fixtures/TestRepositories"),
+        .testTarget(name: "HistoryKitTests", dependencies: ["HistoryKit", "TestRepositories"]),
+        .testTarget(name: "HistoryTests", dependencies: ["history", "HistoryKit", "TestRepositories"]),
         .testTarget(
             name: "StrataMacrosTests",
             dependencies: [

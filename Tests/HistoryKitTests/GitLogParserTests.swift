@@ -1,4 +1,5 @@
 import Foundation
+import TestRepositories
 import Testing
 
 @testable import HistoryKit
@@ -122,10 +123,8 @@ import Testing
     }
 
     @Test func rubbish() {
-        var generator = SystemRandomNumberGenerator()
-        let seed = UInt64.random(in: 0...UInt64.max, using: &generator)
-        print("GitLogParserTests.rubbish: seed \(seed)")
-        var random = SeededGenerator(state: seed)
+        var random = SeededGenerator.forThisRun()
+        let seed = random.seed
         let pieces: [[UInt8]] =
             [[0], [10], [9], [255], Array("1\t2\tx\0".utf8)]
             + SampleLog.fields.flatMap { $0 }.map { Array($0.utf8) + [0] }
@@ -141,18 +140,5 @@ import Testing
                 #expect(result.malformed.allSatisfy { (0...whole.count).contains($0.offset) }, "seed \(seed)")
             }
         }
-    }
-}
-
-/// SplitMix64.
-struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
     }
 }

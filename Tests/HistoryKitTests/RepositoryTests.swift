@@ -1,4 +1,5 @@
 import Foundation
+import TestRepositories
 import Testing
 
 @testable import HistoryKit

@@ -103,7 +103,13 @@ struct Importer {
                     )
                 }
             }
-            try context.commit()
+            do {
+                try context.commit()
+            } catch {
+                // Given up here; `store` makes it anew.
+                context.rollback()
+                throw error
+            }
             return new.count
         }
     }

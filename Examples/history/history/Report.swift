@@ -7,11 +7,14 @@ struct Report {
 
     func lines(width: Int) -> [String] {
         guard answers.commits > 0 else { return ["There are no commits in the store."] }
-        return summary(width) + section("Busiest authors", authors.lines(width: width))
-            + section("Files that change together", pairs.lines(width: width))
-            + section("Longest quiet periods", quiet.lines(width: width))
-            + section("Commits over time", BarChart(commits).lines(width: width))
-            + section("Lines over time, added less deleted", growth.lines(width: width))
+        let sections = [
+            ("Busiest authors", authors.lines(width: width)),
+            ("Files that change together", pairs.lines(width: width)),
+            ("Longest quiet periods", quiet.lines(width: width)),
+            ("Commits over time", BarChart(commits).lines(width: width)),
+            ("Lines over time, added less deleted", growth.lines(width: width)),
+        ]
+        return summary(width) + sections.flatMap { ["", TextWidth.cut($0, to: width), ""] + $1 }
     }
 
     private func summary(_ width: Int) -> [String] {
@@ -22,8 +25,6 @@ struct Report {
         ]
         return [TextWidth.cut(counts.joined(separator: ", "), to: width)]
     }
-
-    private func section(_ title: String, _ lines: [String]) -> [String] { ["", title, ""] + lines }
 
     private var authors: Table {
         Table(

@@ -1,12 +1,11 @@
 import Foundation
-
-@testable import HistoryKit
+import HistoryKit
 
 /// A repository in a temporary folder, which goes when this does.
-final class TestRepository {
-    let folder: URL
+package final class TestRepository {
+    package let folder: URL
 
-    init(format: String = "sha1") throws {
+    package init(format: String = "sha1") throws {
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("history-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         try git("init", "--quiet", "--object-format=\(format)", "--initial-branch=main")
@@ -14,20 +13,20 @@ final class TestRepository {
 
     deinit { try? FileManager.default.removeItem(at: folder) }
 
-    var git: Git { Git(folder: folder.path) }
+    package var git: Git { Git(folder: folder.path) }
 
     /// Runs git with settings of its own, so that the user's do not matter.
     @discardableResult
-    func git(_ arguments: String..., variables: [String: String] = [:]) throws -> String {
+    package func git(_ arguments: String..., variables: [String: String] = [:]) throws -> String {
         try run(["git", "-C", folder.path] + arguments, variables: variables)
     }
 
     /// Runs a line of shell in the repository, for names that Foundation would not let through.
-    func shell(_ line: String) throws { try run(["sh", "-c", "cd \"$0\" && \(line)", folder.path]) }
+    package func shell(_ line: String) throws { try run(["sh", "-c", "cd \"$0\" && \(line)", folder.path]) }
 
     /// A commit of everything in the folder.
     @discardableResult
-    func commit(
+    package func commit(
         _ message: String,
         name: String = "Ada",
         email: String = "ada@example.org",
@@ -50,14 +49,8 @@ final class TestRepository {
         return try git("rev-parse", "HEAD")
     }
 
-    func write(_ text: String, to name: String) throws {
+    package func write(_ text: String, to name: String) throws {
         try Data(text.utf8).write(to: folder.appendingPathComponent(name))
-    }
-
-    func commits(after commit: String? = nil) async throws -> [GitCommit] {
-        let head = try await git.head()
-        guard let head else { return [] }
-        return try await git.log(after: commit, upTo: head, policy: .refuse).commits()
     }
 
     @discardableResult
@@ -81,18 +74,4 @@ final class TestRepository {
     }
 
     struct Failure: Error { let command: [String] }
-}
-
-extension GitLog {
-    /// All commits of the log. A malformed record is an error here under either policy.
-    func commits() async throws -> [GitCommit] {
-        var commits: [GitCommit] = []
-        for try await event in self {
-            switch event {
-            case .commit(let commit): commits.append(commit)
-            case .malformed(let record): throw record
-            }
-        }
-        return commits
-    }
 }
