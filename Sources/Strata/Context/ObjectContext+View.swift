@@ -53,6 +53,7 @@ extension ObjectContext {
     private func takeOver(_ pair: LayerStore.Pair) throws {
         defer {
             cursor = pair.lastEvent
+            shownSequence = pair.sequence
             isTracked = true
         }
         guard identity.count > 0, let view else { return }
@@ -107,7 +108,7 @@ extension ObjectContext {
     /// Adds changes to this context's layer, in the view of this block and for everybody else.
     func push(_ parts: [Int: any AnyPart]) {
         let carriers = Carriers(id)
-        store.layers.publish(parts, carriers: carriers, by: id, schema: store.schema)
+        store.layers.publish(parts, carriers: carriers, by: id, seenThrough: cursor)
         guard view != nil else { return }
         view?.layers.push(parts, carriers: carriers, to: id, frozen: [])
         showOverlay()

@@ -50,6 +50,10 @@ final class Base<Row: StoredRow>: Sendable {
         self.beneath = beneath
     }
 
+    var isAsSeen: Bool {
+        if case .asSeen = beneath { true } else { false }
+    }
+
     func over(_ beneath: Beneath) -> Base {
         Base(seen: seen, stored: stored, sequence: sequence, beneath: beneath)
     }
@@ -89,7 +93,8 @@ extension Change {
         var stored = later.stored ?? base.stored
         if let old = base.stored { stored?._$copy(columns, from: old) }
         return Base(
-            seen: seen, stored: stored, sequence: min(base.sequence, later.sequence), beneath: base.beneath
+            seen: seen, stored: stored, sequence: min(base.sequence, later.sequence),
+            beneath: base.isAsSeen ? later.beneath : base.beneath
         )
     }
 

@@ -49,11 +49,11 @@ extension LayerStore {
     /// Whether nothing happened after an event.
     func isCurrent(_ cursor: Int) -> Bool { state.withLock { $0.lastEvent == cursor } }
 
-    /// From now on the context is told of what happens. Gives the last event before.
-    func startTracking(_ context: Int) -> Int {
+    /// From now on the context is told of what happens. Gives the last event and the last commit before.
+    func startTracking(_ context: Int) -> (event: Int, sequence: Int64) {
         state.withLock { state in
             state.cursors[context] = state.lastEvent
-            return state.lastEvent
+            return (state.lastEvent, state.sequence)
         }
     }
 
@@ -66,14 +66,20 @@ extension LayerStore {
     }
 
     /// Puts changes on top of a context's layer.
-    func publish(_ parts: [Int: any AnyPart], carriers: Carriers, by context: Int, schema: Schema) {
+    ///
+    /// - Parameter cursor: the last event that the changes were made in the knowledge of.
+    func publish(_ parts: [Int: any AnyPart], carriers: Carriers, by context: Int, seenThrough cursor: Int) {
         state.withLock { state in
             state.layers.push(parts, carriers: carriers, to: context, frozen: Set(state.frozen.keys))
-            // Where another's changes lie in the same layer, these may have been made without seeing them.
+            // What has happened since, and what lies in the same layer, is now beneath changes that did not know of it.
             let isMixed = state.layers[context].contains { $0.carriers != carriers }
-            state.layers.rebaseAll(
-                parts, in: (isMixed ? [context] : []) + state.layers.descendants(of: context)
-            )
+            if isMixed || state.lastEvent > cursor {
+                let commits = state.events.filter { $0.number > cursor && $0.isCommit }.map(\.parts)
+                for (entity, part) in parts {
+                    part.rebaseOnCommits(commits.compactMap { $0[entity] }, entity: entity, context: context, in: &state.layers)
+                }
+            }
+            state.layers.rebaseAll(parts, in: state.layers.descendants(of: context))
             state.note(.layer(context), parts)
         }
         tellWatcher(of: context)
@@ -122,6 +128,17 @@ extension Part {
         let numbers = touched(in: layers, context: context, entity: entity)
         guard !numbers.isEmpty else { return }
         layers.rebase(numbers, entity: entity, in: context, Row.self) { _ in nil }
+    }
+
+    /// Lets these changes of a layer stand on what is beneath it, and where that is the store on what was committed.
+    func rebaseOnCommits(_ commits: [any AnyPart], entity: Int, context: Int, in layers: inout Layers) {
+        let commits = commits.reversed().map { $0.typed(Row.self) }
+        layers.rebase(numbers, entity: entity, in: context, Row.self) { number in
+            for commit in commits {
+                if let change = commit[number] { return .some(change.kind.isVisible ? change.row : nil) }
+            }
+            return nil
+        }
     }
 
     /// Lets these changes of a layer stand on what other layers show.

@@ -100,6 +100,7 @@ protocol AnyPart: AnyObject, Sendable {
     func rebaseRead(
         entity: Int, context: Int, _ schema: Schema, _ connection: Connection, in layers: inout Layers
     )
+    func rebaseOnCommits(_ commits: [any AnyPart], entity: Int, context: Int, in layers: inout Layers)
     func rebase(onto path: [Int], entity: Int, context: Int, in layers: inout Layers)
     func rebaseAbove(entity: Int, context: Int, in layers: inout Layers)
 }
