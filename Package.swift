@@ -68,6 +68,11 @@ let package = Package(
             ]
         ),
         .testTarget(
+            // Compiles the code in Guides/ and README.md against the modules of this build.
+            name: "GuideTests",
+            dependencies: ["Strata"]
+        ),
+        .testTarget(
             name: "StrataSQLTests",
             dependencies: ["Strata", "CStrataSQLite"]
         ),

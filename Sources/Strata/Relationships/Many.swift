@@ -45,6 +45,11 @@ public struct Many<Object: Model> {
     /// The members in the order of one key.
     public func sorted(_ key: (Object.Columns) -> SortKey<Object>) -> Members<Object> { members(query.sorted(key)) }
 
+    /// The members in the order of one column, from the smallest value to the largest.
+    public func sorted<Value: ColumnValue>(_ column: (Object.Columns) -> Column<Object, Value>) -> Members<Object> {
+        members(query.sorted(column))
+    }
+
     /// The members in the order of several keys.
     public func sorted(_ keys: (Object.Columns) -> [SortKey<Object>]) -> Members<Object> { members(query.sorted(keys)) }
 
@@ -130,6 +135,9 @@ public struct Members<Object: Model> {
     public func `where`(_ condition: (Object.Columns) -> Condition<Object>) -> Members { changed(query.where(condition)) }
     public func sorted(_ key: (Object.Columns) -> SortKey<Object>) -> Members { changed(query.sorted(key)) }
     public func sorted(_ keys: (Object.Columns) -> [SortKey<Object>]) -> Members { changed(query.sorted(keys)) }
+    public func sorted<Value: ColumnValue>(_ column: (Object.Columns) -> Column<Object, Value>) -> Members {
+        changed(query.sorted(column))
+    }
     public func limit(_ count: Int) -> Members { changed(query.limit(count)) }
     public func offset(_ count: Int) -> Members { changed(query.offset(count)) }
 
