@@ -64,7 +64,11 @@ actor Compiler {
     }
 
     private func linkLibrary() async throws -> URL {
+        #if os(macOS)
+        let library = folder.appending(path: "libStrataForGuides.dylib")
+        #else
         let library = folder.appending(path: "libStrataForGuides.so")
+        #endif
         let objects = try Build.objects(of: ["Strata", "CStrataSQLite", "GRDB", "Logging", "CoreMetrics", "Metrics"])
         let list = folder.appending(path: "objects.txt")
         try objects.joined(separator: "\n").write(to: list, atomically: true, encoding: .utf8)

@@ -82,7 +82,7 @@ struct GuideTests {
     }
 
     private static func moduleName(_ guide: Guide) -> String {
-        guide.name.split(separator: "/").last!.dropLast(3).split { !$0.isLetter }.map(\.capitalized).joined()
+        "Guide" + guide.name.split(separator: "/").last!.dropLast(3).split { !$0.isLetter }.map(\.capitalized).joined()
     }
 }
 
