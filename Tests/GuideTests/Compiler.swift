@@ -31,7 +31,8 @@ actor Compiler {
         try source.write(to: file, atomically: true, encoding: .utf8)
         var arguments = [
             "-swift-version", "6", "-parse-as-library", "-Onone", "-module-name", name,
-            "-load-plugin-executable", Build.folder.appending(path: "StrataMacros-tool").path + "#StrataMacros", file.path,
+            "-load-plugin-executable", Build.folder.appending(path: "StrataMacros-tool").path + "#StrataMacros",
+            file.path,
         ]
         for folder in Build.modules { arguments += ["-I", folder.path] }
         if let program {
@@ -53,7 +54,8 @@ actor Compiler {
         let swiftc = try await run("sh", ["-c", "readlink -f $(command -v swiftc)"]).output
         let api = URL(filePath: swiftc).deletingLastPathComponent().appending(path: "../lib/swift/pm/ManifestAPI")
         return try await run(
-            "swiftc", ["-swift-version", "6", "-package-description-version", "6.2.0", "-I", api.path, "-typecheck", file.path]
+            "swiftc",
+            ["-swift-version", "6", "-package-description-version", "6.2.0", "-I", api.path, "-typecheck", file.path]
         )
     }
 
@@ -65,9 +67,9 @@ actor Compiler {
 
     private func linkLibrary() async throws -> URL {
         #if os(macOS)
-        let library = folder.appending(path: "libStrataForGuides.dylib")
+            let library = folder.appending(path: "libStrataForGuides.dylib")
         #else
-        let library = folder.appending(path: "libStrataForGuides.so")
+            let library = folder.appending(path: "libStrataForGuides.so")
         #endif
         let objects = try Build.objects(of: ["Strata", "CStrataSQLite", "GRDB", "Logging", "CoreMetrics", "Metrics"])
         let list = folder.appending(path: "objects.txt")
@@ -99,7 +101,8 @@ actor Compiler {
             do { try process.run() } catch { continuation.resume(throwing: error) }
         }
         return Outcome(
-            status: status, output: try String(contentsOf: output, encoding: .utf8),
+            status: status,
+            output: try String(contentsOf: output, encoding: .utf8),
             errors: try String(contentsOf: errors, encoding: .utf8)
         )
     }

@@ -108,7 +108,9 @@ private struct GuideReader {
             } else {
                 // A misspelt kind must not pass for a block that nobody checks.
                 state = text.hasPrefix("```swift") ? .swift(end: "```") : .other
-                if text.hasPrefix("```swift") { blocks.append(GuideBlock(kind: .run, line: line, code: ["#error(\"\(text)\")"])) }
+                if text.hasPrefix("```swift") {
+                    blocks.append(GuideBlock(kind: .run, line: line, code: ["#error(\"\(text)\")"]))
+                }
             }
         } else if !text.isEmpty {
             follows = false

@@ -17,7 +17,9 @@ struct GuideTests {
         let compiled = try await Compiler.shared.compile(GuideProgram(guide).source, name: name, to: program)
         try #require(compiled.status == 0, "\(guide.name) does not compile:\n\(compiled.errors)\(compiled.output)")
         // A guide may name a value only to show how it is made.
-        let warnings = compiled.errors.split(separator: "\n").filter { $0.contains(": warning: ") && !$0.contains("was never used") }
+        let warnings = compiled.errors.split(separator: "\n").filter {
+            $0.contains(": warning: ") && !$0.contains("was never used")
+        }
         #expect(warnings.isEmpty, "\(guide.name): \(warnings)")
         let outcome = try await Compiler.shared.run(program.path, [])
         var printed: [Int: [String]] = [:]
@@ -31,7 +33,7 @@ struct GuideTests {
         }
         for (index, block) in guide.blocks.enumerated() where block.kind == .run {
             let lines = printed[index] ?? []
-            #expect(lines == block.expected, "\(guide.name):\(block.line) prints\n\(lines.joined(separator: "\n"))")
+            #expect(lines == block.expected, "\(guide.name):\(block.line) prints\n\(lines.joined(separator: "\n"))\n\(outcome.errors)")
         }
         #expect(outcome.status == 0, "\(guide.name) ended with \(outcome.status): \(outcome.errors)")
     }
@@ -46,13 +48,18 @@ struct GuideTests {
         let block = guide.blocks[refused.index]
         try #require(!block.errors.isEmpty, "\(guide.name):\(block.line) names no message: // error: …")
         let outcome = try await Compiler.shared.compile(
-            GuideProgram(guide, upTo: refused.index).source, name: Self.moduleName(guide) + "\(refused.index)", to: nil
+            GuideProgram(guide, upTo: refused.index).source,
+            name: Self.moduleName(guide) + "\(refused.index)",
+            to: nil
         )
         #expect(outcome.status != 0, "\(guide.name):\(block.line) compiles")
         let messages = outcome.errors + outcome.output
         let errors = messages.split(separator: "\n").filter { $0.contains(": error: ") }
         for part in block.errors {
-            #expect(errors.contains { $0.contains(part) }, "\(guide.name):\(block.line) is refused otherwise:\n\(messages)")
+            #expect(
+                errors.contains { $0.contains(part) },
+                "\(guide.name):\(block.line) is refused otherwise:\n\(messages)"
+            )
         }
         // Nothing else is wrong with it.
         let lines = block.line..<block.line + block.code.count
@@ -66,7 +73,8 @@ struct GuideTests {
     func manifests(_ guide: Guide) async throws {
         for (index, block) in guide.blocks.enumerated() where block.kind == .manifest {
             let outcome = try await Compiler.shared.check(
-                manifest: block.code.joined(separator: "\n"), name: Self.moduleName(guide) + "Manifest\(index)"
+                manifest: block.code.joined(separator: "\n"),
+                name: Self.moduleName(guide) + "Manifest\(index)"
             )
             #expect(outcome.status == 0, "\(guide.name):\(block.line)\n\(outcome.errors)\(outcome.output)")
         }

@@ -71,7 +71,10 @@ struct ConveniencesTests {
         #expect(detail.description == "Article 7.views was changed (base NULL, mine 1, theirs 2)")
     }
 
-    @Test("A range names its bounds as one writes them", arguments: [(0.0, 10.0, "0 and 10"), (-0.5, 1e300, "-0.5 and 1e+300")])
+    @Test(
+        "A range names its bounds as one writes them",
+        arguments: [(0.0, 10.0, "0 and 10"), (-0.5, 1e300, "-0.5 and 1e+300")]
+    )
     func ranges(lower: Double, upper: Double, text: String) throws {
         guard case .check(let message, _) = AttributeOption.range(lower...upper).kind else {
             throw StrataError(.misuse, "A range is no check.")
