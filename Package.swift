@@ -67,6 +67,12 @@ let package = Package(
                 .strictMemorySafety(),
             ]
         ),
+        .target(name: "StoreModels", dependencies: ["Strata"], path: "Tests/Fixtures/StoreModels"),
+        // Works on a store in a process of its own, which tests kill.
+        .executableTarget(
+            name: "strata-crash", dependencies: ["Strata", "StoreModels", .product(name: "GRDB", package: "GRDB.swift")],
+            path: "Tests/Helpers/StrataCrash"
+        ),
         .testTarget(
             // Compiles the code in Guides/ and README.md against the modules of this build.
             name: "GuideTests",
@@ -78,7 +84,10 @@ let package = Package(
         ),
         .testTarget(
             name: "StrataTests",
-            dependencies: ["Strata", "CStrataSQLite", "PublicModels", "MainActorModels"]
+            dependencies: [
+                "Strata", "CStrataSQLite", "PublicModels", "MainActorModels", "StoreModels",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]
         ),
     ]
 )

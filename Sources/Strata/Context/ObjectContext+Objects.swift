@@ -101,7 +101,7 @@ extension ObjectContext {
 
     private func startTracking() {
         isTracked = true
-        cursor = store.layers.startTracking(id)
+        (cursor, shownSequence) = store.layers.startTracking(id)
     }
 
     // MARK: Finding
@@ -161,7 +161,7 @@ extension ObjectContext {
     /// The two bases of a change that sets out from this row (H18).
     func base<Row: StoredRow>(of before: Row, entity: Int) -> Base<Row> {
         guard let view else {
-            // Nothing was read, so the row is one that was inserted here: it is not in the store, or is as committed.
+            // An object that has lived on from an earlier block: it shows what it was last told of.
             return baseOutsideOfView(of: before, entity: entity)
         }
         return Self.base(of: before, entity: entity, layers: view.layers, path: path, sequence: view.sequence)
@@ -169,7 +169,7 @@ extension ObjectContext {
 
     private func baseOutsideOfView<Row: StoredRow>(of before: Row, entity: Int) -> Base<Row> {
         store.layers.state.withLock { state in
-            Self.base(of: before, entity: entity, layers: state.layers, path: path, sequence: state.sequence)
+            Self.base(of: before, entity: entity, layers: state.layers, path: path, sequence: shownSequence)
         }
     }
 
@@ -183,10 +183,8 @@ extension ObjectContext {
             for segment in layers[context] {
                 guard let part = segment.parts[entity], let index = part.index(of: before._$number) else { continue }
                 let change = part.typed(Row.self).changes[index]
-                guard let base = change.base else {
-                    if change.kind == .insert { return Base(seen: before, stored: nil, sequence: sequence) }
-                    continue
-                }
+                if change.kind == .insert { return Base(seen: before, stored: nil, sequence: sequence) }
+                guard let base = change.base else { continue }
                 guard let old = base.stored else { return Base(seen: before, stored: nil, sequence: sequence) }
                 stored?._$copy(change.columns.subtracting(known), from: old)
                 known.formUnion(change.columns)

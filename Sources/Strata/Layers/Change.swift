@@ -50,6 +50,10 @@ final class Base<Row: StoredRow>: Sendable {
         self.beneath = beneath
     }
 
+    var isAsSeen: Bool {
+        if case .asSeen = beneath { true } else { false }
+    }
+
     func over(_ beneath: Beneath) -> Base {
         Base(seen: seen, stored: stored, sequence: sequence, beneath: beneath)
     }
@@ -66,6 +70,10 @@ extension Change {
             return Change(kind: .insert, columns: ColumnSet(), row: merged, base: base)
         case (.insert, .insert):
             return Change(kind: .insert, columns: ColumnSet(), row: newer.row, base: base)
+        case (.insert, .delete) where base != nil:
+            // An insert with a base has brought a row back that may still be in the store.
+            return Change(kind: .delete, columns: ColumnSet(), row: newer.row, base: newer.base ?? base)
+        case (.withdrawn, .insert): return newer
         case (.insert, .delete), (.insert, .withdrawn), (.withdrawn, _):
             return Change(kind: .withdrawn, columns: ColumnSet(), row: newer.row, base: nil)
         case (.update, .update), (.orphan, .update), (.update, .orphan), (.orphan, .orphan):
@@ -89,7 +97,8 @@ extension Change {
         var stored = later.stored ?? base.stored
         if let old = base.stored { stored?._$copy(columns, from: old) }
         return Base(
-            seen: seen, stored: stored, sequence: min(base.sequence, later.sequence), beneath: base.beneath
+            seen: seen, stored: stored, sequence: min(base.sequence, later.sequence),
+            beneath: base.isAsSeen ? later.beneath : base.beneath
         )
     }
 
