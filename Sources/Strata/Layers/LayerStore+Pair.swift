@@ -115,8 +115,10 @@ extension LayerStore.Event {
     }
 
     /// The rows that a context has to look at. Of its own commit it has them already, unless they came out otherwise.
-    func parts(for context: Int) -> [Int: any AnyPart] {
-        if case .commit(let record) = cause, record.committer == context { record.adjusted } else { parts }
+    ///
+    /// - Parameter seesSaved: whether the context sees what it has saved upward; otherwise the commit is news to it.
+    func parts(for context: Int, seesSaved: Bool) -> [Int: any AnyPart] {
+        if case .commit(let record) = cause, record.committer == context, seesSaved { record.adjusted } else { parts }
     }
 
     var isCommit: Bool {
