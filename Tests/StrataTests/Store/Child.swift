@@ -33,7 +33,10 @@ final class Child: Sendable {
         // A thread that reads until the pipe ends: simpler than a handler, and nothing is lost when the process dies.
         Thread.detachNewThread {
             var rest = Data()
-            while let data = try? handle.read(upToCount: 4096), !data.isEmpty {
+            while true {
+                // What is there; `read(upToCount:)` would wait until it has all that was asked for.
+                let data = handle.availableData
+                if data.isEmpty { break }
                 rest += data
                 while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
                     continuation.yield(String(decoding: rest[rest.startIndex..<end], as: UTF8.self))
