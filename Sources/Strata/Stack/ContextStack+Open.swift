@@ -37,6 +37,7 @@ extension ContextStack {
     ///
     /// - Throws: ``StrataError`` where the store cannot reserve ids; `closed`.
     public func newID<Object: Model>(for model: Object.Type) throws -> ObjectID<Object> {
+        try core.engine.checkOpen()
         _ = try core.engine.schema.index(of: model)
         return ObjectID(number: try core.engine.ids.take(), fingerprint: core.engine.ids.fingerprint)
     }
