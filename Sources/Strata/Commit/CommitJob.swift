@@ -12,10 +12,14 @@ final class CommitJob {
     /// The number that the store has before this commit; it has the next one after it.
     let base: Int64
     let path: [Int]
+    /// The segments that are written: all of the contexts that are taken as a whole, and what the committer has saved
+    /// upward before (C16, H20).
+    let segments: Set<Int>
     let names: @Sendable (Int) -> String
 
     /// What is to be written, by entity.
     var taken: [Int: any AnyPart] = [:]
+    var withdrawn: [Int: any AnyPart] = [:]
     var wentAlong: [Int: Set<Int64>] = [:]
     var written: [Int: any AnyPart] = [:]
     var adjusted: [Int: any AnyPart] = [:]
@@ -26,8 +30,9 @@ final class CommitJob {
     var sequence: Int64 { base + 1 }
 
     init(
-        connection: Connection, schema: Schema, layers: Layers, request: CommitRequest, base: Int64
+        connection: Connection, schema: Schema, layers: Layers, segments: Set<Int>, request: CommitRequest, base: Int64
     ) {
+        self.segments = segments
         self.connection = connection
         self.schema = schema
         self.layers = layers
@@ -60,7 +65,7 @@ final class CommitJob {
         for entity in schema.entities { try entity.checkReferences(self) }
         for entity in schema.entities { try entity.write(self) }
         try throwConflicts()
-        if !taken.isEmpty { try connection.execute(SchemaSQL.setSequence, [.integer(sequence)]) }
+        if !isEmpty { try connection.execute(SchemaSQL.setSequence, [.integer(sequence)]) }
     }
 
     /// Says of a row that goes along which context has inserted it (H21).
@@ -104,12 +109,15 @@ final class CommitJob {
     /// The layers that are not taken as a whole, in which a parent may have inserted what this commit needs.
     var foreignPath: [Int] { path.filter { frozen[$0] == nil } }
 
+    var isEmpty: Bool { taken.isEmpty && withdrawn.isEmpty }
+
     var tables: [String] { written.keys.map { schema.entities[$0].info.table } }
 
     var record: CommitRecord {
         var record = CommitRecord(sequence: sequence, committer: committer)
         record.included = Set(frozen.keys)
-        record.frozen = frozen
+        record.segments = segments
+        record.withdrawn = withdrawn
         record.taken = taken
         record.rows = written
         record.adjusted = adjusted
@@ -132,42 +140,58 @@ struct PendingCommit: Sendable {
     let store: Store
     let request: CommitRequest
 
-    /// Writes it, and lets all layers know. Blocks the thread while the disk is busy.
-    func write() throws {
+    /// Writes it, and lets all layers know. Blocks the thread while the disk is busy. Nil where there was nothing to write.
+    func write() throws -> CommitRecord? {
         let layers = store.layers
-        defer { layers.thaw(request.frozen) }
+        defer { layers.thaw(Set(request.frozen.values.joined())) }
         var record: CommitRecord?
+        var segments: Set<Int> = []
+        defer { layers.thaw(segments) }
         do {
             try store.write { connection in
-                let base = try connection.integer(SchemaSQL.readSequence) ?? 0
-                let snapshot = try layers.prepareCommit(base: base, schema: store.schema, connection: connection)
+                let base = try connection.sequence()
+                let snapshot: Layers
+                (snapshot, segments) = try layers.prepareCommit(
+                    request, base: base, schema: store.schema, connection: connection
+                )
                 let job = CommitJob(
-                    connection: connection, schema: store.schema, layers: snapshot, request: request, base: base
+                    connection: connection, schema: store.schema, layers: snapshot, segments: segments,
+                    request: request, base: base
                 )
                 try job.run()
-                record = job.record
+                if !job.isEmpty { record = job.record }
                 return job.tables
             } beforeCommit: { _ in
-                if let record, !record.taken.isEmpty { layers.announce(record) }
+                if let record { layers.announce(record) }
             }
         } catch {
             layers.abandonCommit(sequence: record?.sequence)
             throw error
         }
-        if let record, !record.taken.isEmpty {
-            layers.settle(record)
-        } else {
-            layers.drop(request.frozen)
-        }
+        if let record { layers.settle(record) }
+        return record
     }
 }
 
 extension LayerStore {
-    /// The layers as they are before a commit, with commits of other processes taken in.
-    func prepareCommit(base: Int64, schema: Schema, connection: Connection) throws -> Layers {
+    /// The layers as they are before a commit, with commits of other processes taken in, and the segments that it takes.
+    ///
+    /// These are held in place until ``thaw(_:)``.
+    func prepareCommit(
+        _ request: CommitRequest, base: Int64, schema: Schema, connection: Connection
+    ) throws -> (layers: Layers, segments: Set<Int>) {
         try state.withLock { state in
+            guard base >= state.sequence else { throw Self.replacedError }
             if base > state.sequence { try state.absorb(through: base, schema: schema, connection: connection) }
-            return state.layers
+            // A save during the commit may have moved frozen segments up, which does not change what they are.
+            var segments = Set(request.frozen.values.joined())
+            for context in state.layers.path(to: request.committer) where request.frozen[context] == nil {
+                for segment in state.layers[context] where segment.carriers.contains(request.committer) {
+                    segments.insert(segment.id)
+                }
+            }
+            for segment in segments { state.frozen[segment, default: 0] += 1 }
+            return (state.layers, segments)
         }
     }
 
@@ -184,9 +208,9 @@ extension LayerStore {
         }
     }
 
-    func thaw(_ frozen: [Int: Set<Int>]) {
+    func thaw(_ segments: Set<Int>) {
         state.withLock { state in
-            for segment in frozen.values.joined() {
+            for segment in segments {
                 state.frozen[segment, default: 0] -= 1
                 if state.frozen[segment] == 0 { state.frozen[segment] = nil }
             }
@@ -199,15 +223,6 @@ extension LayerStore {
     func abandonCommit(sequence: Int64?) {
         state.withLock { state in
             if let sequence, state.inFlight?.sequence == sequence { state.inFlight = nil }
-        }
-    }
-
-    /// Lets go of segments of which nothing was left to write.
-    func drop(_ frozen: [Int: Set<Int>]) {
-        state.withLock { state in
-            for (context, segments) in frozen where !segments.isEmpty {
-                state.layers[context] = state.layers[context].filter { !segments.contains($0.id) }
-            }
         }
     }
 

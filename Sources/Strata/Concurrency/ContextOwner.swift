@@ -98,7 +98,7 @@ actor ContextOwner {
         defer { commitGate.leave(scope) }
         let result = await core.writer.write(pending)
         context?.finishCommit(pending, result)
-        try result.get()
+        _ = try result.get()
     }
 
     /// The working face, made at first use.
