@@ -77,13 +77,22 @@ let package = Package(
                 .strictMemorySafety(),
             ]
         ),
+        .target(name: "StoreModels", dependencies: ["Strata"], path: "Tests/Fixtures/StoreModels"),
+        // Works on a store in a process of its own, which tests kill.
+        .executableTarget(
+            name: "strata-crash", dependencies: ["Strata", "StoreModels", .product(name: "GRDB", package: "GRDB.swift")],
+            path: "Tests/Helpers/StrataCrash"
+        ),
         .testTarget(
             name: "StrataSQLTests",
             dependencies: ["Strata", "CStrataSQLite"]
         ),
         .testTarget(
             name: "StrataTests",
-            dependencies: ["Strata", "CStrataSQLite", "PublicModels", "MainActorModels"]
+            dependencies: [
+                "Strata", "CStrataSQLite", "PublicModels", "MainActorModels", "StoreModels",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]
         ),
     ]
 )

@@ -12,10 +12,14 @@ final class CommitJob {
     /// The number that the store has before this commit; it has the next one after it.
     let base: Int64
     let path: [Int]
+    /// The segments that are written: all of the contexts that are taken as a whole, and what the committer has saved
+    /// upward before (C16, H20).
+    let segments: Set<Int>
     let names: @Sendable (Int) -> String
 
     /// What is to be written, by entity.
     var taken: [Int: any AnyPart] = [:]
+    var withdrawn: [Int: any AnyPart] = [:]
     var wentAlong: [Int: Set<Int64>] = [:]
     var written: [Int: any AnyPart] = [:]
     var adjusted: [Int: any AnyPart] = [:]
@@ -26,8 +30,9 @@ final class CommitJob {
     var sequence: Int64 { base + 1 }
 
     init(
-        connection: Connection, schema: Schema, layers: Layers, request: CommitRequest, base: Int64
+        connection: Connection, schema: Schema, layers: Layers, segments: Set<Int>, request: CommitRequest, base: Int64
     ) {
+        self.segments = segments
         self.connection = connection
         self.schema = schema
         self.layers = layers
@@ -51,12 +56,26 @@ final class CommitJob {
             )
         }
         var failures: [StrataError.Detail] = []
-        for entity in schema.entities { entity.validate(taken[entity.info.index].map { [$0] } ?? [], &failures) }
+        for entity in schema.entities {
+            var found: [StrataError.Detail] = []
+            entity.validate(taken[entity.info.index].map { [$0] } ?? [], &found)
+            failures += found.map { namingContext($0, entity.info.index) }
+        }
         guard failures.isEmpty else { throw Self.validationError(failures) }
         for entity in schema.entities { try entity.checkReferences(self) }
         for entity in schema.entities { try entity.write(self) }
         try throwConflicts()
-        if !taken.isEmpty { try connection.execute(SchemaSQL.setSequence, [.integer(sequence)]) }
+        if !isEmpty { try connection.execute(SchemaSQL.setSequence, [.integer(sequence)]) }
+    }
+
+    /// Says of a row that goes along which context has inserted it (H21).
+    private func namingContext(_ detail: StrataError.Detail, _ entity: Int) -> StrataError.Detail {
+        guard wentAlong[entity]?.contains(detail.number) ?? false,
+            let context = foreignPath.last(where: { context in
+                layers[context].contains { $0.parts[entity]?.index(of: detail.number) != nil }
+            })
+        else { return detail }
+        return detail.saying("\(detail.message), as inserted in \(names(context)), which has not saved it")
     }
 
     static func validationError(_ details: [StrataError.Detail]) -> StrataError {
@@ -90,12 +109,15 @@ final class CommitJob {
     /// The layers that are not taken as a whole, in which a parent may have inserted what this commit needs.
     var foreignPath: [Int] { path.filter { frozen[$0] == nil } }
 
+    var isEmpty: Bool { taken.isEmpty && withdrawn.isEmpty }
+
     var tables: [String] { written.keys.map { schema.entities[$0].info.table } }
 
     var record: CommitRecord {
         var record = CommitRecord(sequence: sequence, committer: committer)
         record.included = Set(frozen.keys)
-        record.frozen = frozen
+        record.segments = segments
+        record.withdrawn = withdrawn
         record.taken = taken
         record.rows = written
         record.adjusted = adjusted
@@ -118,38 +140,58 @@ struct PendingCommit: Sendable {
     let store: Store
     let request: CommitRequest
 
-    /// Writes it, and lets all layers know. Blocks the thread while the disk is busy.
-    func write() throws {
+    /// Writes it, and lets all layers know. Blocks the thread while the disk is busy. Nil where there was nothing to write.
+    func write() throws -> CommitRecord? {
         let layers = store.layers
-        defer { layers.thaw(request.frozen) }
+        defer { layers.thaw(Set(request.frozen.values.joined())) }
         var record: CommitRecord?
+        var segments: Set<Int> = []
+        defer { layers.thaw(segments) }
         do {
             try store.write { connection in
-                let base = try connection.integer(SchemaSQL.readSequence) ?? 0
-                let snapshot = try layers.prepareCommit(base: base, schema: store.schema, connection: connection)
+                let base = try connection.sequence()
+                let snapshot: Layers
+                (snapshot, segments) = try layers.prepareCommit(
+                    request, base: base, schema: store.schema, connection: connection
+                )
                 let job = CommitJob(
-                    connection: connection, schema: store.schema, layers: snapshot, request: request, base: base
+                    connection: connection, schema: store.schema, layers: snapshot, segments: segments,
+                    request: request, base: base
                 )
                 try job.run()
-                record = job.record
+                if !job.isEmpty { record = job.record }
                 return job.tables
             } beforeCommit: { _ in
-                if let record, !record.taken.isEmpty { layers.announce(record) }
+                if let record { layers.announce(record) }
             }
         } catch {
             layers.abandonCommit(sequence: record?.sequence)
             throw error
         }
-        if let record, !record.taken.isEmpty { layers.settle(record) }
+        if let record { layers.settle(record) }
+        return record
     }
 }
 
 extension LayerStore {
-    /// The layers as they are before a commit, with commits of other processes taken in.
-    func prepareCommit(base: Int64, schema: Schema, connection: Connection) throws -> Layers {
+    /// The layers as they are before a commit, with commits of other processes taken in, and the segments that it takes.
+    ///
+    /// These are held in place until ``thaw(_:)``.
+    func prepareCommit(
+        _ request: CommitRequest, base: Int64, schema: Schema, connection: Connection
+    ) throws -> (layers: Layers, segments: Set<Int>) {
         try state.withLock { state in
+            guard base >= state.sequence else { throw Self.replacedError }
             if base > state.sequence { try state.absorb(through: base, schema: schema, connection: connection) }
-            return state.layers
+            // A save during the commit may have moved frozen segments up, which does not change what they are.
+            var segments = Set(request.frozen.values.joined())
+            for context in state.layers.path(to: request.committer) where request.frozen[context] == nil {
+                for segment in state.layers[context] where segment.carriers.contains(request.committer) {
+                    segments.insert(segment.id)
+                }
+            }
+            for segment in segments { state.frozen[segment, default: 0] += 1 }
+            return (state.layers, segments)
         }
     }
 
@@ -166,9 +208,9 @@ extension LayerStore {
         }
     }
 
-    func thaw(_ frozen: [Int: Set<Int>]) {
+    func thaw(_ segments: Set<Int>) {
         state.withLock { state in
-            for segment in frozen.values.joined() {
+            for segment in segments {
                 state.frozen[segment, default: 0] -= 1
                 if state.frozen[segment] == 0 { state.frozen[segment] = nil }
             }

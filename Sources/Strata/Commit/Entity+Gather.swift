@@ -6,12 +6,7 @@ extension Entity {
         for context in job.path {
             var level: Part<Row>?
             for segment in job.layers[context] {
-                guard let part = segment.parts[info.index] else { continue }
-                if let frozen = job.frozen[context] {
-                    guard frozen.contains(segment.id) else { continue }
-                } else {
-                    guard segment.carriers.contains(job.committer) else { continue }
-                }
+                guard job.segments.contains(segment.id), let part = segment.parts[info.index] else { continue }
                 let newer = part.typed(Row.self)
                 level = level?.merged(with: newer) { combine($0, $1, job, inOneLevel: true) } ?? newer
             }
@@ -19,6 +14,7 @@ extension Entity {
             gathered = gathered?.merged(with: level) { combine($0, $1, job, inOneLevel: false) } ?? level
         }
         guard let gathered, gathered.changes.contains(where: { $0.kind == .withdrawn }) else { return gathered }
+        job.withdrawn[info.index] = Part(unsorted: gathered.changes.filter { $0.kind == .withdrawn })
         let changes = gathered.changes.filter { $0.kind != .withdrawn }
         return changes.isEmpty ? nil : Part(unsorted: changes)
     }
@@ -28,11 +24,17 @@ extension Entity {
     private func combine(
         _ older: Change<Row>, _ newer: Change<Row>, _ job: CommitJob, inOneLevel: Bool
     ) -> Change<Row> {
-        guard inOneLevel, let base = newer.base, case .changed(let beneath) = base.beneath else {
-            return older.followed(by: newer)
+        guard inOneLevel, let base = newer.base else { return older.followed(by: newer) }
+        if older.kind == .delete, newer.kind == .orphan {
+            if job.policy == .theirs { return older }
+            if job.policy == .error { job.conflicts += deletedElsewhere(newer) }
+            return newer
         }
+        guard case .changed(let beneath) = base.beneath else { return older.followed(by: newer) }
         var newer = newer
+        // What else lies beneath is no matter of a commit: it compares with the store only (H18).
         let unseen = newer.conflicting(with: beneath)
+            .intersection(older.kind == .insert ? newer.columns : older.columns)
         switch job.policy.kind {
         case .mine: break
         case .theirs:
@@ -53,6 +55,14 @@ extension Entity {
             base: base.flatMap { try? $0._$value(at: column) }, mine: try? mine._$value(at: column),
             theirs: theirs.flatMap { try? $0._$value(at: column) }
         )
+    }
+
+    /// The conflicts of an update whose row is gone, one for each column.
+    func deletedElsewhere(_ change: Change<Row>) -> [StrataError.Detail] {
+        change.columns.map { column in
+            detail(change.row, column, base: change.base?.seen, theirs: nil)
+                .saying("was changed here, and the object deleted elsewhere")
+        }
     }
 
     /// The rows that gathered changes refer to, or change without there being one in the store.

@@ -37,7 +37,7 @@ extension Entity {
 
     private func delete(_ change: Change<Row>, _ job: CommitJob) throws -> Change<Row> {
         let number = change.row._$number
-        guard let base = change.base, base.stored != nil else {
+        guard let base = change.base else {
             try job.connection.execute(info.sql.delete, [.integer(number)])
             return change
         }
@@ -54,7 +54,7 @@ extension Entity {
         case .error:
             let columns = theirs.row._$differences(from: base.stored ?? base.seen)
             for column in columns {
-                var detail = detail(change.row, column, base: base.stored, theirs: theirs.row)
+                var detail = detail(change.row, column, base: base.stored ?? base.seen, theirs: theirs.row)
                 detail.mine = nil
                 job.conflicts.append(detail.saying("was changed elsewhere, and the object deleted here"))
             }
@@ -142,12 +142,7 @@ extension Entity {
             adjust(gone, job)
             return gone
         case .error:
-            for column in change.columns {
-                job.conflicts.append(
-                    detail(change.row, column, base: change.base?.seen, theirs: nil)
-                        .saying("was changed here, and the object deleted elsewhere")
-                )
-            }
+            job.conflicts += deletedElsewhere(change)
             return change
         }
     }
@@ -167,6 +162,11 @@ extension Entity {
             let error = job.connection.lastError(code)
             sqlite3_reset(statement.pointer)
             guard code & 0xFF == SQLITE_CONSTRAINT else { throw error }
+            if try stored(change.row._$number, job) != nil {
+                // Ids are never reused: this one was brought back here, and comes back whole.
+                try job.connection.execute(info.sql.delete, [.integer(change.row._$number)])
+                continue
+            }
             if info.isJoin, try holder(of: change.row, info.uniques[0], job) != nil {
                 // Two have added the same member: it is one (H25).
                 let gone = Change(kind: .delete, columns: ColumnSet(), row: change.row, base: nil)

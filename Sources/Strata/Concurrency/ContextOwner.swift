@@ -98,7 +98,7 @@ actor ContextOwner {
         defer { commitGate.leave(scope) }
         let result = await core.writer.write(pending)
         context?.finishCommit(pending, result)
-        try result.get()
+        _ = try result.get()
     }
 
     /// The working face, made at first use.
@@ -152,8 +152,13 @@ actor ContextOwner {
 
     private func endTurn() {
         turnIsDirty.store(false, ordering: .releasing)
-        // Between the awaits of an asynchronous block the turn ends, the block does not.
-        if gate.holder == nil { context?.endTurn() } else { context?.publish() }
+        if gate.holder == nil {
+            context?.endTurn()
+        } else {
+            // Between the awaits of an asynchronous block the turn ends, the block does not.
+            context?.turnHasEnded()
+            context?.publish()
+        }
     }
 
     private func begin(_ scope: BlockScope, isAlone: Bool) throws -> ObjectContext {

@@ -82,6 +82,7 @@ extension ObjectContext {
     func run<Object: Model>(
         _ query: Query<Object>, _ shape: ResultShape, _ body: (RowReader) throws -> Void
     ) throws -> Bool {
+        _ = try store.schema.index(of: Object.self)
         publish()
         let view = try currentView()
         let connection = view.reader.connection

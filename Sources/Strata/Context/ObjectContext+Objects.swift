@@ -183,10 +183,8 @@ extension ObjectContext {
             for segment in layers[context] {
                 guard let part = segment.parts[entity], let index = part.index(of: before._$number) else { continue }
                 let change = part.typed(Row.self).changes[index]
-                guard let base = change.base else {
-                    if change.kind == .insert { return Base(seen: before, stored: nil, sequence: sequence) }
-                    continue
-                }
+                if change.kind == .insert { return Base(seen: before, stored: nil, sequence: sequence) }
+                guard let base = change.base else { continue }
                 guard let old = base.stored else { return Base(seen: before, stored: nil, sequence: sequence) }
                 stored?._$copy(change.columns.subtracting(known), from: old)
                 known.formUnion(change.columns)

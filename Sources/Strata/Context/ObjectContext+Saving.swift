@@ -18,7 +18,11 @@ extension ObjectContext {
                 publish()
                 let view = try takeView()
                 let edits = try checkedEdits(view)
-                if store.layers.moveUp(from: id, expecting: view.layers, edits: edits) { break }
+                let isMoved = store.layers.moveUp(
+                    from: id, expecting: view.layers, edits: edits, schema: store.schema,
+                    connection: view.reader.connection
+                )
+                if isMoved { break }
             }
             try takeView()
         }
@@ -40,7 +44,7 @@ extension ObjectContext {
         let pending = try beginCommit(with: contexts)
         let result = Result { try pending.write() }
         finishCommit(pending, result)
-        try result.get()
+        _ = try result.get()
     }
 
     /// Makes this context's changes ready for a commit that another one of its chain carries out.
@@ -60,11 +64,16 @@ extension ObjectContext {
     }
 
     /// Lets the objects show what came of a commit.
-    func finishCommit(_ pending: PendingCommit, _ result: Result<Void, any Error>) {
+    func finishCommit(_ pending: PendingCommit, _ result: Result<CommitRecord?, any Error>) {
         guard !isEnded else { return }
         dropView()
-        guard case .success = result, identity.count > 0 else { return }
-        do { try takeView() } catch { reference.report(error) }
+        guard case .success(let record?) = result, identity.count > 0 else { return }
+        if record.adjusted.isEmpty, record.sequence == shownSequence + 1 {
+            // Nobody else has committed in between, and every row is as the objects show it.
+            shownSequence = record.sequence
+        } else {
+            do { try takeView() } catch { reference.report(error) }
+        }
     }
 
     /// A save inside a save is refused (TR23).
@@ -192,10 +201,14 @@ extension ObjectContext {
 extension LayerStore {
     /// Hands a context's segments to its parent, by reference. Says whether the layers still are what was expected;
     /// where they are not, nothing is done.
-    func moveUp(from context: Int, expecting layers: Layers, edits: [Int: any LayerEdits]) -> Bool {
+    func moveUp(
+        from context: Int, expecting layers: Layers, edits: [Int: any LayerEdits], schema: Schema,
+        connection: Connection
+    ) -> Bool {
         let path = layers.path(to: context)
         let isMoved = state.withLock { state in
             guard path.allSatisfy({ state.layers.revisions[$0] == layers.revisions[$0] }) else { return false }
+            let unsettled = edits.isEmpty ? [] : state.layers[context]
             for (entity, edit) in edits { edit.apply(to: &state.layers, context: context, entity: entity) }
             let parent = path[path.count - 2]
             let frozen = Set(state.frozen.keys)
@@ -203,13 +216,25 @@ extension LayerStore {
             state.layers[context] = []
             for segment in segments {
                 state.layers.push(
-                    segment.parts, carriers: segment.carriers.adding(context), to: parent, frozen: frozen
+                    segment.parts, carriers: segment.carriers.adding(context), to: parent, frozen: frozen,
+                    keeping: frozen.contains(segment.id) ? segment.id : nil
                 )
             }
             // The parent's layer itself is among those: what was saved from over the committed state alone stands on it now.
             let others = [parent] + state.layers.descendants(of: parent)
             for segment in segments {
                 state.layers.rebaseAll(segment.parts, in: others)
+                state.note(.layer(parent), segment.parts)
+                // A context over the committed state does not see what it has handed on.
+                if state.layers.committedOnly.contains(context) { state.note(.layer(context), segment.parts) }
+            }
+            // Changes that were given up are not among the segments any more, and show what is beneath them.
+            for segment in unsettled {
+                for other in others {
+                    for (entity, part) in segment.parts {
+                        part.rebaseRead(entity: entity, context: other, schema, connection, in: &state.layers)
+                    }
+                }
                 state.note(.layer(parent), segment.parts)
             }
             return true

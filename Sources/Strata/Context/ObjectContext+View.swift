@@ -10,6 +10,8 @@ extension ObjectContext {
     func takeView() throws -> View {
         guard !isEnded else { throw Self.endedError }
         noteTurn()
+        // Live objects are about to be shown anew, and what nobody has published would be lost on them.
+        publish()
         let reader = try view?.reader ?? store.borrowReader()
         view = nil
         do {
@@ -61,7 +63,7 @@ extension ObjectContext {
         if let events = store.layers.events(after: cursor, through: pair.lastEvent), events.allSatisfy(\.isComplete) {
             for event in events + (pair.inFlight.map { [.commit($0, number: 0)] } ?? []) {
                 if case .layer(let context) = event.cause, !path.contains(context) { continue }
-                for (entity, part) in event.parts(for: id) {
+                for (entity, part) in event.parts(for: id, seesSaved: path.count > 1 || !hasParent) {
                     forEachLiveObject(in: part) { number, object in
                         let committed = event.isCommit ? part : stale[number]?.committed
                         stale[number] = (entity, object, committed)
@@ -118,9 +120,13 @@ extension ObjectContext {
 
     /// Before a block: live objects show the newest state.
     func beginBlock() {
-        guard !isEnded, identity.count > 0, !store.layers.isCurrent(cursor) else { return }
-        // Where the store cannot be read, the block's own reads say so too.
-        do { try takeView() } catch { reference.report(error) }
+        guard !isEnded, identity.count > 0 else { return }
+        do {
+            if try !store.layers.isCurrent(cursor) || store.hasForeignCommits() { try takeView() }
+        } catch {
+            // Where the store cannot be read, the block's own reads say so too.
+            reference.report(error)
+        }
     }
 
     /// After a turn of the main actor: live objects show what has happened meanwhile.

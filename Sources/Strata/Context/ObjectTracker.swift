@@ -4,8 +4,8 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         let object: Object
         var kind: ChangeKind
         var columns: ColumnSet
-        /// The row before the first of these edits; of an insert the row as inserted.
-        let before: Object.Row
+        /// The row before the first of these edits; nil for an insert.
+        let before: Object.Row?
     }
 
     let entity: Entity<Object.Row>
@@ -19,7 +19,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
 
     func insert(_ object: Object) {
         object._$link.edit = Int32(edits.count)
-        edits.append(Edit(object: object, kind: .insert, columns: ColumnSet(), before: object._$row))
+        edits.append(Edit(object: object, kind: .insert, columns: ColumnSet(), before: nil))
     }
 
     @inline(__always)
@@ -62,7 +62,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
                 changes.append(
                     Change(
                         kind: edit.kind, columns: edit.kind == .delete ? ColumnSet() : edit.columns, row: row,
-                        base: context.base(of: edit.before, entity: entity.info.index)
+                        base: context.base(of: edit.before ?? row, entity: entity.info.index)
                     )
                 )
             }
@@ -84,7 +84,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         case .insert, .withdrawn: edit.object._$link.isDeleted = true
         case .update, .delete, .orphan:
             edit.object._$link.isDeleted = false
-            edit.object._$row = edit.before
+            if let before = edit.before { edit.object._$row = before }
         }
     }
 

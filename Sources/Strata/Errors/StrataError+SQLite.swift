@@ -22,7 +22,9 @@ extension StrataError {
 
     private init(sqlite code: Int32, text: String) {
         let reason = "SQLite says: \(text) (\(code))."
-        switch code & 0xFF {
+        // The index of the journal could not grow: there is no other reason than this one.
+        let isIndexFull = code == SQLITE_IOERR | (19 << 8)  // SQLITE_IOERR_SHMSIZE, a macro that Swift does not see
+        switch isIndexFull ? SQLITE_FULL : code & 0xFF {
         case SQLITE_BUSY, SQLITE_LOCKED:
             self.init(
                 .busy, "Another process holds the store. Try again, or end the other one's long transaction. \(reason)"

@@ -70,6 +70,10 @@ extension Change {
             return Change(kind: .insert, columns: ColumnSet(), row: merged, base: base)
         case (.insert, .insert):
             return Change(kind: .insert, columns: ColumnSet(), row: newer.row, base: base)
+        case (.insert, .delete) where base != nil:
+            // An insert with a base has brought a row back that may still be in the store.
+            return Change(kind: .delete, columns: ColumnSet(), row: newer.row, base: newer.base ?? base)
+        case (.withdrawn, .insert): return newer
         case (.insert, .delete), (.insert, .withdrawn), (.withdrawn, _):
             return Change(kind: .withdrawn, columns: ColumnSet(), row: newer.row, base: nil)
         case (.update, .update), (.orphan, .update), (.update, .orphan), (.orphan, .orphan):

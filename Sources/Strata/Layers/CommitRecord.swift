@@ -6,14 +6,16 @@ struct CommitRecord: Sendable {
     let committer: Int?
     /// The contexts whose layers it took as a whole: the committer, and with it those of a chain (H27).
     var included: Set<Int> = []
-    /// The segments of these contexts that it took.
-    var frozen: [Int: Set<Int>] = [:]
+    /// The segments that it took, of whichever contexts.
+    var segments: Set<Int> = []
     /// The changes that were taken, by entity: which columns, and what had been seen before.
     var taken: [Int: any AnyPart] = [:]
     /// The rows as they are in the store now, by entity: inserted and updated ones whole, deleted ones as deletes.
     var rows: [Int: any AnyPart] = [:]
     /// Those of the rows that came out otherwise than the committer had them, by entity.
     var adjusted: [Int: any AnyPart] = [:]
+    /// Rows that the committer had inserted and deleted again: nothing of them reaches the store.
+    var withdrawn: [Int: any AnyPart] = [:]
     /// Rows that a parent had inserted and that went along whole (H21), by entity.
     var wentAlong: [Int: Set<Int64>] = [:]
     /// False where only the rows that layers needed were read, so that live objects have to look for themselves.
@@ -24,12 +26,15 @@ extension Layers {
     /// The layers as they are once a commit is in the store (H16, H19, H20).
     func applying(_ record: CommitRecord) -> Layers {
         var result = self
-        for (context, frozen) in record.frozen {
-            result[context] = result[context].filter { !frozen.contains($0.id) }
-        }
         let path = record.committer.map { result.path(to: $0) } ?? []
+        for context in path where levels[context] != nil {
+            result[context] = result[context].filter { !record.segments.contains($0.id) }
+        }
         for (entity, rows) in record.rows {
-            rows.settle(record, entity: entity, path: path, in: &result)
+            rows.settle(record, entity: entity, path: path, before: self, in: &result)
+        }
+        for (entity, rows) in record.withdrawn {
+            rows.settle(record, entity: entity, path: path, before: self, in: &result)
         }
         return result
     }
@@ -37,18 +42,14 @@ extension Layers {
 
 extension Part {
     /// Takes what this commit has written out of the layers it came from, and lets all others know the rows.
-    func settle(_ record: CommitRecord, entity: Int, path: [Int], in layers: inout Layers) {
+    func settle(_ record: CommitRecord, entity: Int, path: [Int], before: Layers, in layers: inout Layers) {
         let taken = record.taken[entity]?.typed(Row.self)
+        leaveBehind(record, entity: entity, path: path, before: before, in: &layers)
         for context in layers.levels.keys.sorted() {
             let numbers = touched(in: layers, context: context, entity: entity)
             guard !numbers.isEmpty else { continue }
             if record.included.contains(context) {
                 settleOwn(numbers, taken: taken, entity: entity, context: context, in: &layers)
-            } else if path.contains(context), let committer = record.committer {
-                settleParent(
-                    numbers, taken: taken, wentAlong: record.wentAlong[entity] ?? [], carrier: committer,
-                    included: record.included, entity: entity, context: context, in: &layers
-                )
             }
             layers.rebase(numbers, entity: entity, in: context, Row.self) { number in
                 guard let change = self[number] else { return nil }
@@ -82,46 +83,11 @@ extension Part {
         }
         layers.edit(context, entity: entity, edits)
     }
-
-    private func settleParent(
-        _ numbers: [Int64], taken: Part<Row>?, wentAlong: Set<Int64>, carrier: Int, included: Set<Int>, entity: Int,
-        context: Int, in layers: inout Layers
-    ) {
-        var edits: [Int: [Int64: Change<Row>?]] = [:]
-        for number in numbers {
-            guard let committed = self[number] else { continue }
-            let stack = layers.stack(number, entity: entity, in: context, Row.self)
-            let topCarried = stack.lastIndex { entry in
-                entry.carriers.contains(carrier) || included.contains(where: entry.carriers.contains)
-            }
-            for (index, entry) in stack.enumerated() {
-                let isBeneath = topCarried.map { index <= $0 } ?? false
-                let change: Change<Row>?
-                if wentAlong.contains(number) {
-                    change = nil
-                } else if committed.kind == .insert || committed.kind == .delete {
-                    if isBeneath || entry.change.kind == .insert {
-                        change = nil
-                    } else {
-                        change = committed.kind == .insert
-                            ? entry.change.settled(on: committed, columns: ColumnSet(first: ColumnSet.limit))
-                            : entry.change
-                    }
-                } else {
-                    change = entry.change.without(
-                        taken?[number], whollyTaken: isBeneath, shown: stack[stack.count - 1].change.row
-                    )
-                }
-                edits[entry.segment, default: [:]][number] = .some(change)
-            }
-        }
-        layers.edit(context, entity: entity, edits)
-    }
 }
 
 extension Change {
     /// This change over a row that its own context has just committed.
-    fileprivate func settled(on committed: Change, columns: ColumnSet) -> Change {
+    func settled(on committed: Change, columns: ColumnSet) -> Change {
         guard let base else { return self }
         var stored = base.stored ?? committed.row
         stored._$copy(columns, from: committed.row)
@@ -129,21 +95,6 @@ extension Change {
             kind: kind, columns: self.columns, row: row,
             base: Base(seen: base.seen, stored: stored, sequence: base.sequence)
         )
-    }
-
-    /// What is left of a parent's change when a child has committed the row.
-    ///
-    /// Columns that the child took along, or saw and overwrote, are dropped; where the parent has changed a column
-    /// since, its value stays on top (H20).
-    fileprivate func without(_ taken: Change?, whollyTaken: Bool, shown: Row) -> Change? {
-        guard let taken, kind == .update || kind == .orphan else { return kind == .insert ? nil : self }
-        var dropped = taken.columns.intersection(columns)
-        if !whollyTaken, let seen = taken.base?.seen {
-            dropped = dropped.subtracting(shown._$differences(from: seen))
-        }
-        let rest = columns.subtracting(dropped)
-        if rest.isEmpty { return nil }
-        return Change(kind: kind, columns: rest, row: row, base: base)
     }
 }
 

@@ -20,63 +20,72 @@ extension Entity {
         _ layers: Layers, context: Int, _ policy: MergePolicy, _ conflicts: inout [StrataError.Detail]
     ) -> (any LayerEdits)? {
         var edits = EntityEdits<Row>()
-        for (position, segment) in layers[context].enumerated() {
+        var numbers: Set<Int64> = []
+        for segment in layers[context] {
             guard let part = segment.parts[info.index]?.typed(Row.self) else { continue }
             for (number, change) in zip(part.numbers, part.changes) {
-                guard let base = change.base else { continue }
-                switch (change.kind, base.beneath) {
-                case (_, .asSeen): continue
-                case (.delete, .gone), (.withdrawn, _), (.insert, _): continue
-                case (.delete, .changed(let theirs)):
-                    settle(change, policy, &edits, position, &conflicts, isDelete: true) {
-                        theirs._$differences(from: base.seen).map { column in
-                            var detail = detail(change.row, column, base: base.seen, theirs: theirs)
-                            detail.mine = nil
-                            return detail.saying("was changed elsewhere, and the object deleted here")
-                        }
-                    }
-                case (.orphan, _), (.update, .gone):
-                    settle(change, policy, &edits, position, &conflicts, isDelete: false) {
-                        change.columns.map {
-                            detail(change.row, $0, base: base.seen, theirs: nil)
-                                .saying("was changed here, and the object deleted elsewhere")
-                        }
-                    }
-                case (.update, .changed(let theirs)):
-                    let conflicting = change.conflicting(with: theirs)
-                    guard !conflicting.isEmpty else { continue }
-                    switch policy.kind {
-                    case .error:
-                        conflicts += conflicting.map { detail(change.row, $0, base: base.seen, theirs: theirs) }
-                    case .mine:
-                        edits.changes[position, default: [:]][number] = .some(change.over(theirs))
-                    case .theirs:
-                        var settled = change.over(theirs)
-                        settled.columns = change.columns.subtracting(conflicting)
-                        settled.row._$copy(conflicting, from: theirs)
-                        edits.changes[position, default: [:]][number] = .some(settled.columns.isEmpty ? nil : settled)
-                    }
-                }
+                if let base = change.base, !base.isAsSeen { numbers.insert(number) }
             }
+        }
+        for number in numbers.sorted() {
+            let stack = layers.stack(number, entity: info.index, in: context, Row.self)
+            let settled = settle(stack.map(\.change), policy, &conflicts)
+            for (entry, change) in zip(stack, settled) { edits.changes[entry.segment, default: [:]][number] = .some(change) }
         }
         return edits.changes.isEmpty ? nil : edits
     }
 
-    /// One of two has deleted the object that the other has changed.
+    /// The changes of one row in one layer, oldest first, as they are once their conflicts are settled; nil for those
+    /// that are given up.
     private func settle(
-        _ change: Change<Row>, _ policy: MergePolicy, _ edits: inout EntityEdits<Row>, _ position: Int,
-        _ conflicts: inout [StrataError.Detail], isDelete: Bool, _ details: () -> [StrataError.Detail]
-    ) {
-        let number = change.row._$number
-        switch policy.kind {
-        case .error: conflicts += details()
-        case .theirs: edits.changes[position, default: [:]][number] = .some(nil)
-        case .mine where isDelete:
-            edits.changes[position, default: [:]][number] = .some(
-                Change(kind: .delete, columns: ColumnSet(), row: change.row, base: change.base?.over(.asSeen))
-            )
-        case .mine: edits.changes[position, default: [:]][number] = .some(.insert(change.row))
+        _ stack: [Change<Row>], _ policy: MergePolicy, _ conflicts: inout [StrataError.Detail]
+    ) -> [Change<Row>?] {
+        let parent: Row? = stack[0].base?.beneathRow
+        var below = parent
+        var result: [Change<Row>?] = []
+        for (index, change) in stack.enumerated() {
+            var change: Change<Row>? = change.rebased(onto: below) ?? change
+            switch (change?.kind, change?.base) {
+            case (.delete, let base?):
+                guard let parent, !stack[..<index].contains(where: { $0.kind == .insert }) else { break }
+                // Own edits before the delete are no matter any more: what they set out from counts.
+                var origin = base.seen
+                for older in stack[..<index].reversed() {
+                    if let seen = older.base?.seen { origin._$copy(older.columns, from: seen) }
+                }
+                let changed = parent._$differences(from: origin)
+                if !changed.isEmpty && policy == .theirs { return stack.map { _ in nil } }
+                if policy == .error {
+                    conflicts += changed.map { column in
+                        var detail = detail(stack[index].row, column, base: origin, theirs: parent)
+                        detail.mine = nil
+                        return detail.saying("was changed elsewhere, and the object deleted here")
+                    }
+                }
+                change = change?.over(below)
+            case (.orphan, _):
+                switch policy.kind {
+                case .theirs: return stack.map { _ in nil }
+                case .mine: change = Change(kind: .insert, columns: ColumnSet(), row: stack[index].row, base: change?.base)
+                case .error: conflicts += deletedElsewhere(stack[index])
+                }
+            case (.update, let base?):
+                guard let theirs = below, case .changed = base.beneath, let update = change else { break }
+                let conflicting = update.conflicting(with: theirs)
+                switch policy.kind {
+                case .error: conflicts += conflicting.map { detail(update.row, $0, base: base.seen, theirs: theirs) }
+                case .mine: break
+                case .theirs:
+                    change?.columns = update.columns.subtracting(conflicting)
+                    change?.row._$copy(conflicting, from: theirs)
+                }
+                change = change?.columns.isEmpty == true ? nil : change?.over(theirs)
+            default: break
+            }
+            result.append(change)
+            if let change { below = change.kind.isVisible ? change.row : nil }
         }
+        return result
     }
 
     /// Changes that set the timestamps of rows which a context has inserted or updated (C11).
@@ -163,12 +172,28 @@ extension Entity {
 
 extension Change {
     /// The same change, made in the knowledge of what is beneath it now.
-    fileprivate func over(_ theirs: Row) -> Change {
+    fileprivate func over(_ theirs: Row?) -> Change {
         guard let base else { return self }
         var seen = base.seen
-        seen._$copy(columns, from: theirs)
+        if let theirs { seen._$copy(kind == .delete ? ColumnSet(first: ColumnSet.limit) : columns, from: theirs) }
         return Change(
-            kind: kind, columns: columns, row: row, base: Base(seen: seen, stored: base.stored, sequence: base.sequence)
+            kind: kind, columns: columns, row: row,
+            base: Base(
+                seen: seen, stored: base.stored, sequence: base.sequence, beneath: theirs == nil ? .gone : .asSeen
+            )
         )
+    }
+}
+
+extension Base {
+    fileprivate var isAsSeen: Bool { if case .asSeen = beneath { true } else { false } }
+
+    /// The row that lies beneath the change now.
+    fileprivate var beneathRow: Row? {
+        switch beneath {
+        case .asSeen: seen
+        case .changed(let row): row
+        case .gone: nil
+        }
     }
 }

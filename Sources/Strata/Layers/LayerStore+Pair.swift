@@ -14,10 +14,17 @@ extension LayerStore {
     ///
     /// From then on the context is told of what happens.
     func pair(for reader: Reader, of context: Int, schema: Schema) throws -> Pair {
+        // What the store has reached before the snapshot was taken, once that matters.
+        var reached: Int64 = 0
         while true {
             let sequence = try reader.begin()
+            // Else this would go on for ever.
+            guard sequence >= reached else { throw Self.replacedError }
             let pair: Pair? = try state.withLock { state in
-                if sequence < state.sequence { return nil }
+                if sequence < state.sequence {
+                    reached = state.sequence
+                    return nil
+                }
                 defer { state.cursors[context] = state.lastEvent }
                 if let commit = state.inFlight {
                     if sequence > commit.sequence { return nil }
@@ -37,6 +44,14 @@ extension LayerStore {
             }
             if let pair { return pair }
         }
+    }
+
+    static var replacedError: StrataError {
+        StrataError(
+            .damagedStore,
+            "The store has gone back behind commits that it had: its file was replaced or restored while it was open. "
+                + "Close the stack, and open it again."
+        )
     }
 
     /// What happened after an event, through another; nil where that is forgotten.
@@ -100,8 +115,10 @@ extension LayerStore.Event {
     }
 
     /// The rows that a context has to look at. Of its own commit it has them already, unless they came out otherwise.
-    func parts(for context: Int) -> [Int: any AnyPart] {
-        if case .commit(let record) = cause, record.committer == context { record.adjusted } else { parts }
+    ///
+    /// - Parameter seesSaved: whether the context sees what it has saved upward; otherwise the commit is news to it.
+    func parts(for context: Int, seesSaved: Bool) -> [Int: any AnyPart] {
+        if case .commit(let record) = cause, record.committer == context, seesSaved { record.adjusted } else { parts }
     }
 
     var isCommit: Bool {

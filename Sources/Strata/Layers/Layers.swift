@@ -60,20 +60,22 @@ struct Layers: Sendable {
 
     /// Puts changes on top of a context's layer, and merges what has become mergeable.
     ///
-    /// - Parameter frozen: segments that a commit is taking, which stay as they are.
+    /// - Parameters:
+    ///   - frozen: segments that a commit is taking, which stay as they are.
+    ///   - id: what the segment is known by already, if a commit is taking it.
     @discardableResult
     mutating func push(
-        _ parts: [Int: any AnyPart], carriers: Carriers, to context: Int, frozen: Set<Int>
+        _ parts: [Int: any AnyPart], carriers: Carriers, to context: Int, frozen: Set<Int>, keeping id: Int? = nil
     ) -> Int {
         var level = self[context]
-        level.append(Segment(id: nextSegment, carriers: carriers, parts: parts))
-        nextSegment += 1
+        level.append(Segment(id: id ?? nextSegment, carriers: carriers, parts: parts))
+        if id == nil { nextSegment += 1 }
         while level.count > 1 {
             let newer = level[level.count - 1]
             let older = level[level.count - 2]
-            guard older.carriers == newer.carriers, !frozen.contains(older.id), older.count <= 2 * newer.count else {
-                break
-            }
+            guard older.carriers == newer.carriers, !frozen.contains(older.id), !frozen.contains(newer.id),
+                older.count <= 2 * newer.count
+            else { break }
             var merged = Segment(id: nextSegment, carriers: newer.carriers, parts: older.parts)
             nextSegment += 1
             merged.parts.merge(newer.parts) { $0.followed(by: $1) }

@@ -95,7 +95,7 @@ protocol AnyPart: AnyObject, Sendable {
     func kind(at index: Int) -> ChangeKind
     func value(at index: Int, column: Int) throws -> StoredValue
     func followed(by newer: any AnyPart) -> any AnyPart
-    func settle(_ record: CommitRecord, entity: Int, path: [Int], in layers: inout Layers)
+    func settle(_ record: CommitRecord, entity: Int, path: [Int], before: Layers, in layers: inout Layers)
     func filtered(_ isKept: (Int64) -> Bool) -> (any AnyPart)?
     func rebaseRead(
         entity: Int, context: Int, _ schema: Schema, _ connection: Connection, in layers: inout Layers

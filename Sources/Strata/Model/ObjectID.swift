@@ -43,6 +43,8 @@ extension ObjectID: LosslessStringConvertible {
             (0..<(1 << 48)).contains(number), let fingerprint = UInt16(parts[2], radix: 16)
         else { return nil }
         self.init(number: number, fingerprint: fingerprint)
+        // One id has one text: leading zeros, plus signs and capitals are none of ours.
+        guard self.description == description else { return nil }
     }
 }
 

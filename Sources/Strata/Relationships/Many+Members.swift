@@ -94,18 +94,29 @@ extension ObjectContext {
                     try anyObject(number, entity: info.index)?.setReference(nil, at: column)
                 }
             }
+            let isMember = try object._$row._$value(at: column) == .integer(owner._$row._$number)
             object.setReference(owner._$row._$number, at: column)
-            if let order { try addPair(order, 0, owner, object, JoinRow.Column.leftPlace) }
-        case .join(let join, let own, _, let place):
-            try addPair(join, own, owner, object, place)
+            if let order { try addPair(order, 0, owner, object, isMember: isMember) }
+        case .join(let join, let own, _, _):
+            try addPair(join, own, owner, object, isMember: true)
         }
     }
 
     /// Adds the row of a member, unless it is there, at the end of both sides' order.
-    private func addPair(_ join: Int, _ own: Int, _ owner: some Model, _ object: some Model, _ place: Int?) throws {
+    ///
+    /// - Parameter isMember: false where a row that is there was left behind by an object that went by its to-one side.
+    private func addPair(
+        _ join: Int, _ own: Int, _ owner: some Model, _ object: some Model, isMember: Bool
+    ) throws {
         let (ownNumber, otherNumber) = (owner._$row._$number, object._$row._$number)
         let members = try joinRows(join, own, ownNumber)
-        guard !members.contains(where: { $0.end(1 - own) == otherNumber }) else { return }
+        if let old = members.last(where: { $0.end(1 - own) == otherNumber }) {
+            if isMember { return }
+            var row = old
+            row.setPlace((members.filter { $0.end(1 - own) != otherNumber }.compactMap { $0.place(own) }.max() ?? 0) + 1, own)
+            noteTurn()
+            return joinTracker(join).update(old, to: row, self)
+        }
         var row = JoinRow(
             number: try store.ids.take(), left: own == 0 ? ownNumber : otherNumber,
             right: own == 0 ? otherNumber : ownNumber
@@ -153,9 +164,11 @@ extension ObjectContext {
         }
         func isLess(_ left: JoinRow, _ right: JoinRow) -> Bool {
             let places = (left.place(pair.own) ?? .infinity, right.place(pair.own) ?? .infinity)
-            return places.0 == places.1 ? left._$number < right._$number : places.0 < places.1
+            // As queries order them: ties by the members' ids.
+            let ends = (left.end(1 - pair.own), right.end(1 - pair.own))
+            return places.0 == places.1 ? ends.0 < ends.1 : places.0 < places.1
         }
-        var rows = try joinRows(pair.join, pair.own, owner._$row._$number).sorted(by: isLess)
+        var rows = try joinRows(pair.join, pair.own, owner._$row._$number, hidingDuplicates: true).sorted(by: isLess)
         guard let from = rows.firstIndex(where: { $0.end(1 - pair.own) == object._$row._$number }) else {
             throw StrataError(.misuse, "The object to move is no member of '\(resolved.name)'.")
         }

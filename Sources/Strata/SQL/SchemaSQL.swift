@@ -11,6 +11,8 @@ enum SchemaSQL {
         """,
     ]
 
+    static let housekeepingNames = ["strata_store", "strata_lineage"]
+
     static let insertStore =
         "INSERT INTO \"strata_store\" (\"id\", \"sequence\", \"next_id\", \"fingerprint\", \"place\") VALUES (1, 0, 1, ?, ?)"
     static let readStore = "SELECT \"sequence\", \"next_id\", \"fingerprint\", \"place\" FROM \"strata_store\" WHERE \"id\" = 1"

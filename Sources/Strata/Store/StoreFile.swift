@@ -9,17 +9,28 @@ enum StoreFile {
 
     /// - Throws: ``StrataError`` where the path leads to something that is no store and must be left as it is.
     static func inspect(_ url: URL) throws {
+        guard url.isFileURL else {
+            throw StrataError(.cannotOpen, "'\(url)' is no place in a file system. Name a file: .sqlite(path: …).")
+        }
         let path = url.path
-        var isFolder: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+        var info = stat()
+        guard stat(path, &info) == 0 else {
+            let (code, reason) = (errno, String(cString: strerror(errno)))
             let folder = url.deletingLastPathComponent().path
+            var isFolder: ObjCBool = false
+            guard code == ENOENT else { throw StrataError(.cannotOpen, "'\(path)' cannot be opened: \(reason).") }
             guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
                 throw StrataError(.cannotOpen, "There is no folder '\(folder)'. Make it, or name another place.")
             }
+            try requireWritable(folder, of: path)
             return
         }
-        guard !isFolder.boolValue else {
+        guard info.st_mode & S_IFMT != S_IFDIR else {
             throw StrataError(.cannotOpen, "'\(path)' is a folder. Name a file in it.")
+        }
+        // Reading a pipe waits for a writer, for ever perhaps.
+        guard info.st_mode & S_IFMT == S_IFREG else {
+            throw StrataError(.cannotOpen, "'\(path)' is a pipe or a device. Name a file.")
         }
         guard let handle = FileHandle(forReadingAtPath: path) else {
             throw StrataError(.cannotOpen, "'\(path)' cannot be read. Check its permissions.")
@@ -32,6 +43,20 @@ enum StoreFile {
             throw StrataError(.cannotOpen, "'\(path)' cannot be read.", underlying: error)
         }
         try inspect(header: header, path: path)
+        try requireWritable(path, of: path)
+        // The journal stands beside the file itself, not beside a link to it.
+        try requireWritable(url.resolvingSymlinksInPath().deletingLastPathComponent().path, of: path)
+    }
+
+    private static func requireWritable(_ place: String, of path: String) throws {
+        guard access(place, W_OK) == 0 else {
+            let reason = String(cString: strerror(errno))
+            throw StrataError(
+                .readOnly,
+                "'\(path)' cannot be written, since '\(place)' cannot: \(reason). A store writes its file and, beside it, "
+                    + "a journal. Check the permissions of the file and its folder."
+            )
+        }
     }
 
     /// - Parameter header: the first hundred bytes. See "The Database Header" in https://www.sqlite.org/fileformat2.html

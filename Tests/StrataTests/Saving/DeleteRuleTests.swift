@@ -1,0 +1,119 @@
+import Strata
+import Testing
+
+/// Delete rules at each boundary, and against the store (C9, H23).
+@Suite struct DeleteRuleTests {
+    /// An owner with one of each, committed.
+    private func family(_ house: House, deny: Bool = false) async throws -> ObjectID<Owner> {
+        try await house.stack.on(.root) { context in
+            let owner = context.insert(Owner(name: "o"))
+            context.insert(Nullified(name: "n", owner: owner))
+            context.insert(Cascaded(name: "c", owner: owner))
+            if deny { context.insert(Denying(name: "d", owner: owner)) }
+            context.insert(Untouched(name: "u", owner: owner))
+            try context.commit()
+            return owner.id
+        }
+    }
+
+    private func counts(_ house: House) throws -> [Int] {
+        try plainRows(
+            house.url,
+            """
+            SELECT (SELECT count(*) FROM Owner), (SELECT count(*) FROM Nullified WHERE owner IS NULL), \
+            (SELECT count(*) FROM Cascaded), (SELECT count(*) FROM Denying), \
+            (SELECT count(*) FROM Untouched WHERE owner IS NOT NULL)
+            """
+        )[0]
+    }
+
+    @Test("C9 nullify, cascade and noAction at a save, and then in the store")
+    func rules() async throws {
+        let house = try await House()
+        let id = try await family(house)
+        try await house.stack.on(.network) { context in
+            context.delete(try #require(try context.find(id)))
+            try context.save()
+        }
+        try await house.stack.on(.main) { context in
+            #expect(try context.fetch(Nullified.all).map { $0.owner == nil } == [true])
+            #expect(try context.count(Cascaded.all) == 0)
+            #expect(try context.count(Untouched.where { $0.owner != nil }) == 1)
+            try context.commit()
+        }
+        #expect(try counts(house) == [0, 1, 0, 0, 1])
+        try await house.close()
+    }
+
+    @Test("C9 H23 deny names what blocks, at a save and at a commit")
+    func deny() async throws {
+        let house = try await House()
+        let id = try await family(house, deny: true)
+        let blocking = try await house.stack.on(.network) { context in
+            context.delete(try #require(try context.find(id)))
+            return try #require(try context.first(Denying.all)).id
+        }
+        let expected = Outcome(code: .deleteDenied, places: ["\(blocking.number).owner"])
+        #expect(try await house.save(.network) == expected)
+        #expect(try await house.commit(.network) == expected)
+        #expect(try counts(house) == [1, 0, 1, 1, 1])
+        try await house.stack.on(.network) { context in
+            context.delete(try #require(try context.first(Denying.all)))
+            try context.commit()
+        }
+        #expect(try counts(house) == [0, 1, 0, 0, 1])
+        try await house.close()
+    }
+
+    @Test("H23 rules meet rows that came into the store after the delete", arguments: [false, true])
+    func cameLater(_ deny: Bool) async throws {
+        let house = try await House()
+        let id = try await house.stack.on(.root) { context in
+            let owner = context.insert(Owner(name: "o"))
+            try context.commit()
+            return owner.id
+        }
+        try await house.stack.on(.network) { context in context.delete(try #require(try context.find(id))) }
+        let blocking = try await house.stack.on(.other) { context in
+            let owner = try #require(try context.find(id))
+            context.insert(Nullified(name: "n", owner: owner))
+            context.insert(Cascaded(name: "c", owner: owner))
+            let denying = deny ? context.insert(Denying(name: "d", owner: owner)).id.number : 0
+            try context.commit()
+            return denying
+        }
+        let outcome = try await house.commit(.network)
+        if deny {
+            #expect(outcome == Outcome(code: .deleteDenied, places: ["\(blocking).owner"]))
+            #expect(try counts(house) == [1, 0, 1, 1, 0])
+        } else {
+            #expect(outcome == .success)
+            #expect(try counts(house) == [0, 1, 0, 0, 0])
+            try await house.stack.on(.other) { context in
+                let nullified = try context.fetch(Nullified.all)
+                #expect(nullified.map { $0.owner == nil } == [true])
+                #expect(try context.count(Cascaded.all) == 0)
+            }
+        }
+        try await house.close()
+    }
+
+    @Test("H23 a reference from a parent's unsaved row does not block a child's commit; it surfaces at the parent's save")
+    func fromUnsaved() async throws {
+        let house = try await House()
+        let id = try await house.stack.on(.root) { context in
+            let owner = context.insert(Owner(name: "o"))
+            try context.commit()
+            return owner.id
+        }
+        try await house.stack.on(.network) { context in context.delete(try #require(try context.find(id))) }
+        let denying = try await house.stack.on(.main) { context in
+            context.insert(Denying(name: "d", owner: try context.find(id))).id
+        }
+        #expect(try await house.save(.network).code == .deleteDenied, "a save sees the parent's row")
+        #expect(try await house.commit(.network) == .success)
+        #expect(try counts(house)[0] == 0)
+        #expect(try await house.commit(.main) == Outcome(code: .missingReference, places: ["\(denying.number).owner"]))
+        try await house.close()
+    }
+}

@@ -1,0 +1,281 @@
+import Strata
+
+extension ReferenceModel {
+    // MARK: Save
+
+    /// Moves what a context holds one level up: each column compared by what was seen through the parent (H18).
+    mutating func save(_ context: String, _ policy: MergePolicy) -> Outcome {
+        guard let parent = parents[context] else { return commit(context, policy) }
+        var conflicts: Set<String> = []
+        var moved: [Int64: [Entry]] = [:]
+        for (number, entries) in levels[context] ?? [:] {
+            moved[number] = settle(number, entries, over: row(number, in: parent), policy, &conflicts)
+        }
+        guard conflicts.isEmpty else { return Outcome(code: .conflict, places: conflicts) }
+        levels[context] = nil
+        for (number, entries) in moved {
+            levels[parent, default: [:]][number, default: []] += entries.map {
+                Entry(carriers: $0.carriers.union([context]), change: $0.change)
+            }
+        }
+        tidy()
+        return .success
+    }
+
+    private func settle(
+        _ number: Int64, _ entries: [Entry], over parent: Values?, _ policy: MergePolicy, _ conflicts: inout Set<String>
+    ) -> [Entry] {
+        var shown = parent
+        var result: [Entry] = []
+        // What the level set out from, by column: of two entries of a column the lower one counts.
+        for var entry in entries {
+            switch entry.change {
+            case .insert: break
+            case .update(var edits, let row):
+                guard let below = shown else {
+                    // Deleted elsewhere, edited here.
+                    if policy == .theirs { return [] }
+                    if policy == .mine {
+                        entry.change = .insert(row)
+                    } else {
+                        for column in edits.keys { conflicts.insert(place(number, column)) }
+                        return []
+                    }
+                    break
+                }
+                for (column, edit) in edits where edit.seen != below[column] && edit.value != below[column] {
+                    if policy == .theirs {
+                        edits[column] = nil
+                    } else if policy == .mine {
+                        edits[column]?.seen = below[column]
+                    } else {
+                        conflicts.insert(place(number, column))
+                    }
+                }
+                if edits.isEmpty { continue }
+                entry.change = .update(edits, row: row)
+            case .delete(let seen, let stored):
+                // Edited elsewhere, deleted here. Own edits before the delete are no matter any more.
+                guard let below = parent, !entries.contains(where: { $0.isInsert }) else { break }
+                let origin = Self.origin(entries, seen)
+                let changed = below.indices.filter { below[$0] != origin[$0] }
+                if !changed.isEmpty {
+                    if policy == .theirs { return [] }
+                    if policy == .error { for column in changed { conflicts.insert(place(number, column)) } }
+                    entry.change = .delete(seen: below, stored: stored)
+                }
+            }
+            shown = Self.apply([entry], to: shown)
+            result.append(entry)
+        }
+        return result
+    }
+
+    /// The row that a level's changes set out from: of each column what the lowest of them has seen.
+    private static func origin(_ entries: [Entry], _ seen: Values) -> Values {
+        var origin = seen
+        for entry in entries.reversed() {
+            switch entry.change {
+            case .insert: break
+            case .update(let edits, _): for (column, edit) in edits { origin[column] = edit.seen }
+            case .delete(let seen, _): origin = seen
+            }
+        }
+        return origin
+    }
+
+    private func place(_ number: Int64, _ column: Int) -> String { "\(number).\(Self.columns[column])" }
+
+    // MARK: Commit
+
+    /// Writes what a context holds and what it saved upward before: each column compared by what was stored (H18).
+    ///
+    /// - Parameter whole: contexts whose levels are taken as a whole beside the committer's (H27).
+    mutating func commit(_ context: String, with whole: Set<String> = [], _ policy: MergePolicy) -> Outcome {
+        let whole = whole.union([context])
+        let path = path(context)
+        var nets: [(number: Int64, net: Net, wentAlong: Bool)] = []
+        for number in Set(path.flatMap { levels[$0].map { Array($0.keys) } ?? [] }).sorted() {
+            let taken = path.flatMap { level in
+                (levels[level]?[number] ?? []).filter { whole.contains(level) || $0.carriers.contains(context) }
+            }
+            guard !taken.isEmpty, var net = Self.net(taken) else { continue }
+            var wentAlong = false
+            if case .update(let edits, _) = net, let row = shownInForeign(number, context, whole)
+            {
+                // Inserted by a parent, it goes along whole (H21).
+                net = .insert(Self.apply([Entry(carriers: [], change: .update(edits, row: row))], to: row) ?? row)
+                wentAlong = true
+            }
+            nets.append((number, net, wentAlong))
+        }
+        var conflicts: Set<String> = []
+        var outcome = store
+        var written: [Int64: Set<Int>] = [:]
+        for (number, net, _) in nets {
+            let theirs = store[number]
+            switch net {
+            case .withdrawn: continue
+            case .insert(let values):
+                outcome[number] = values
+                written[number] = Set(values.indices)
+            case .update(let edits, let row):
+                guard let theirs else {
+                    if policy == .mine {
+                        outcome[number] = row
+                        written[number] = Set(row.indices)
+                    } else if policy == .error {
+                        for column in edits.keys { conflicts.insert(place(number, column)) }
+                    }
+                    continue
+                }
+                for (column, edit) in edits {
+                    let isConflict = theirs[column] != edit.stored ?? edit.seen && theirs[column] != edit.value
+                    if isConflict && policy == .error { conflicts.insert(place(number, column)) }
+                    if isConflict && policy == .theirs { continue }
+                    outcome[number]?[column] = edit.value
+                    written[number, default: []].insert(column)
+                }
+            case .delete(let seen, let stored):
+                guard let theirs else { continue }
+                let changed = theirs.indices.filter { theirs[$0] != stored[$0] ?? seen[$0] }
+                if !changed.isEmpty && policy == .theirs { continue }
+                if policy == .error { for column in changed { conflicts.insert(place(number, column)) } }
+                outcome[number] = nil
+            }
+        }
+        guard conflicts.isEmpty else { return Outcome(code: .conflict, places: conflicts) }
+        let shown = nets.map { net in
+            var shown: [String: Values] = [:]
+            for level in path { shown[level] = row(net.number, in: level) }
+            return shown
+        }
+        store = outcome
+        for ((number, net, wentAlong), before) in zip(nets, shown) {
+            leaveBehind(number, net, written[number] ?? [], wentAlong, context, whole, before: before)
+        }
+        tidy()
+        return .success
+    }
+
+    /// The row as the contexts that are not taken show it, where one of them has inserted it.
+    private func shownInForeign(_ number: Int64, _ context: String, _ whole: Set<String>) -> Values? {
+        let foreign = path(context).filter { !whole.contains($0) }
+        let isInserted = foreign.contains { levels[$0]?[number]?.contains(where: \.isInsert) ?? false }
+        return isInserted ? foreign.last.flatMap { row(number, in: $0) } : nil
+    }
+
+    private static func net(_ entries: [Entry]) -> Net? {
+        var net: Net?
+        for entry in entries {
+            switch (net, entry.change) {
+            case (_, .insert(let values)): net = .insert(values)
+            case (nil, .update(let edits, let row)): net = .update(edits, row: row)
+            case (nil, .delete(let seen, let stored)): net = .delete(seen: seen, stored: stored)
+            case (.insert(let values), .update(let edits, _)):
+                var values = values
+                for (column, edit) in edits { values[column] = edit.value }
+                net = .insert(values)
+            case (.insert, .delete): net = .withdrawn
+            case (.update(let old, _), .update(let new, let row)):
+                let merged = old.merging(new) { Edit(value: $1.value, seen: $0.seen, stored: $0.stored) }
+                net = .update(merged, row: row)
+            case (.update(let old, _), .delete(var seen, var stored)):
+                for (column, edit) in old { (seen[column], stored[column]) = (edit.seen, edit.stored) }
+                net = .delete(seen: seen, stored: stored)
+            case (.delete, _), (.withdrawn, _): continue
+            }
+        }
+        return net
+    }
+
+    /// What is left in the levels once a row is committed (H19, H20).
+    ///
+    /// What a parent has set is dropped where the committed changes lie on top of it: in its own level, or higher up by
+    /// having seen just what the parent still shows. Everything else stays, with its old base.
+    private mutating func leaveBehind(
+        _ number: Int64, _ net: Net, _ written: Set<Int>, _ wentAlong: Bool, _ context: String, _ whole: Set<String>,
+        before: [String: Values]
+    ) {
+        let isRemoved = store[number] == nil && net.isRemoval
+        let path = path(context)
+        let isWithdrawn = isRemoved && path.contains { level in
+            levels[level]?[number]?.contains { $0.isInsert && !isTaken($0, level, context, whole) } ?? false
+        }
+        let isNew: Bool = if case .insert = net { true } else { false }
+        /// By column, what the lowest of the changes above the level at hand has seen, down from the committed ones.
+        var seenAbove: [Int: Int] = [:]
+        var isReplaced = false
+        for level in path.reversed() {
+            guard let entries = levels[level]?[number] else { continue }
+            var rest: [Entry] = []
+            var takenHere: Set<Int> = []
+            for entry in entries.reversed() {
+                if isTaken(entry, level, context, whole) {
+                    takenHere.formUnion(entry.columns)
+                    if entry.isInsert { isReplaced = true }
+                    continue
+                }
+                switch entry.change {
+                case _ where isWithdrawn || isReplaced: continue
+                case .insert: if !wentAlong { rest.insert(entry, at: 0) }
+                case .delete: if !isRemoved { rest.insert(entry, at: 0) }
+                case .update(var edits, let row):
+                    for (column, _) in edits {
+                        let isTouched = seenAbove[column] != nil || takenHere.contains(column)
+                        let isBeneath = takenHere.contains(column)
+                            || (seenAbove[column] != nil && before[level]?[column] == seenAbove[column])
+                        if isBeneath && (written.contains(column) || isRemoved) || (wentAlong && !isTouched) {
+                            edits[column] = nil
+                        } else if isNew, let committed = store[number] {
+                            edits[column]?.seen = committed[column]
+                            edits[column]?.stored = committed[column]
+                        }
+                    }
+                    if !edits.isEmpty { rest.insert(Entry(carriers: entry.carriers, change: .update(edits, row: row)), at: 0) }
+                }
+            }
+            for entry in entries.reversed() {
+                for (column, seen) in entry.seen where takenHere.contains(column) || seenAbove[column] != nil {
+                    seenAbove[column] = seen
+                }
+            }
+            levels[level]?[number] = rest
+        }
+    }
+
+    private func isTaken(_ entry: Entry, _ level: String, _ context: String, _ whole: Set<String>) -> Bool {
+        whole.contains(level) || entry.carriers.contains(context)
+    }
+}
+
+extension ReferenceModel.Net {
+    var isRemoval: Bool {
+        switch self {
+        case .delete, .withdrawn: true
+        case .insert, .update: false
+        }
+    }
+}
+
+extension ReferenceModel.Entry {
+    var isInsert: Bool { if case .insert = change { true } else { false } }
+
+    /// The columns that it changes; all of them for a delete.
+    var columns: Set<Int> {
+        switch change {
+        case .insert(let values): Set(values.indices)
+        case .update(let edits, _): Set(edits.keys)
+        case .delete(let seen, _): Set(seen.indices)
+        }
+    }
+
+    /// What it has seen, by column.
+    var seen: [Int: Int] {
+        switch change {
+        case .insert: [:]
+        case .update(let edits, _): edits.mapValues(\.seen)
+        case .delete(let seen, _): Dictionary(uniqueKeysWithValues: seen.enumerated().map { ($0, $1) })
+        }
+    }
+}

@@ -1,0 +1,149 @@
+/// The rules of saving (C16, C17, H18 to H22) in their plainest form, to hold the engine against.
+///
+/// Each context has a list of entries for each row, one for each edit, in the order in which they were made or arrived.
+/// What a context shows is the store's row with the entries of all levels down to its own applied one after the other.
+/// Nothing is merged, indexed or cached.
+///
+/// Where the rules are open, this is what was decided:
+/// - An edit of a column that a visible entry has changed already inherits the `stored` of the lowest of these entries:
+///   nobody who made the value on top has seen what has come into the store since, so whoever commits is asked.
+/// - A commit gives up the columns that `.theirs` decides against; what parents had beneath them stays with the parents.
+/// - `.theirs` against a deleted-against-edited conflict gives up all that the level did to the row.
+/// - `.mine` against a row deleted elsewhere brings it back whole, as this context last showed it.
+/// - A row that goes along (H21) goes as the committing context's parent shows it. What a parent has set since the
+///   committed change was made, or on top of it, stays with the parent and stands on the committed values; there was no
+///   base before.
+/// - A delete of a row that a parent inserted withdraws the insert with everything else that the parents did to it.
+struct ReferenceModel {
+    typealias Values = [Int]
+
+    struct Edit {
+        var value: Int
+        var seen: Int
+        /// Nil where the row was not in the store.
+        var stored: Int?
+    }
+
+    enum Change {
+        case insert(Values)
+        /// The edits by column, and the whole row when it was last visible.
+        case update([Int: Edit], row: Values)
+        case delete(seen: Values, stored: [Int?])
+    }
+
+    struct Entry {
+        var carriers: Set<String>
+        var change: Change
+    }
+
+    /// What a commit does to one row, all of its entries taken together.
+    enum Net {
+        case insert(Values)
+        case update([Int: Edit], row: Values)
+        case delete(seen: Values, stored: [Int?])
+        case withdrawn
+    }
+
+    static let columns = ["a", "b", "c"]
+
+    /// From the store's end.
+    let parents: [String: String]
+    let order: [String]
+    var store: [Int64: Values] = [:]
+    var levels: [String: [Int64: [Entry]]] = [:]
+
+    /// - Parameter tree: contexts with their parents, parents first.
+    init(_ tree: [(name: String, parent: String?)]) {
+        order = tree.map(\.name)
+        parents = Dictionary(uniqueKeysWithValues: tree.compactMap { entry in entry.parent.map { (entry.name, $0) } })
+    }
+
+    func path(_ context: String) -> [String] { (parents[context].map { path($0) } ?? []) + [context] }
+
+    // MARK: Reading
+
+    static func apply(_ entries: [Entry], to row: Values?) -> Values? {
+        entries.reduce(row) { shown, entry in
+            switch entry.change {
+            case .insert(let values): return values
+            case .delete: return nil
+            case .update(let edits, _):
+                guard var shown else { return nil }
+                for (column, edit) in edits { shown[column] = edit.value }
+                return shown
+            }
+        }
+    }
+
+    /// A row as a context shows it, or the store where that is nil.
+    func row(_ number: Int64, in context: String?) -> Values? {
+        guard let context else { return store[number] }
+        return path(context).reduce(store[number]) { Self.apply(levels[$1]?[number] ?? [], to: $0) }
+    }
+
+    func view(_ context: String) -> [Int64: Values] {
+        let numbers = Set(store.keys).union(path(context).flatMap { levels[$0].map { Array($0.keys) } ?? [] })
+        return Dictionary(uniqueKeysWithValues: numbers.compactMap { number in row(number, in: context).map { (number, $0) } })
+    }
+
+    // MARK: Editing
+
+    private func storedBase(_ number: Int64, _ column: Int, _ context: String) -> Int? {
+        for level in path(context) {
+            for entry in levels[level]?[number] ?? [] {
+                switch entry.change {
+                case .insert: return nil
+                case .update(let edits, _): if let edit = edits[column] { return edit.stored }
+                case .delete: continue
+                }
+            }
+        }
+        return store[number]?[column]
+    }
+
+    mutating func insert(_ number: Int64, _ values: Values, in context: String) {
+        levels[context, default: [:]][number, default: []].append(
+            Entry(carriers: [context], change: .insert(values)))
+    }
+
+    mutating func set(_ number: Int64, _ column: Int, _ value: Int, in context: String) {
+        guard var shown = row(number, in: context), shown[column] != value else { return }
+        let edit = Edit(value: value, seen: shown[column], stored: storedBase(number, column, context))
+        shown[column] = value
+        levels[context, default: [:]][number, default: []].append(
+            Entry(carriers: [context], change: .update([column: edit], row: shown)))
+    }
+
+    mutating func delete(_ number: Int64, in context: String) {
+        guard let shown = row(number, in: context) else { return }
+        let stored = shown.indices.map { storedBase(number, $0, context) }
+        levels[context, default: [:]][number, default: []].append(
+            Entry(carriers: [context], change: .delete(seen: shown, stored: stored)))
+    }
+
+    mutating func rollback(_ context: String, includingSaved: Bool = false, only: Set<Int64>? = nil) {
+        for number in levels[context]?.keys.sorted() ?? [] where only?.contains(number) ?? true {
+            levels[context]?[number]?.removeAll { includingSaved || $0.carriers == [context] }
+        }
+        tidy()
+    }
+
+    /// Forgets empty lists, and notes how rows look while they are visible.
+    mutating func tidy() {
+        for context in order {
+            for (number, entries) in levels[context] ?? [:] {
+                if entries.isEmpty {
+                    levels[context]?[number] = nil
+                    continue
+                }
+                var shown = row(number, in: parents[context])
+                for (index, entry) in entries.enumerated() {
+                    shown = Self.apply([entry], to: shown)
+                    if case .update(let edits, _) = entry.change, let shown {
+                        levels[context]?[number]?[index].change = .update(edits, row: shown)
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,279 @@
+import Strata
+import Testing
+
+/// Saving by single columns: what goes where, and who is asked (C16, C17, H18 to H20).
+@Suite struct SaveAndCommitTests {
+    @Test("C16 a save reaches the parent, a commit the store")
+    func saveAndCommit() async throws {
+        let house = try await House()
+        let id = try await house.cell(1)
+        try await house.edit(id, in: .network, a: 2)
+        #expect(try await house.values(id, in: .main) == [1, 0, 0])
+        #expect(try await house.save(.network) == .success)
+        #expect(try await house.values(id, in: .main) == [2, 0, 0])
+        #expect(try await house.values(id, in: .root) == [1, 0, 0])
+        #expect(try house.stored(id) == [1, 0, 0])
+        try await house.edit(id, in: .network, b: 3)
+        #expect(try await house.commit(.network) == .success)
+        #expect(try house.stored(id) == [2, 3, 0], "what was saved upward before goes along (H20)")
+        #expect(try await house.values(id, in: .root) == [2, 3, 0])
+        #expect(try await house.stack.on(.main) { !$0.hasChanges })
+        try await house.close()
+    }
+
+    @Test("C16 H18 H19 a parent's unfinished edit of the same column stays on top of a child's commit, with its old base")
+    func editStaysOnTop() async throws {
+        let house = try await House()
+        let id = try await house.cell(1)
+        try await house.edit(id, in: .network, a: 2)
+        try await house.edit(id, in: .main, a: 3)
+        #expect(try await house.commit(.network) == .success, "the parent's edit is no conflict of a commit")
+        #expect(try house.stored(id) == [2, 0, 0])
+        #expect(try await house.values(id, in: .main) == [3, 0, 0])
+        #expect(try await house.values(id, in: .root) == [2, 0, 0])
+        let outcome = try await house.save(.main)
+        #expect(outcome == .conflict(id, "a"))
+        let detail = try #require(outcome.error?.details.first)
+        #expect(detail.base == .integer(1) && detail.mine == .integer(3) && detail.theirs == .integer(2))
+        #expect(try await house.commit(.main) == .conflict(id, "a"))
+        #expect(try await house.commit(.main, .mine) == .success)
+        #expect(try house.stored(id) == [3, 0, 0])
+        try await house.close()
+    }
+
+    @Test("C16 H20 also where the parent's edit was made on top of what the child had saved")
+    func editOnTopOfSaved() async throws {
+        let house = try await House()
+        let id = try await house.cell(1)
+        try await house.edit(id, in: .network, a: 2)
+        #expect(try await house.save(.network) == .success)
+        try await house.edit(id, in: .main, a: 3)
+        #expect(try await house.commit(.network) == .success)
+        #expect(try house.stored(id) == [2, 0, 0])
+        #expect(try await house.values(id, in: .main) == [3, 0, 0])
+        #expect(try await house.commit(.main) == .conflict(id, "a"))
+        #expect(try await house.commit(.main, .theirs) == .success)
+        #expect(try await house.values(id, in: .main) == [2, 0, 0])
+        try await house.close()
+    }
+
+    @Test("H20 setting the old value again on top of what a child saved is an edit too")
+    func backAgainOnTop() async throws {
+        let house = try await House()
+        let id = try await house.cell(1)
+        try await house.edit(id, in: .network, a: 2)
+        #expect(try await house.save(.network) == .success)
+        try await house.edit(id, in: .main, a: 1)
+        #expect(try await house.commit(.network) == .success)
+        #expect(try house.stored(id) == [2, 0, 0])
+        #expect(try await house.values(id, in: .main) == [1, 0, 0])
+        try await house.close()
+    }
+
+    @Test("H20 a parent's edit beneath another column that a child saved later stays")
+    func otherColumnOnTop() async throws {
+        let house = try await House()
+        let id = try await house.cell(1)
+        try await house.edit(id, in: .network, a: 2)
+        #expect(try await house.save(.network) == .success)
+        try await house.edit(id, in: .main, a: 3)
+        try await house.edit(id, in: .network, b: 4)
+        #expect(try await house.save(.network) == .success)
+        #expect(try await house.commit(.network) == .success)
+        #expect(try house.stored(id) == [2, 4, 0])
+        #expect(try await house.values(id, in: .main) == [3, 4, 0])
+        try await house.close()
+    }
+
+    @Test("C16 H19 columns that the parent has not edited take the committed values, its others stay pending")
+    func otherColumns() async throws {
+        let house = try await House()
+        let id = try await house.cell(1)
+        try await house.edit(id, in: .main, a: 3)
+        try await house.edit(id, in: .network, b: 2)
+        #expect(try await house.commit(.network) == .success)
+        #expect(try house.stored(id) == [1, 2, 0])
+        #expect(try await house.values(id, in: .main) == [3, 2, 0])
+        #expect(try await house.commit(.main) == .success)
+        #expect(try house.stored(id) == [3, 2, 0])
+        try await house.close()
+    }
+
+    @Test("H20 what a child has seen and overwritten is dropped from every parent, and never written later")
+    func overwritten() async throws {
+        let house = try await House()
+        let id = try await house.cell(1)
+        try await house.edit(id, in: .root, a: 2)
+        try await house.edit(id, in: .main, a: 3)
+        try await house.edit(id, in: .network, a: 4)
+        #expect(try await house.commit(.network) == .success)
+        for name in [ContextName.root, .main, .network] {
+            #expect(try await house.values(id, in: name) == [4, 0, 0])
+            #expect(try await house.stack.on(name) { !$0.hasChanges })
+            #expect(try await house.commit(name) == .success)
+        }
+        #expect(try house.stored(id) == [4, 0, 0])
+        try await house.close()
+    }
+
+    @Test("H20 a value that a child saw, overwrote and that its parent has changed since stays on top")
+    func changedSince() async throws {
+        let house = try await House()
+        let id = try await house.cell(1)
+        try await house.edit(id, in: .main, a: 2)
+        try await house.edit(id, in: .network, a: 3)
+        try await house.edit(id, in: .main, a: 4)
+        #expect(try await house.commit(.network) == .success)
+        #expect(try house.stored(id) == [3, 0, 0])
+        #expect(try await house.values(id, in: .main) == [4, 0, 0])
+        #expect(try await house.commit(.main) == .conflict(id, "a"))
+        try await house.close()
+    }
+
+    @Test("H20 what a child has saved is the parent's when the child ends")
+    func endedChild() async throws {
+        let house = try await House()
+        let id = try await house.cell(1)
+        try await house.stack.background { context in
+            try context.find(id)?.a = 2
+            try context.save()
+        }
+        #expect(try await house.commit(.main) == .success)
+        #expect(try house.stored(id) == [2, 0, 0])
+        try await house.close()
+    }
+
+    @Test("C17 C18 at a save: .error names columns and values and changes nothing, .mine and .theirs decide", arguments: [0, 1])
+    func policiesAtSave(_ commits: Int) async throws {
+        for policy in [MergePolicy.error, .mine, .theirs] {
+            let house = try await House()
+            let id = try await house.cell(1, 1, 1)
+            try await house.edit(id, in: .network, a: 2, b: 2)
+            try await house.edit(id, in: .main, a: 3, c: 3)
+            if commits == 1 { #expect(try await house.commit(.main) == .success) }
+            #expect(try await house.values(id, in: .network) == [2, 2, 3])
+            let outcome = commits == 0 ? try await house.save(.network, policy) : try await house.commit(.network, policy)
+            let shown: [Int]
+            switch policy {
+            case .error:
+                #expect(outcome == .conflict(id, "a"))
+                let detail = try #require(outcome.error?.details.first)
+                #expect(detail.base == .integer(1) && detail.mine == .integer(2) && detail.theirs == .integer(3))
+                #expect(try await house.values(id, in: .network) == [2, 2, 3])
+                shown = [3, 1, 3]
+            case .mine:
+                #expect(outcome == .success)
+                shown = [2, 2, 3]
+            default:
+                #expect(outcome == .success)
+                #expect(try await house.values(id, in: .network) == [3, 2, 3])
+                shown = [3, 2, 3]
+            }
+            #expect(try await house.values(id, in: .main) == shown)
+            if commits == 1 { #expect(try house.stored(id) == shown) }
+            try await house.close()
+        }
+    }
+
+    @Test("C17 .theirs gives up every edit of a column, also those that a child's child saved on top")
+    func theirsOverSeveral() async throws {
+        let house = try await House()
+        let id = try await house.cell(1)
+        try await house.edit(id, in: .network, a: 2)
+        try await house.edit(id, in: "deep", a: 3)
+        #expect(try await house.save("deep") == .success)
+        try await house.edit(id, in: .main, a: 4)
+        #expect(try await house.save(.network, .theirs) == .success)
+        for name in [ContextName.main, .network, "deep"] { #expect(try await house.values(id, in: name) == [4, 0, 0]) }
+        try await house.close()
+    }
+
+    @Test("C17 H18 a stale edit of a parent over what a child has saved is asked about at the parent's own save and commit")
+    func staleEdit() async throws {
+        let house = try await House()
+        let id = try await house.cell(1)
+        let (stack, network) = (house.stack, try house.stack[.network])
+        try await stack.on(network) { try $0.find(id)?.a = 2 }
+        // The block of main keeps its view, so it has not seen the save when it edits.
+        let outcomes = try await stack.on(.main) { context in
+            let cell = try #require(try context.find(id))
+            try await stack.save(.network)
+            cell.a = 3
+            return [Outcome { try context.save() }, Outcome { try context.commit() }]
+        }
+        #expect(outcomes == [.conflict(id, "a"), .conflict(id, "a")])
+        #expect(try await house.values(id, in: .main) == [3, 0, 0])
+        #expect(try await house.save(.main, .theirs) == .success)
+        #expect(try await house.values(id, in: .root) == [2, 0, 0])
+        try await house.close()
+    }
+
+    @Test("H18 a parent's unfinished edit beneath is no conflict of a commit, also beside what a child has saved")
+    func unfinishedBeneath() async throws {
+        let house = try await House()
+        let id = try await house.cell(1)
+        try await house.edit(id, in: .network, b: 5)
+        #expect(try await house.save(.network) == .success)
+        try await house.edit(id, in: .main, a: 2)
+        try await house.edit(id, in: .root, a: 9)
+        #expect(try await house.commit(.main) == .success)
+        #expect(try house.stored(id) == [2, 5, 0])
+        #expect(try await house.values(id, in: .root) == [9, 5, 0])
+        try await house.close()
+    }
+
+    @Test("C18 a failed save leaves everything as it was, and can be repeated once its reason is gone")
+    func repeated() async throws {
+        let house = try await House()
+        let good = try await house.cell(1)
+        let ids = try await house.stack.on(.network) { context in
+            try context.find(good)?.a = 2
+            let writer = context.insert(Writer(name: "nobody", fee: 13))
+            let other = context.insert(Writer(name: ""))
+            return [writer.id, other.id]
+        }
+        for _ in 0..<2 {
+            let outcome = try await house.save(.network)
+            #expect(outcome.code == .validation)
+            #expect(outcome.places == ["\(ids[0].number).name", "\(ids[0].number).", "\(ids[1].number).name"])
+            #expect(try await house.commit(.network).code == .validation)
+            #expect(try await house.values(good, in: .main) == [1, 0, 0])
+            #expect(try await house.values(good, in: .network) == [2, 0, 0])
+        }
+        try await house.stack.on(.network) { context in
+            let writers = try context.fetch(Writer.all)
+            #expect(writers.count == 2)
+            context.rollback(writers)
+            #expect(try context.count(Writer.all) == 0)
+            try context.commit()
+        }
+        #expect(try house.stored(good) == [2, 0, 0])
+        try await house.close()
+    }
+
+    @Test("C10 H20 rollback drops own edits, rollback(includingSaved:) what children saved too")
+    func rollback() async throws {
+        let house = try await House()
+        let id = try await house.cell(1)
+        try await house.edit(id, in: .network, b: 2)
+        #expect(try await house.save(.network) == .success)
+        try await house.edit(id, in: .main, a: 3)
+        try await house.stack.on(.main) { $0.rollback() }
+        #expect(try await house.values(id, in: .main) == [1, 2, 0])
+        try await house.stack.on(.main) { $0.rollback(includingSaved: true) }
+        #expect(try await house.values(id, in: .main) == [1, 0, 0])
+        #expect(try await house.values(id, in: .network) == [1, 0, 0])
+        #expect(try await house.stack.on(.main) { !$0.hasChanges })
+        try await house.close()
+    }
+
+    @Test("C20 a background block that ends with unsaved changes drops them")
+    func dropped() async throws {
+        let house = try await House()
+        let id = try await house.cell(1)
+        try await house.stack.background { try $0.find(id)?.a = 2 }
+        #expect(try await house.values(id, in: .main) == [1, 0, 0])
+        try await house.close()
+        await #expect(throws: StrataError.self) { try await house.stack.save(.main) }
+    }
+}

@@ -1,0 +1,201 @@
+import CStrataSQLite
+import Foundation
+import Strata
+import Testing
+
+// The models of the suites about saving, beyond those of the behaviour tables.
+
+/// A row of plain numbers, so that each column can be told apart by its value.
+@Model final class Cell {
+    var a: Int
+    var b: Int = 0
+    var c: Int = 0
+}
+
+/// Rules that look at two columns at once (H26).
+@Model final class Range2 {
+    var low: Int
+    var high: Int
+
+    static func validate(_ row: Row, _ failures: inout Validation<Range2>) {
+        failures.require(row.low <= row.high, "low must not exceed high")
+    }
+}
+
+/// The four delete rules side by side.
+@Model final class Owner {
+    var name: String
+    @Relationship(deleteRule: .nullify, inverse: \Nullified.owner) var nullified: Many<Nullified>
+    @Relationship(deleteRule: .cascade, inverse: \Cascaded.owner) var cascaded: Many<Cascaded>
+    @Relationship(deleteRule: .deny, inverse: \Denying.owner) var denying: Many<Denying>
+    @Relationship(deleteRule: .noAction, inverse: \Untouched.owner) var untouched: Many<Untouched>
+}
+
+@Model final class Nullified {
+    var name: String
+    var owner: Owner?
+}
+
+@Model final class Cascaded {
+    var name: String
+    var owner: Owner?
+}
+
+@Model final class Denying {
+    var name: String
+    var owner: Owner?
+}
+
+@Model final class Untouched {
+    var name: String
+    var owner: Owner?
+}
+
+let savingModels: [any Model.Type] =
+    allModels + [
+        Cell.self, Range2.self, Owner.self, Nullified.self, Cascaded.self, Denying.self, Untouched.self,
+    ]
+
+/// A stack of root, main and three private contexts on a file that plain SQLite can look into.
+///
+/// `network` and `other` are children of main, `deep` is one of `network`.
+struct House: Sendable {
+    let stack: ContextStack
+    let url: URL
+    let deep: ContextHandle
+
+    init() async throws {
+        let folder = FileManager.default.isWritableFile(atPath: "/dev/shm")
+            ? URL(fileURLWithPath: "/dev/shm") : FileManager.default.temporaryDirectory
+        url = folder.appendingPathComponent("saving-\(getpid())-\(UUID().uuidString).sqlite")
+        stack = try await Self.open(url)
+        try stack.create(.private, named: .network)
+        try stack.create(.private, named: .other)
+        let stack = self.stack
+        deep = try await stack.on(.network) { _ in try stack.create(.private, named: "deep") }
+    }
+
+    static func open(_ url: URL) async throws -> ContextStack {
+        try await ContextStack.open(
+            .sqlite(url), models: savingModels, configuration: StoreConfiguration(synchronous: .normal)
+        )
+    }
+
+    func close() async throws {
+        try await stack.close()
+        for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: url.path + suffix) }
+    }
+
+    /// Inserts and commits a cell.
+    func cell(_ a: Int, _ b: Int = 0, _ c: Int = 0) async throws -> ObjectID<Cell> {
+        try await stack.on(.root) { context in
+            let cell = context.insert(Cell(a: a, b: b, c: c))
+            try context.commit()
+            return cell.id
+        }
+    }
+
+    /// The values of a cell as a context shows them; nil where it shows none.
+    func values(_ id: ObjectID<Cell>, in name: ContextName) async throws -> [Int]? {
+        try await stack.on(name) { context in try context.find(id).map { [$0.a, $0.b, $0.c] } }
+    }
+
+    /// The values of a cell as a connection of SQLite's own finds them.
+    func stored(_ id: ObjectID<Cell>) throws -> [Int]? {
+        try plainRows(url, "SELECT a, b, c FROM Cell WHERE id = \(id.number)").first
+    }
+
+    /// Changes a cell.
+    func edit(
+        _ id: ObjectID<Cell>, in name: ContextName, a: Int? = nil, b: Int? = nil, c: Int? = nil
+    ) async throws {
+        try await stack.on(name) { context in
+            let cell = try #require(try context.find(id))
+            if let a { cell.a = a }
+            if let b { cell.b = b }
+            if let c { cell.c = c }
+        }
+    }
+
+    func delete(_ id: ObjectID<Cell>, in name: ContextName) async throws {
+        try await stack.on(name) { context in context.delete(try #require(try context.find(id))) }
+    }
+
+    /// Saves, and gives what came of it.
+    func save(_ name: ContextName, _ policy: MergePolicy = .error) async throws -> Outcome {
+        try await stack.on(name) { context in
+            context.mergePolicy = policy
+            return Outcome { try context.save() }
+        }
+    }
+
+    /// Commits, and gives what came of it.
+    func commit(_ name: ContextName, _ policy: MergePolicy = .error) async throws -> Outcome {
+        try await stack.on(name) { context in
+            context.mergePolicy = policy
+            return Outcome { try context.commit() }
+        }
+    }
+}
+
+/// What came of a save: success, or the code of an error with the objects and columns that it names.
+struct Outcome: Sendable, Equatable, CustomStringConvertible {
+    var code: StrataError.Code?
+    var places: Set<String> = []
+    /// Left out of comparisons.
+    var error: StrataError?
+
+    static let success = Outcome()
+
+    static func conflict<Object: Model>(_ id: ObjectID<Object>, _ columns: String...) -> Outcome {
+        Outcome(code: .conflict, places: Set(columns.map { "\(id.number).\($0)" }))
+    }
+
+    init(code: StrataError.Code? = nil, places: Set<String> = []) {
+        self.code = code
+        self.places = places
+    }
+
+    init(_ body: () throws -> Void) {
+        do {
+            try body()
+            self.init()
+        } catch let error as StrataError {
+            self.init(error)
+        } catch {
+            self.init(code: StrataError.Code("\(error)"))
+        }
+    }
+
+    init(_ error: StrataError) {
+        code = error.code
+        places = Set(error.details.map { "\($0.number).\($0.column ?? "")" })
+        self.error = error
+    }
+
+    static func == (left: Outcome, right: Outcome) -> Bool { left.code == right.code && left.places == right.places }
+
+    var description: String {
+        code.map { "\($0) \(places.sorted())" } ?? "success"
+    }
+}
+
+/// The rows of a query, by a connection that knows nothing of Strata.
+func plainRows(_ url: URL, _ sql: String) throws -> [[Int]] {
+    var connection: OpaquePointer?
+    defer { sqlite3_close_v2(connection) }
+    try #require(sqlite3_open_v2(url.path, &connection, SQLITE_OPEN_READWRITE, nil) == SQLITE_OK)
+    sqlite3_busy_timeout(connection, 5000)
+    var statement: OpaquePointer?
+    defer { sqlite3_finalize(statement) }
+    try #require(sqlite3_prepare_v2(connection, sql, -1, &statement, nil) == SQLITE_OK)
+    var rows: [[Int]] = []
+    while true {
+        let code = sqlite3_step(statement)
+        guard code == SQLITE_ROW else {
+            try #require(code == SQLITE_DONE)
+            return rows
+        }
+        rows.append((0..<sqlite3_column_count(statement)).map { Int(sqlite3_column_int64(statement, $0)) })
+    }
+}

@@ -1,0 +1,88 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Strata
+
+/// An event that is waited for without polling.
+final class Signal: Sendable {
+    private struct State {
+        var isSet = false
+        var waiting: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Mutex(State())
+
+    func set() {
+        let waiting = state.withLock { state in
+            state.isSet = true
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    nonisolated(nonsending) func wait() async {
+        await withCheckedContinuation { continuation in
+            let isSet = state.withLock { state in
+                if !state.isSet { state.waiting.append(continuation) }
+                return state.isSet
+            }
+            if isSet { continuation.resume() }
+        }
+    }
+}
+
+/// A list that tasks append to.
+final class Journal: Sendable {
+    private let lines = Mutex<[String]>([])
+
+    var all: [String] { lines.withLock { $0 } }
+
+    func add(_ line: String) { lines.withLock { $0.append(line) } }
+}
+
+/// A repeatable generator (SplitMix64).
+struct SeededGenerator: RandomNumberGenerator {
+    /// The seed of random tests: that of the environment variable `STRATA_SEED`, or a new one.
+    static var seed: UInt64 {
+        ProcessInfo.processInfo.environment["STRATA_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 1...UInt64.max)
+    }
+
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+}
+
+/// Expects a `StrataError` with this code.
+nonisolated(nonsending) func expect(
+    _ code: StrataError.Code, _ location: SourceLocation = #_sourceLocation,
+    _ body: nonisolated(nonsending) () async throws -> Void
+) async {
+    do {
+        try await body()
+        Issue.record("expected \(code), nothing was thrown", sourceLocation: location)
+    } catch let error as StrataError {
+        #expect(error.code == code, "\(error)", sourceLocation: location)
+    } catch {
+        Issue.record("expected \(code), got \(error)", sourceLocation: location)
+    }
+}
+
+/// Waits until `count` blocks wait at or are in the gates of the stack, without sleeping.
+nonisolated(nonsending) func untilActive(_ count: Int, _ stack: ContextStack) async {
+    while stack.core.state.withLock({ $0.active }) < count { await Task.yield() }
+}
+
+/// Waits until `count` blocks wait at the gate of the context.
+nonisolated(nonsending) func untilWaiting(_ count: Int, at handle: ContextHandle) async {
+    while handle.owner.gate.waitingCount < count { await Task.yield() }
+}
