@@ -84,6 +84,11 @@ let package = Package(
             path: "Tests/Helpers/StrataCrash"
         ),
         .testTarget(
+            // Compiles the code in Guides/ and README.md against the modules of this build.
+            name: "GuideTests",
+            dependencies: ["Strata"]
+        ),
+        .testTarget(
             name: "StrataSQLTests",
             dependencies: ["Strata", "CStrataSQLite"]
         ),

@@ -70,9 +70,15 @@ extension StrataError {
             self.theirs = theirs
         }
 
-        /// `Article 42.title must not be empty`
+        /// `Article 42.title must not be empty`, and for a conflict what stood against what:
+        /// `Article 42.views was changed here and elsewhere (base 0, mine 1, theirs 2)`.
         public var description: String {
-            "\(model) \(number)\(column.map { "." + $0 } ?? "") \(message)"
+            let text = "\(model) \(number)\(column.map { "." + $0 } ?? "") \(message)"
+            guard base != nil || theirs != nil else { return text }
+            let values = [("base", base), ("mine", mine), ("theirs", theirs)].compactMap { name, value in
+                value.map { "\(name) \($0)" }
+            }
+            return text + " (\(values.joined(separator: ", ")))"
         }
     }
 }

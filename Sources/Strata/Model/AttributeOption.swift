@@ -36,7 +36,7 @@ public struct AttributeOption: Sendable {
 
     /// A number within bounds.
     public static func range(_ bounds: ClosedRange<Double>) -> AttributeOption {
-        check("must be between \(bounds.lowerBound) and \(bounds.upperBound)") { value in
+        check("must be between \(text(bounds.lowerBound)) and \(text(bounds.upperBound))") { value in
             switch value {
             case .integer(let number): bounds.contains(Double(number))
             case .real(let number): bounds.contains(number)
@@ -44,6 +44,9 @@ public struct AttributeOption: Sendable {
             }
         }
     }
+
+    /// A bound as one writes it: 10, not 10.0.
+    private static func text(_ bound: Double) -> String { Int64(exactly: bound).map { String($0) } ?? String(bound) }
 
     /// Not the empty text.
     public static let notEmpty = check("must not be empty") { $0 != .text("") }

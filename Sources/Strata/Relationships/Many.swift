@@ -45,6 +45,11 @@ public struct Many<Object: Model> {
     /// The members in the order of one key.
     public func sorted(_ key: (Object.Columns) -> SortKey<Object>) -> Members<Object> { members(query.sorted(key)) }
 
+    /// The members in the order of one column, from the smallest value to the largest.
+    public func sorted<Value: ColumnValue>(_ column: (Object.Columns) -> Column<Object, Value>) -> Members<Object> {
+        members(query.sorted(column))
+    }
+
     /// The members in the order of several keys.
     public func sorted(_ keys: (Object.Columns) -> [SortKey<Object>]) -> Members<Object> { members(query.sorted(keys)) }
 
@@ -134,6 +139,10 @@ public struct Members<Object: Model> {
     public func sorted(_ key: (Object.Columns) -> SortKey<Object>) -> Members { changed(query.sorted(key)) }
     /// The members sorted by these keys where the sorts so far leave a choice.
     public func sorted(_ keys: (Object.Columns) -> [SortKey<Object>]) -> Members { changed(query.sorted(keys)) }
+    /// The members in the order of one column, from the smallest to the largest.
+    public func sorted<Value: ColumnValue>(_ column: (Object.Columns) -> Column<Object, Value>) -> Members {
+        changed(query.sorted(column))
+    }
     /// At most so many members.
     public func limit(_ count: Int) -> Members { changed(query.limit(count)) }
     /// The members without the first so many.
