@@ -21,7 +21,10 @@ struct MechanismTests {
         }
     }
 
-    @Test("H15 C5 a block keeps its moment: what is committed meanwhile shows in the next one", arguments: Place.allCases)
+    @Test(
+        "H15 C5 a block keeps its moment: what is committed meanwhile shows in the next one",
+        arguments: Place.allCases
+    )
     func oneMoment(_ place: Place) async throws {
         try await withStack(place) { stack in
             try stack.create(.private, named: .network)

@@ -35,7 +35,8 @@ struct GateTests {
                             journal.add("\(index)")
                         }
                     }
-                })
+                }
+            )
             await untilWaiting(index + 1, at: handle)
         }
         #expect(journal.all.isEmpty)

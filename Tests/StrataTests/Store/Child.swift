@@ -11,7 +11,8 @@ final class Child: Sendable {
 
     private static let folder: URL = {
         // The tests and the helper are built into one folder.
-        let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
+        let own =
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
         let place = URL(fileURLWithPath: own).deletingLastPathComponent()
         let named = CommandLine.arguments.first { $0.hasSuffix(".xctest") }
         return named.map { URL(fileURLWithPath: $0).deletingLastPathComponent() } ?? place

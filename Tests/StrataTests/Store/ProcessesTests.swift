@@ -108,14 +108,17 @@ import Testing
         // Three transfers of one were made before.
         try await stack.background { context in
             let legs = try context.fetch(Leg.all)
-            return try context.fetch(Account.where { $0.name.hasPrefix("account") }.sorted { $0.name.ascending }).map { account in
+            return try context.fetch(Account.where { $0.name.hasPrefix("account") }.sorted { $0.name.ascending }).map {
+                account in
                 account.balance - Bank.openingBalance
                     - legs.filter { $0.account === account }.reduce(0) { $0 + $1.amount }
             }
         }
     }
 
-    @Test("three processes add to one row and to their own: nothing is lost, and a stack that looks on sees only whole commits")
+    @Test(
+        "three processes add to one row and to their own: nothing is lost, and a stack that looks on sees only whole commits"
+    )
     func processes() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()

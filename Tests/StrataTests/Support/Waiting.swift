@@ -64,7 +64,8 @@ struct SeededGenerator: RandomNumberGenerator {
 
 /// Expects a `StrataError` with this code.
 nonisolated(nonsending) func expect(
-    _ code: StrataError.Code, _ location: SourceLocation = #_sourceLocation,
+    _ code: StrataError.Code,
+    _ location: SourceLocation = #_sourceLocation,
     _ body: nonisolated(nonsending) () async throws -> Void
 ) async {
     do {
