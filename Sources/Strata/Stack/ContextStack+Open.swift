@@ -17,8 +17,11 @@ extension ContextStack {
     /// - Throws: ``StrataError`` with `invalidSchema`, `schemaMismatch`, `notAStore`, `newerStore`, `damagedStore`,
     ///   `readOnly`, `cannotOpen`, `busy` or `diskFull`.
     public static func open(
-        _ location: StoreLocation = .userData, models: [any Model.Type], stack: StackSetUp = .standard,
-        configuration: StoreConfiguration = StoreConfiguration(), mergePolicy: MergePolicy = .error,
+        _ location: StoreLocation = .userData,
+        models: [any Model.Type],
+        stack: StackSetUp = .standard,
+        configuration: StoreConfiguration = StoreConfiguration(),
+        mergePolicy: MergePolicy = .error,
         logger: Logger = Logger(label: "strata")
     ) async throws -> ContextStack {
         let store = try await withCheckedThrowingContinuation { continuation in

@@ -111,7 +111,9 @@ enum StoreFile {
             return folder.appendingPathComponent("\(program).sqlite")
         } catch {
             throw StrataError(
-                .cannotOpen, "There is no folder for the user's data. Name a place: .sqlite(url).", underlying: error
+                .cannotOpen,
+                "There is no folder for the user's data. Name a place: .sqlite(url).",
+                underlying: error
             )
         }
     }
@@ -126,7 +128,9 @@ enum StoreFile {
         let folder = base.appendingPathComponent("\(prefix)\(getpid())-\(UUID().uuidString)")
         do {
             try FileManager.default.createDirectory(
-                at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700]
+                at: folder,
+                withIntermediateDirectories: false,
+                attributes: [.posixPermissions: 0o700]
             )
         } catch {
             throw StrataError(.cannotOpen, "No temporary folder can be made in '\(base.path)'.", underlying: error)
