@@ -6,7 +6,8 @@ let package = Package(
     name: "strata",
     platforms: [.macOS(.v15), .iOS(.v18)],
     products: [
-        .library(name: "Strata", targets: ["Strata"])
+        .library(name: "Strata", targets: ["Strata"]),
+        .executable(name: "history", targets: ["history"]),
     ],
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -33,6 +34,15 @@ let package = Package(
                 .product(name: "Metrics", package: "swift-metrics"),
             ]
         ),
+        .target(name: "HistoryKit", path: "Examples/history/HistoryKit"),
+        .executableTarget(
+            name: "history",
+            dependencies: ["HistoryKit", "Strata"],
+            path: "Examples/history/history"
+        ),
+        .target(name: "TestRepositories", dependencies: ["HistoryKit"], path: "Tests/Fixtures/TestRepositories"),
+        .testTarget(name: "HistoryKitTests", dependencies: ["HistoryKit", "TestRepositories"]),
+        .testTarget(name: "HistoryTests", dependencies: ["history", "HistoryKit", "TestRepositories"]),
         .testTarget(
             name: "StrataMacrosTests",
             dependencies: [

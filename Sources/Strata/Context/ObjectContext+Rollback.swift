@@ -104,6 +104,7 @@ extension ObjectContext {
 public struct ChangedValue: Sendable, Hashable {
     /// Nil for an object that is new.
     public let old: StoredValue?
+    /// What the column holds now.
     public let new: StoredValue
 }
 

@@ -10,6 +10,7 @@ public protocol Model: AnyObject, SendableMetatype, PropertyValue where Stored =
 
     /// The names, types and options of the attributes and relationships.
     static var _$schema: ModelSchema { get }
+    /// The column expressions themselves; the macro writes them.
     static var columns: Columns { get }
 
     var _$row: Row { get set }
@@ -29,6 +30,7 @@ extension Model {
 
 /// The values of an object: a `Sendable` struct that `@Model` generates.
 public protocol ModelRow: StoredRow {
+    /// The model whose values these are.
     associatedtype Object: Model where Object.Row == Self
 
     /// The object's id.

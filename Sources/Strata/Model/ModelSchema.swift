@@ -13,6 +13,7 @@ public struct ModelSchema: Sendable {
     /// Compound constraints and indexes, by column names.
     public let options: [ModelOption]
 
+    /// The schema of a class, as `@Model` describes it. Without `table` the class gives its name to the table.
     public init(
         name: String,
         table: String? = nil,
@@ -30,13 +31,17 @@ public struct ModelSchema: Sendable {
 
 /// A stored column of a model.
 public struct ColumnSchema: Sendable {
+    /// The name of the property and of the column.
     public let name: String
+    /// How SQLite keeps the values.
     public let type: ColumnType
+    /// Whether the value may be nil.
     public let isOptional: Bool
     /// For a to-one relationship: what it leads to.
     public let destination: ModelReference?
     /// For a to-one relationship: what becomes of the destination when this object is deleted.
     public let deleteRule: DeleteRule
+    /// What the declaration asks for: uniqueness, an index, checks.
     public let options: [AttributeOption]
     /// Whether the values need SQLite to be told how to compare them (`Decimal`).
     public let isDecimal: Bool
@@ -46,10 +51,15 @@ public struct ColumnSchema: Sendable {
 
 /// A relationship without a column of its own.
 public struct RelationshipSchema: Sendable {
+    /// The name of the property.
     public let name: String
+    /// Whether there may be several objects at the other end.
     public let isToMany: Bool
+    /// Whether the members keep the order in which they were put.
     public let isOrdered: Bool
+    /// What becomes of the objects at the other end when this one is deleted.
     public let deleteRule: DeleteRule
+    /// The model at the other end.
     public let destination: ModelReference
     /// The name of the relationship on the other side, where this side names it.
     public let inverse: String?
@@ -59,6 +69,7 @@ public struct RelationshipSchema: Sendable {
 public struct ModelReference: Sendable {
     let type: any Model.Type
 
+    /// A reference to this model.
     public init(_ type: any Model.Type) { self.type = type }
 }
 
