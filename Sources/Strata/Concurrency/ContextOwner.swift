@@ -125,6 +125,11 @@ actor ContextOwner {
         context?.publish()
     }
 
+    /// Lets the context show the newest state in the middle of a block.
+    func lookAgain() {
+        context?.lookAgain()
+    }
+
     /// Ends the context after the blocks that wait for it, and gives the number of changes that are lost.
     func retire(_ scope: BlockScope?) async -> Int {
         if let scope {

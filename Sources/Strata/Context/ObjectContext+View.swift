@@ -133,6 +133,14 @@ extension ObjectContext {
         }
     }
 
+    /// In a block, after another one that it has waited for: what that has saved and committed is shown.
+    func lookAgain() {
+        guard !isEnded, view != nil || identity.count > 0 else { return }
+        publish()
+        guard !store.layers.isCurrent(cursor) else { return }
+        do { try takeView() } catch { reference.report(error) }
+    }
+
     /// After a turn of the main actor: live objects show what has happened meanwhile.
     func endTurn() {
         turnHasEnded()

@@ -32,6 +32,7 @@ extension ContextHandle {
         _ body: sending (ObjectContext) throws -> T
     ) async throws -> T {
         let scope = try core.enter(self, stack: stack, dropping: dropping)
+        defer { core.callerGoesOn() }
         return try await owner.run(scope, body)
     }
 
@@ -41,6 +42,7 @@ extension ContextHandle {
         _ body: sending nonisolated(nonsending) (ObjectContext) async throws -> sending T
     ) async throws -> sending T {
         let scope = try core.enter(self, stack: stack, dropping: dropping)
+        defer { core.callerGoesOn() }
         return try await owner.run(scope, body)
     }
 }

@@ -95,6 +95,21 @@ final class StackCore: Sendable {
         publishIfOnMainActor()
     }
 
+    /// Called where a block has ended that somebody waited for: the context on whose executor the caller runs shows what
+    /// came of it, be it a child's save or a commit.
+    func callerGoesOn() {
+        if let scope = BlockScope.current, scope.handle.core === self, !scope.isEnded, scope.handle.owner.isCreated,
+            scope.handle.owner.isCurrent
+        {
+            scope.handle.owner.assumeIsolated { $0.lookAgain() }
+            return
+        }
+        guard isMainInUse.load(ordering: .acquiring), MainExecutor.isCurrent,
+            let main = state.withLock({ $0.names[.main] }), main.owner.isCreated, main.owner.gate.holder == nil
+        else { return }
+        main.owner.assumeIsolated { $0.lookAgain() }
+    }
+
     /// Publishes the main context, if there is one in use and the caller runs on the main actor.
     func publishIfOnMainActor() {
         guard isMainInUse.load(ordering: .acquiring), MainExecutor.isCurrent,
