@@ -6,7 +6,8 @@ let package = Package(
     name: "strata",
     platforms: [.macOS(.v15), .iOS(.v18)],
     products: [
-        .library(name: "Strata", targets: ["Strata"])
+        .library(name: "Strata", targets: ["Strata"]),
+        .executable(name: "history", targets: ["history"]),
     ],
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -33,6 +34,15 @@ let package = Package(
                 .product(name: "Metrics", package: "swift-metrics"),
             ]
         ),
+        .target(name: "HistoryKit", path: "Examples/history/HistoryKit"),
+        .executableTarget(
+            name: "history",
+            dependencies: ["HistoryKit", "Strata"],
+            path: "Examples/history/history"
+        ),
+        .target(name: "TestRepositories", dependencies: ["HistoryKit"], path: "Tests/Fixtures/TestRepositories"),
+        .testTarget(name: "HistoryKitTests", dependencies: ["HistoryKit", "TestRepositories"]),
+        .testTarget(name: "HistoryTests", dependencies: ["history", "HistoryKit", "TestRepositories"]),
         .testTarget(
             name: "StrataMacrosTests",
             dependencies: [
@@ -67,13 +77,28 @@ let package = Package(
                 .strictMemorySafety(),
             ]
         ),
+        .target(name: "StoreModels", dependencies: ["Strata"], path: "Tests/Fixtures/StoreModels"),
+        // Works on a store in a process of its own, which tests kill.
+        .executableTarget(
+            name: "strata-crash",
+            dependencies: ["Strata", "StoreModels", .product(name: "GRDB", package: "GRDB.swift")],
+            path: "Tests/Helpers/StrataCrash"
+        ),
+        .testTarget(
+            // Compiles the code in Guides/ and README.md against the modules of this build.
+            name: "GuideTests",
+            dependencies: ["Strata"]
+        ),
         .testTarget(
             name: "StrataSQLTests",
             dependencies: ["Strata", "CStrataSQLite"]
         ),
         .testTarget(
             name: "StrataTests",
-            dependencies: ["Strata", "CStrataSQLite", "PublicModels", "MainActorModels"]
+            dependencies: [
+                "Strata", "CStrataSQLite", "PublicModels", "MainActorModels", "StoreModels",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]
         ),
     ]
 )

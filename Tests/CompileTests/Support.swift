@@ -1,13 +1,20 @@
-// What the cases need: a stand-in model object and places to leak it to. Swap `Article` and `anyObject` for a @Model.
+// What the cases need: a model, and places to leak its objects to.
 import Strata
 
-nonisolated final class Article {
-    var title = ""
-    init() {}
+@Model nonisolated final class Article {
+    var title: String = ""
+    var views: Int = 0
+    var author: Author?
+}
+
+@Model nonisolated final class Author {
+    var name: String = ""
+    @Relationship(inverse: \Article.author) var articles: Many<Article>
+    @Transient var cache: Int = 0
 }
 
 nonisolated extension ObjectContext {
-    func anyObject() -> Article { Article() }
+    func anyObject() -> Article { insert(Article()) }
     func use(_ article: Article) {}
 }
 

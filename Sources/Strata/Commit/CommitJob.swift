@@ -30,7 +30,12 @@ final class CommitJob {
     var sequence: Int64 { base + 1 }
 
     init(
-        connection: Connection, schema: Schema, layers: Layers, segments: Set<Int>, request: CommitRequest, base: Int64
+        connection: Connection,
+        schema: Schema,
+        layers: Layers,
+        segments: Set<Int>,
+        request: CommitRequest,
+        base: Int64
     ) {
         self.segments = segments
         self.connection = connection
@@ -52,16 +57,32 @@ final class CommitJob {
         for entity in schema.entities { try entity.expandDeletes(self) }
         if !denials.isEmpty {
             throw StrataError(
-                .deleteDenied, "A delete rule forbids to delete what other objects still refer to.", details: denials
+                .deleteDenied,
+                "A delete rule forbids to delete what other objects still refer to.",
+                details: denials
             )
         }
         var failures: [StrataError.Detail] = []
-        for entity in schema.entities { entity.validate(taken[entity.info.index].map { [$0] } ?? [], &failures) }
+        for entity in schema.entities {
+            var found: [StrataError.Detail] = []
+            entity.validate(taken[entity.info.index].map { [$0] } ?? [], &found)
+            failures += found.map { namingContext($0, entity.info.index) }
+        }
         guard failures.isEmpty else { throw Self.validationError(failures) }
         for entity in schema.entities { try entity.checkReferences(self) }
         for entity in schema.entities { try entity.write(self) }
         try throwConflicts()
         if !isEmpty { try connection.execute(SchemaSQL.setSequence, [.integer(sequence)]) }
+    }
+
+    /// Says of a row that goes along which context has inserted it (H21).
+    private func namingContext(_ detail: StrataError.Detail, _ entity: Int) -> StrataError.Detail {
+        guard wentAlong[entity]?.contains(detail.number) ?? false,
+            let context = foreignPath.last(where: { context in
+                layers[context].contains { $0.parts[entity]?.index(of: detail.number) != nil }
+            })
+        else { return detail }
+        return detail.saying("\(detail.message), as inserted in \(names(context)), which has not saved it")
     }
 
     static func validationError(_ details: [StrataError.Detail]) -> StrataError {
@@ -126,8 +147,8 @@ struct PendingCommit: Sendable {
     let store: Store
     let request: CommitRequest
 
-    /// Writes it, and lets all layers know. Blocks the thread while the disk is busy.
-    func write() throws {
+    /// Writes it, and lets all layers know. Blocks the thread while the disk is busy. Nil where there was nothing to write.
+    func write() throws -> CommitRecord? {
         let layers = store.layers
         defer { layers.thaw(Set(request.frozen.values.joined())) }
         var record: CommitRecord?
@@ -135,14 +156,21 @@ struct PendingCommit: Sendable {
         defer { layers.thaw(segments) }
         do {
             try store.write { connection in
-                let base = try connection.integer(SchemaSQL.readSequence) ?? 0
+                let base = try connection.sequence()
                 let snapshot: Layers
                 (snapshot, segments) = try layers.prepareCommit(
-                    request, base: base, schema: store.schema, connection: connection
+                    request,
+                    base: base,
+                    schema: store.schema,
+                    connection: connection
                 )
                 let job = CommitJob(
-                    connection: connection, schema: store.schema, layers: snapshot, segments: segments,
-                    request: request, base: base
+                    connection: connection,
+                    schema: store.schema,
+                    layers: snapshot,
+                    segments: segments,
+                    request: request,
+                    base: base
                 )
                 try job.run()
                 if !job.isEmpty { record = job.record }
@@ -155,6 +183,7 @@ struct PendingCommit: Sendable {
             throw error
         }
         if let record { layers.settle(record) }
+        return record
     }
 }
 
@@ -163,9 +192,13 @@ extension LayerStore {
     ///
     /// These are held in place until ``thaw(_:)``.
     func prepareCommit(
-        _ request: CommitRequest, base: Int64, schema: Schema, connection: Connection
+        _ request: CommitRequest,
+        base: Int64,
+        schema: Schema,
+        connection: Connection
     ) throws -> (layers: Layers, segments: Set<Int>) {
         try state.withLock { state in
+            guard base >= state.sequence else { throw Self.replacedError }
             if base > state.sequence { try state.absorb(through: base, schema: schema, connection: connection) }
             // A save during the commit may have moved frozen segments up, which does not change what they are.
             var segments = Set(request.frozen.values.joined())

@@ -7,7 +7,7 @@ final class CommitWriter: Sendable {
     private let queue = DispatchQueue(label: "strata.commit")
 
     /// Writes and gives the outcome, without holding a thread of the caller.
-    nonisolated(nonsending) func write(_ commit: PendingCommit) async -> Result<Void, any Error> {
+    nonisolated(nonsending) func write(_ commit: PendingCommit) async -> Result<CommitRecord?, any Error> {
         await withCheckedContinuation { continuation in
             queue.async {
                 continuation.resume(returning: Result { try commit.write() })

@@ -55,7 +55,8 @@ actor ContextOwner {
 
     /// Runs an asynchronous block in its turn.
     func run<T>(
-        _ scope: BlockScope, _ body: sending nonisolated(nonsending) (ObjectContext) async throws -> sending T
+        _ scope: BlockScope,
+        _ body: sending nonisolated(nonsending) (ObjectContext) async throws -> sending T
     ) async throws -> sending T {
         let core = scope.handle.core
         defer { core.leave() }
@@ -98,7 +99,7 @@ actor ContextOwner {
         defer { commitGate.leave(scope) }
         let result = await core.writer.write(pending)
         context?.finishCommit(pending, result)
-        try result.get()
+        _ = try result.get()
     }
 
     /// The working face, made at first use.
@@ -108,7 +109,9 @@ actor ContextOwner {
         if let context { return context }
         if isRetired {
             throw StrataError(
-                .contextEnded, "The context \(handle) has been dropped. Create a new one, or look the name up again.")
+                .contextEnded,
+                "The context \(handle) has been dropped. Create a new one, or look the name up again."
+            )
         }
         let context = ObjectContext(handle: handle)
         self.context = context
@@ -120,6 +123,11 @@ actor ContextOwner {
     /// Publishes what the context holds; does nothing if it was never used.
     func publish() {
         context?.publish()
+    }
+
+    /// Lets the context show the newest state in the middle of a block.
+    func lookAgain() {
+        context?.lookAgain()
     }
 
     /// Ends the context after the blocks that wait for it, and gives the number of changes that are lost.
@@ -152,8 +160,13 @@ actor ContextOwner {
 
     private func endTurn() {
         turnIsDirty.store(false, ordering: .releasing)
-        // Between the awaits of an asynchronous block the turn ends, the block does not.
-        if gate.holder == nil { context?.endTurn() } else { context?.publish() }
+        if gate.holder == nil {
+            context?.endTurn()
+        } else {
+            // Between the awaits of an asynchronous block the turn ends, the block does not.
+            context?.turnHasEnded()
+            context?.publish()
+        }
     }
 
     private func begin(_ scope: BlockScope, isAlone: Bool) throws -> ObjectContext {

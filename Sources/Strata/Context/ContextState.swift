@@ -5,6 +5,7 @@
 /// context.state[Selection.self] = article
 /// ```
 public protocol ContextStateKey {
+    /// What is kept under the key.
     associatedtype Value
 }
 
@@ -14,6 +15,7 @@ public protocol ContextStateKey {
 public struct ContextState {
     private var values: [ObjectIdentifier: Any] = [:]
 
+    /// What is kept under a key; nil where nothing is.
     public subscript<Key: ContextStateKey>(key: Key.Type) -> Key.Value? {
         get { values[ObjectIdentifier(key)] as? Key.Value }
         set { values[ObjectIdentifier(key)] = newValue }

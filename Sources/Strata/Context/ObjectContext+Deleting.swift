@@ -28,7 +28,9 @@ extension ObjectContext {
             }
         }
         for reference in info.outgoing where reference.deleteRule == .cascade {
-            guard let destination = try self.reference(of: number, entity: entity, column: reference.column) else { continue }
+            guard let destination = try self.reference(of: number, entity: entity, column: reference.column) else {
+                continue
+            }
             try deleteObject(destination, entity: reference.destination)
         }
     }
@@ -71,12 +73,23 @@ extension ObjectContext {
     }
 
     /// The members of a relationship that this context sees, in the order of their ids.
-    func joinRows(_ join: Int, _ column: Int, _ number: Int64) throws -> [JoinRow] {
+    ///
+    /// - Parameter hidingDuplicates: whether a member that was added by contexts which did not see each other comes once.
+    func joinRows(
+        _ join: Int,
+        _ column: Int,
+        _ number: Int64,
+        hidingDuplicates: Bool = false
+    ) throws -> [JoinRow] {
         publish()
         let info = store.schema.entities[join].info
         let connection = try currentView().reader.connection
         var rows: [JoinRow] = []
-        let sql = info.selectReferring(column, isPending: connection.overlay.parts[join] != nil)
+        let sql = info.selectReferring(
+            column,
+            isPending: connection.overlay.parts[join] != nil,
+            hidingDuplicates: hidingDuplicates
+        )
         try connection.statement(sql).run([.integer(number)]) { rows.append(try JoinRow(_$from: $0)) }
         return rows
     }
@@ -94,9 +107,9 @@ extension EntityInfo {
     }
 
     /// The rows whose to-one column leads to an object, in the order of their ids.
-    func selectReferring(_ column: Int, isPending: Bool) -> String {
+    func selectReferring(_ column: Int, isPending: Bool, hidingDuplicates: Bool = false) -> String {
         guard isPending else { return sql.selectReferring[column] }
-        let source = Overlay.source(self) + " AS rows"
+        let source = Overlay.source(self, hidingDuplicates: hidingDuplicates) + " AS rows"
         return "SELECT \(sql.columnList) FROM \(source) WHERE \(sql.columns[column]) = ? ORDER BY \"id\""
     }
 }

@@ -6,6 +6,9 @@ extension ObjectContext {
         try objects(query, .objects)
     }
 
+    /// All objects of a model, in the order of creation.
+    public func fetch<Object: Model>(_ model: Object.Type) throws -> [Object] { try fetch(Object.all) }
+
     /// The first object of a query.
     public func first<Object: Model>(_ query: Query<Object>) throws -> Object? {
         try objects(query, .first(1)).first
@@ -30,6 +33,9 @@ extension ObjectContext {
     public func count<Object: Model>(_ query: Query<Object>) throws -> Int {
         Int(try Int64(storedValue: value(query, .count)) ?? 0)
     }
+
+    /// How many objects of a model there are.
+    public func count<Object: Model>(_ model: Object.Type) throws -> Int { try count(Object.all) }
 
     /// Whether a query finds anything.
     public func exists<Object: Model>(_ query: Query<Object>) throws -> Bool {
@@ -80,8 +86,11 @@ extension ObjectContext {
     /// Runs a query over the store and all layers down to this context (C14), and says whether its rows come reversed.
     @discardableResult
     func run<Object: Model>(
-        _ query: Query<Object>, _ shape: ResultShape, _ body: (RowReader) throws -> Void
+        _ query: Query<Object>,
+        _ shape: ResultShape,
+        _ body: (RowReader) throws -> Void
     ) throws -> Bool {
+        _ = try store.schema.index(of: Object.self)
         publish()
         let view = try currentView()
         let connection = view.reader.connection

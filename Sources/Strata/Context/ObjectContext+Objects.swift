@@ -101,7 +101,7 @@ extension ObjectContext {
 
     private func startTracking() {
         isTracked = true
-        cursor = store.layers.startTracking(id)
+        (cursor, shownSequence) = store.layers.startTracking(id)
     }
 
     // MARK: Finding
@@ -121,7 +121,8 @@ extension ObjectContext {
         guard id.isAssigned else { return nil }
         guard store.identity.knows(fingerprint: id.fingerprint, number: id.number) else {
             throw StrataError(
-                .foreignID, "\(id) belongs to another store. Ids are good in the store that handed them out."
+                .foreignID,
+                "\(id) belongs to another store. Ids are good in the store that handed them out."
             )
         }
         let entity = try store.schema.entity(Object.self)
@@ -161,7 +162,7 @@ extension ObjectContext {
     /// The two bases of a change that sets out from this row (H18).
     func base<Row: StoredRow>(of before: Row, entity: Int) -> Base<Row> {
         guard let view else {
-            // Nothing was read, so the row is one that was inserted here: it is not in the store, or is as committed.
+            // An object that has lived on from an earlier block: it shows what it was last told of.
             return baseOutsideOfView(of: before, entity: entity)
         }
         return Self.base(of: before, entity: entity, layers: view.layers, path: path, sequence: view.sequence)
@@ -169,12 +170,16 @@ extension ObjectContext {
 
     private func baseOutsideOfView<Row: StoredRow>(of before: Row, entity: Int) -> Base<Row> {
         store.layers.state.withLock { state in
-            Self.base(of: before, entity: entity, layers: state.layers, path: path, sequence: state.sequence)
+            Self.base(of: before, entity: entity, layers: state.layers, path: path, sequence: shownSequence)
         }
     }
 
     private static func base<Row: StoredRow>(
-        of before: Row, entity: Int, layers: Layers, path: [Int], sequence: Int64
+        of before: Row,
+        entity: Int,
+        layers: Layers,
+        path: [Int],
+        sequence: Int64
     ) -> Base<Row> {
         var stored: Row? = before
         var sequence = sequence

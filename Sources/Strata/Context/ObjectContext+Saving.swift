@@ -19,7 +19,10 @@ extension ObjectContext {
                 let view = try takeView()
                 let edits = try checkedEdits(view)
                 let isMoved = store.layers.moveUp(
-                    from: id, expecting: view.layers, edits: edits, schema: store.schema,
+                    from: id,
+                    expecting: view.layers,
+                    edits: edits,
+                    schema: store.schema,
                     connection: view.reader.connection
                 )
                 if isMoved { break }
@@ -44,7 +47,7 @@ extension ObjectContext {
         let pending = try beginCommit(with: contexts)
         let result = Result { try pending.write() }
         finishCommit(pending, result)
-        try result.get()
+        _ = try result.get()
     }
 
     /// Makes this context's changes ready for a commit that another one of its chain carries out.
@@ -57,18 +60,25 @@ extension ObjectContext {
         return PendingCommit(
             store: store,
             request: CommitRequest(
-                committer: id, frozen: store.layers.freeze(contexts), policy: mergePolicy,
+                committer: id,
+                frozen: store.layers.freeze(contexts),
+                policy: mergePolicy,
                 names: { reference.name(of: $0) }
             )
         )
     }
 
     /// Lets the objects show what came of a commit.
-    func finishCommit(_ pending: PendingCommit, _ result: Result<Void, any Error>) {
+    func finishCommit(_ pending: PendingCommit, _ result: Result<CommitRecord?, any Error>) {
         guard !isEnded else { return }
         dropView()
-        guard case .success = result, identity.count > 0 else { return }
-        do { try takeView() } catch { reference.report(error) }
+        guard case .success(let record?) = result, identity.count > 0 else { return }
+        if record.adjusted.isEmpty, record.sequence == shownSequence + 1 {
+            // Nobody else has committed in between, and every row is as the objects show it.
+            shownSequence = record.sequence
+        } else {
+            do { try takeView() } catch { reference.report(error) }
+        }
     }
 
     /// A save inside a save is refused (TR23).
@@ -89,7 +99,8 @@ extension ObjectContext {
         let failures = trackers.flatMap { $0?.failures() ?? [] }
         guard failures.isEmpty else {
             throw StrataError(
-                .misuse, "Objects were changed after they had been deleted in this context. Roll them back.",
+                .misuse,
+                "Objects were changed after they had been deleted in this context. Roll them back.",
                 details: failures
             )
         }
@@ -131,7 +142,9 @@ extension ObjectContext {
         }
         guard denials.isEmpty else {
             throw StrataError(
-                .deleteDenied, "A delete rule forbids to delete what other objects still refer to.", details: denials
+                .deleteDenied,
+                "A delete rule forbids to delete what other objects still refer to.",
+                details: denials
             )
         }
     }
@@ -142,7 +155,9 @@ extension ObjectContext {
             let info = store.schema.entities[reference.entity].info
             return try info.numbers(in: self, column: reference.column, leadingTo: number).map {
                 StrataError.Detail(
-                    model: info.name, number: $0, column: info.columns[reference.column].name,
+                    model: info.name,
+                    number: $0,
+                    column: info.columns[reference.column].name,
                     message: "still refers to \(number), and \(reference.relationship) denies its delete"
                 )
             }
@@ -186,7 +201,9 @@ extension ObjectContext {
         }
         guard duplicates.isEmpty else {
             throw StrataError(
-                .notUnique, "Nothing was saved: a value that must be unique is there already.", details: duplicates
+                .notUnique,
+                "Nothing was saved: a value that must be unique is there already.",
+                details: duplicates
             )
         }
         return edits
@@ -197,7 +214,10 @@ extension LayerStore {
     /// Hands a context's segments to its parent, by reference. Says whether the layers still are what was expected;
     /// where they are not, nothing is done.
     func moveUp(
-        from context: Int, expecting layers: Layers, edits: [Int: any LayerEdits], schema: Schema,
+        from context: Int,
+        expecting layers: Layers,
+        edits: [Int: any LayerEdits],
+        schema: Schema,
         connection: Connection
     ) -> Bool {
         let path = layers.path(to: context)
@@ -211,7 +231,10 @@ extension LayerStore {
             state.layers[context] = []
             for segment in segments {
                 state.layers.push(
-                    segment.parts, carriers: segment.carriers.adding(context), to: parent, frozen: frozen,
+                    segment.parts,
+                    carriers: segment.carriers.adding(context),
+                    to: parent,
+                    frozen: frozen,
                     keeping: frozen.contains(segment.id) ? segment.id : nil
                 )
             }
@@ -220,6 +243,8 @@ extension LayerStore {
             for segment in segments {
                 state.layers.rebaseAll(segment.parts, in: others)
                 state.note(.layer(parent), segment.parts)
+                // A context over the committed state does not see what it has handed on.
+                if state.layers.committedOnly.contains(context) { state.note(.layer(context), segment.parts) }
             }
             // Changes that were given up are not among the segments any more, and show what is beneath them.
             for segment in unsettled {

@@ -10,6 +10,8 @@ extension ObjectContext {
     func takeView() throws -> View {
         guard !isEnded else { throw Self.endedError }
         noteTurn()
+        // Live objects are about to be shown anew, and what nobody has published would be lost on them.
+        publish()
         let reader = try view?.reader ?? store.borrowReader()
         view = nil
         do {
@@ -53,6 +55,7 @@ extension ObjectContext {
     private func takeOver(_ pair: LayerStore.Pair) throws {
         defer {
             cursor = pair.lastEvent
+            shownSequence = pair.sequence
             isTracked = true
         }
         guard identity.count > 0, let view else { return }
@@ -60,7 +63,7 @@ extension ObjectContext {
         if let events = store.layers.events(after: cursor, through: pair.lastEvent), events.allSatisfy(\.isComplete) {
             for event in events + (pair.inFlight.map { [.commit($0, number: 0)] } ?? []) {
                 if case .layer(let context) = event.cause, !path.contains(context) { continue }
-                for (entity, part) in event.parts(for: id) {
+                for (entity, part) in event.parts(for: id, seesSaved: path.count > 1 || !hasParent) {
                     forEachLiveObject(in: part) { number, object in
                         let committed = event.isCommit ? part : stale[number]?.committed
                         stale[number] = (entity, object, committed)
@@ -75,7 +78,11 @@ extension ObjectContext {
         }
         for (number, entry) in stale {
             try trackers[entry.entity]?.refresh(
-                number, entry.object, layers: view.layers, path: path, committed: entry.committed,
+                number,
+                entry.object,
+                layers: view.layers,
+                path: path,
+                committed: entry.committed,
                 connection: view.reader.connection
             )
         }
@@ -107,7 +114,7 @@ extension ObjectContext {
     /// Adds changes to this context's layer, in the view of this block and for everybody else.
     func push(_ parts: [Int: any AnyPart]) {
         let carriers = Carriers(id)
-        store.layers.publish(parts, carriers: carriers, by: id, schema: store.schema)
+        store.layers.publish(parts, carriers: carriers, by: id, seenThrough: cursor)
         guard view != nil else { return }
         view?.layers.push(parts, carriers: carriers, to: id, frozen: [])
         showOverlay()
@@ -117,8 +124,20 @@ extension ObjectContext {
 
     /// Before a block: live objects show the newest state.
     func beginBlock() {
-        guard !isEnded, identity.count > 0, !store.layers.isCurrent(cursor) else { return }
-        // Where the store cannot be read, the block's own reads say so too.
+        guard !isEnded, identity.count > 0 else { return }
+        do {
+            if try !store.layers.isCurrent(cursor) || store.hasForeignCommits() { try takeView() }
+        } catch {
+            // Where the store cannot be read, the block's own reads say so too.
+            reference.report(error)
+        }
+    }
+
+    /// In a block, after another one that it has waited for: what that has saved and committed is shown.
+    func lookAgain() {
+        guard !isEnded, view != nil || identity.count > 0 else { return }
+        publish()
+        guard !store.layers.isCurrent(cursor) else { return }
         do { try takeView() } catch { reference.report(error) }
     }
 

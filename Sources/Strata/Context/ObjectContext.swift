@@ -19,6 +19,8 @@ public final class ObjectContext {
     var view: View?
     /// The last event of the layers that the live objects show.
     var cursor = 0
+    /// The number of the last commit that the live objects show.
+    var shownSequence: Int64 = 0
     /// Whether the layers keep what happens until this context has taken it over.
     var isTracked = false
     var isSaving = false

@@ -4,8 +4,8 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         let object: Object
         var kind: ChangeKind
         var columns: ColumnSet
-        /// The row before the first of these edits; of an insert the row as inserted.
-        let before: Object.Row
+        /// The row before the first of these edits; nil for an insert.
+        let before: Object.Row?
     }
 
     let entity: Entity<Object.Row>
@@ -19,7 +19,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
 
     func insert(_ object: Object) {
         object._$link.edit = Int32(edits.count)
-        edits.append(Edit(object: object, kind: .insert, columns: ColumnSet(), before: object._$row))
+        edits.append(Edit(object: object, kind: .insert, columns: ColumnSet(), before: nil))
     }
 
     @inline(__always)
@@ -61,8 +61,10 @@ final class ObjectTracker<Object: Model>: AnyTracker {
             case .update, .delete, .orphan:
                 changes.append(
                     Change(
-                        kind: edit.kind, columns: edit.kind == .delete ? ColumnSet() : edit.columns, row: row,
-                        base: context.base(of: edit.before, entity: entity.info.index)
+                        kind: edit.kind,
+                        columns: edit.kind == .delete ? ColumnSet() : edit.columns,
+                        row: row,
+                        base: context.base(of: edit.before ?? row, entity: entity.info.index)
                     )
                 )
             }
@@ -84,7 +86,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         case .insert, .withdrawn: edit.object._$link.isDeleted = true
         case .update, .delete, .orphan:
             edit.object._$link.isDeleted = false
-            edit.object._$row = edit.before
+            if let before = edit.before { edit.object._$row = before }
         }
     }
 
@@ -93,7 +95,9 @@ final class ObjectTracker<Object: Model>: AnyTracker {
     func failures() -> [StrataError.Detail] {
         changedAfterDelete.map { row in
             StrataError.Detail(
-                model: entity.info.name, number: row._$number, message: "was changed after it had been deleted here"
+                model: entity.info.name,
+                number: row._$number,
+                message: "was changed after it had been deleted here"
             )
         }
     }
@@ -115,7 +119,11 @@ final class ObjectTracker<Object: Model>: AnyTracker {
 
     /// The row as the layers show it, else as the last commit left it, else as it is in the store.
     func refresh(
-        _ number: Int64, _ object: AnyObject, layers: Layers, path: [Int], committed: (any AnyPart)?,
+        _ number: Int64,
+        _ object: AnyObject,
+        layers: Layers,
+        path: [Int],
+        committed: (any AnyPart)?,
         connection: Connection
     ) throws {
         let index = entity.info.index
@@ -143,7 +151,11 @@ protocol AnyTracker: AnyObject {
     func forgetFailures(of number: Int64)
     func show(_ part: any AnyPart, _ number: Int64, in object: AnyObject)
     func refresh(
-        _ number: Int64, _ object: AnyObject, layers: Layers, path: [Int], committed: (any AnyPart)?,
+        _ number: Int64,
+        _ object: AnyObject,
+        layers: Layers,
+        path: [Int],
+        committed: (any AnyPart)?,
         connection: Connection
     ) throws
     func makeObject(_ number: Int64, _ context: ObjectContext) throws -> (any Model)?
@@ -163,7 +175,9 @@ final class JoinTracker: AnyTracker {
     func update(_ before: JoinRow, to row: JoinRow, _ context: ObjectContext) {
         changes.append(
             Change(
-                kind: .update, columns: row._$differences(from: before), row: row,
+                kind: .update,
+                columns: row._$differences(from: before),
+                row: row,
                 base: context.base(of: before, entity: entity)
             )
         )
@@ -187,7 +201,11 @@ final class JoinTracker: AnyTracker {
     func show(_ part: any AnyPart, _ number: Int64, in object: AnyObject) {}
 
     func refresh(
-        _ number: Int64, _ object: AnyObject, layers: Layers, path: [Int], committed: (any AnyPart)?,
+        _ number: Int64,
+        _ object: AnyObject,
+        layers: Layers,
+        path: [Int],
+        committed: (any AnyPart)?,
         connection: Connection
     ) throws {}
 

@@ -7,9 +7,11 @@ public struct StrataError: Error, Sendable {
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         public let description: String
 
+        /// A code by its name; two of one name are equal.
         public init(_ description: String) { self.description = description }
     }
 
+    /// The kind of error, for code that decides by it.
     public let code: Code
     /// One or two sentences: what happened, and what to do.
     public let message: String
@@ -19,11 +21,17 @@ public struct StrataError: Error, Sendable {
     public var underlying: (any Error)?
     /// Where in Strata it was thrown, for reports.
     public let file: String
+    /// The line of that file.
     public let line: Int
 
+    /// An error that says where it was made.
     public init(
-        _ code: Code, _ message: String, details: [Detail] = [], underlying: (any Error)? = nil,
-        file: String = #fileID, line: Int = #line
+        _ code: Code,
+        _ message: String,
+        details: [Detail] = [],
+        underlying: (any Error)? = nil,
+        file: String = #fileID,
+        line: Int = #line
     ) {
         self.code = code
         self.message = message
@@ -41,17 +49,26 @@ extension StrataError {
         public let model: String
         /// The number of the object's id; see ``ObjectID/number``.
         public let number: Int64
+        /// The name of the column; nil where it is about the object.
         public let column: String?
         /// What the column or object must satisfy, or how it conflicts.
         public let message: String
-        /// The value from which the change set out, mine and theirs; nil where there was no row.
+        /// The value from which the change set out; nil where there was none.
         public var base: StoredValue?
+        /// The value that was to be saved; nil where there was none.
         public var mine: StoredValue?
+        /// The value that somebody else had saved before; nil where there was none.
         public var theirs: StoredValue?
 
+        /// A detail about an object or, with `column`, about one of its columns.
         public init(
-            model: String, number: Int64, column: String? = nil, message: String, base: StoredValue? = nil,
-            mine: StoredValue? = nil, theirs: StoredValue? = nil
+            model: String,
+            number: Int64,
+            column: String? = nil,
+            message: String,
+            base: StoredValue? = nil,
+            mine: StoredValue? = nil,
+            theirs: StoredValue? = nil
         ) {
             self.model = model
             self.number = number
@@ -62,9 +79,15 @@ extension StrataError {
             self.theirs = theirs
         }
 
-        /// `Article 42.title must not be empty`
+        /// `Article 42.title must not be empty`, and for a conflict what stood against what:
+        /// `Article 42.views was changed here and elsewhere (base 0, mine 1, theirs 2)`.
         public var description: String {
-            "\(model) \(number)\(column.map { "." + $0 } ?? "") \(message)"
+            let text = "\(model) \(number)\(column.map { "." + $0 } ?? "") \(message)"
+            guard base != nil || theirs != nil else { return text }
+            let values = [("base", base), ("mine", mine), ("theirs", theirs)].compactMap { name, value in
+                value.map { "\(name) \($0)" }
+            }
+            return text + " (\(values.joined(separator: ", ")))"
         }
     }
 }

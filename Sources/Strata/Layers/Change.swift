@@ -50,6 +50,10 @@ final class Base<Row: StoredRow>: Sendable {
         self.beneath = beneath
     }
 
+    var isAsSeen: Bool {
+        if case .asSeen = beneath { true } else { false }
+    }
+
     func over(_ beneath: Beneath) -> Base {
         Base(seen: seen, stored: stored, sequence: sequence, beneath: beneath)
     }
@@ -77,7 +81,10 @@ extension Change {
             var merged = newer.row
             merged._$copy(columns.subtracting(newer.columns), from: row)
             return Change(
-                kind: newer.kind, columns: columns.union(newer.columns), row: merged, base: mergedBase(newer)
+                kind: newer.kind,
+                columns: columns.union(newer.columns),
+                row: merged,
+                base: mergedBase(newer)
             )
         case (.update, .delete), (.orphan, .delete):
             return Change(kind: .delete, columns: ColumnSet(), row: newer.row, base: mergedBase(newer))
@@ -96,7 +103,10 @@ extension Change {
         var stored = later.stored ?? base.stored
         if let old = base.stored { stored?._$copy(columns, from: old) }
         return Base(
-            seen: seen, stored: stored, sequence: min(base.sequence, later.sequence), beneath: base.beneath
+            seen: seen,
+            stored: stored,
+            sequence: min(base.sequence, later.sequence),
+            beneath: base.isAsSeen ? later.beneath : base.beneath
         )
     }
 
@@ -111,7 +121,10 @@ extension Change {
             let isConflicting = base.map { hasChanged(below, since: $0.seen) } ?? false
             if kind == .update, !isConflicting, merged._$differences(from: row).isEmpty { return nil }
             return Change(
-                kind: .update, columns: columns, row: merged, base: base?.over(isConflicting ? .changed(below) : .asSeen)
+                kind: .update,
+                columns: columns,
+                row: merged,
+                base: base?.over(isConflicting ? .changed(below) : .asSeen)
             )
         case (.delete, nil):
             return Change(kind: .delete, columns: columns, row: row, base: base?.over(.gone))

@@ -14,16 +14,25 @@ extension LayerStore {
     ///
     /// From then on the context is told of what happens.
     func pair(for reader: Reader, of context: Int, schema: Schema) throws -> Pair {
+        // What the store has reached before the snapshot was taken, once that matters.
+        var reached: Int64 = 0
         while true {
             let sequence = try reader.begin()
+            // Else this would go on for ever.
+            guard sequence >= reached else { throw Self.replacedError }
             let pair: Pair? = try state.withLock { state in
-                if sequence < state.sequence { return nil }
+                if sequence < state.sequence {
+                    reached = state.sequence
+                    return nil
+                }
                 defer { state.cursors[context] = state.lastEvent }
                 if let commit = state.inFlight {
                     if sequence > commit.sequence { return nil }
                     if sequence == commit.sequence {
                         return Pair(
-                            sequence: sequence, layers: state.layers.applying(commit), lastEvent: state.lastEvent,
+                            sequence: sequence,
+                            layers: state.layers.applying(commit),
+                            lastEvent: state.lastEvent,
                             inFlight: commit
                         )
                     }
@@ -32,11 +41,22 @@ extension LayerStore {
                     try state.absorb(through: sequence, schema: schema, connection: reader.connection)
                 }
                 return Pair(
-                    sequence: sequence, layers: state.layers, lastEvent: state.lastEvent, inFlight: nil
+                    sequence: sequence,
+                    layers: state.layers,
+                    lastEvent: state.lastEvent,
+                    inFlight: nil
                 )
             }
             if let pair { return pair }
         }
+    }
+
+    static var replacedError: StrataError {
+        StrataError(
+            .damagedStore,
+            "The store has gone back behind commits that it had: its file was replaced or restored while it was open. "
+                + "Close the stack, and open it again."
+        )
     }
 
     /// What happened after an event, through another; nil where that is forgotten.
@@ -49,11 +69,11 @@ extension LayerStore {
     /// Whether nothing happened after an event.
     func isCurrent(_ cursor: Int) -> Bool { state.withLock { $0.lastEvent == cursor } }
 
-    /// From now on the context is told of what happens. Gives the last event before.
-    func startTracking(_ context: Int) -> Int {
+    /// From now on the context is told of what happens. Gives the last event and the last commit before.
+    func startTracking(_ context: Int) -> (event: Int, sequence: Int64) {
         state.withLock { state in
             state.cursors[context] = state.lastEvent
-            return state.lastEvent
+            return (state.lastEvent, state.sequence)
         }
     }
 
@@ -66,14 +86,25 @@ extension LayerStore {
     }
 
     /// Puts changes on top of a context's layer.
-    func publish(_ parts: [Int: any AnyPart], carriers: Carriers, by context: Int, schema: Schema) {
+    ///
+    /// - Parameter cursor: the last event that the changes were made in the knowledge of.
+    func publish(_ parts: [Int: any AnyPart], carriers: Carriers, by context: Int, seenThrough cursor: Int) {
         state.withLock { state in
             state.layers.push(parts, carriers: carriers, to: context, frozen: Set(state.frozen.keys))
-            // Where another's changes lie in the same layer, these may have been made without seeing them.
+            // What has happened since, and what lies in the same layer, is now beneath changes that did not know of it.
             let isMixed = state.layers[context].contains { $0.carriers != carriers }
-            state.layers.rebaseAll(
-                parts, in: (isMixed ? [context] : []) + state.layers.descendants(of: context)
-            )
+            if isMixed || state.lastEvent > cursor {
+                let commits = state.events.filter { $0.number > cursor && $0.isCommit }.map(\.parts)
+                for (entity, part) in parts {
+                    part.rebaseOnCommits(
+                        commits.compactMap { $0[entity] },
+                        entity: entity,
+                        context: context,
+                        in: &state.layers
+                    )
+                }
+            }
+            state.layers.rebaseAll(parts, in: state.layers.descendants(of: context))
             state.note(.layer(context), parts)
         }
         tellWatcher(of: context)
@@ -94,8 +125,10 @@ extension LayerStore.Event {
     }
 
     /// The rows that a context has to look at. Of its own commit it has them already, unless they came out otherwise.
-    func parts(for context: Int) -> [Int: any AnyPart] {
-        if case .commit(let record) = cause, record.committer == context { record.adjusted } else { parts }
+    ///
+    /// - Parameter seesSaved: whether the context sees what it has saved upward; otherwise the commit is news to it.
+    func parts(for context: Int, seesSaved: Bool) -> [Int: any AnyPart] {
+        if case .commit(let record) = cause, record.committer == context, seesSaved { record.adjusted } else { parts }
     }
 
     var isCommit: Bool {
@@ -122,6 +155,17 @@ extension Part {
         let numbers = touched(in: layers, context: context, entity: entity)
         guard !numbers.isEmpty else { return }
         layers.rebase(numbers, entity: entity, in: context, Row.self) { _ in nil }
+    }
+
+    /// Lets these changes of a layer stand on what is beneath it, and where that is the store on what was committed.
+    func rebaseOnCommits(_ commits: [any AnyPart], entity: Int, context: Int, in layers: inout Layers) {
+        let commits = commits.reversed().map { $0.typed(Row.self) }
+        layers.rebase(numbers, entity: entity, in: context, Row.self) { number in
+            for commit in commits {
+                if let change = commit[number] { return .some(change.kind.isVisible ? change.row : nil) }
+            }
+            return nil
+        }
     }
 
     /// Lets these changes of a layer stand on what other layers show.
@@ -153,7 +197,8 @@ extension LayerStore.State {
 
 extension Entity {
     /// The rows of which layers have updates or deletes, and that were changed in the store since: as they are now.
-    func readChanged(_ parts: [any AnyPart], since sequence: Int64, on connection: Connection) throws -> (any AnyPart)? {
+    func readChanged(_ parts: [any AnyPart], since sequence: Int64, on connection: Connection) throws -> (any AnyPart)?
+    {
         var numbers: Set<Int64> = []
         for part in parts {
             let part = part.typed(Row.self)

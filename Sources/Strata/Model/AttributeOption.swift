@@ -36,7 +36,7 @@ public struct AttributeOption: Sendable {
 
     /// A number within bounds.
     public static func range(_ bounds: ClosedRange<Double>) -> AttributeOption {
-        check("must be between \(bounds.lowerBound) and \(bounds.upperBound)") { value in
+        check("must be between \(text(bounds.lowerBound)) and \(text(bounds.upperBound))") { value in
             switch value {
             case .integer(let number): bounds.contains(Double(number))
             case .real(let number): bounds.contains(number)
@@ -45,12 +45,16 @@ public struct AttributeOption: Sendable {
         }
     }
 
+    /// A bound as one writes it: 10, not 10.0.
+    private static func text(_ bound: Double) -> String { Int64(exactly: bound).map { String($0) } ?? String(bound) }
+
     /// Not the empty text.
     public static let notEmpty = check("must not be empty") { $0 != .text("") }
 
     /// A check of your own on the value as it is stored. A nil value is not asked about.
     public static func check(
-        _ message: String, _ isValid: @escaping @Sendable (StoredValue) -> Bool
+        _ message: String,
+        _ isValid: @escaping @Sendable (StoredValue) -> Bool
     ) -> AttributeOption {
         AttributeOption(kind: .check(message: message, isValid))
     }

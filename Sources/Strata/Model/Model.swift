@@ -2,7 +2,8 @@
 ///
 /// An object belongs to one context and is used on that context's executor only. Its values in `Sendable` form are its
 /// ``Row``.
-public protocol Model: AnyObject, SendableMetatype, PropertyValue where Stored == Never, OptionalStored == ObjectID<Self>? {
+public protocol Model: AnyObject, SendableMetatype, PropertyValue
+where Stored == Never, OptionalStored == ObjectID<Self>? {
     /// The values of an object as a struct.
     associatedtype Row: ModelRow where Row.Object == Self
     /// The namespace of the column expressions that query closures are given.
@@ -10,6 +11,7 @@ public protocol Model: AnyObject, SendableMetatype, PropertyValue where Stored =
 
     /// The names, types and options of the attributes and relationships.
     static var _$schema: ModelSchema { get }
+    /// The column expressions themselves; the macro writes them.
     static var columns: Columns { get }
 
     var _$row: Row { get set }
@@ -29,6 +31,7 @@ extension Model {
 
 /// The values of an object: a `Sendable` struct that `@Model` generates.
 public protocol ModelRow: StoredRow {
+    /// The model whose values these are.
     associatedtype Object: Model where Object.Row == Self
 
     /// The object's id.

@@ -13,6 +13,7 @@ public struct ModelSchema: Sendable {
     /// Compound constraints and indexes, by column names.
     public let options: [ModelOption]
 
+    /// The schema of a class, as `@Model` describes it. Without `table` the class gives its name to the table.
     public init(
         name: String,
         table: String? = nil,
@@ -30,13 +31,17 @@ public struct ModelSchema: Sendable {
 
 /// A stored column of a model.
 public struct ColumnSchema: Sendable {
+    /// The name of the property and of the column.
     public let name: String
+    /// How SQLite keeps the values.
     public let type: ColumnType
+    /// Whether the value may be nil.
     public let isOptional: Bool
     /// For a to-one relationship: what it leads to.
     public let destination: ModelReference?
     /// For a to-one relationship: what becomes of the destination when this object is deleted.
     public let deleteRule: DeleteRule
+    /// What the declaration asks for: uniqueness, an index, checks.
     public let options: [AttributeOption]
     /// Whether the values need SQLite to be told how to compare them (`Decimal`).
     public let isDecimal: Bool
@@ -46,10 +51,15 @@ public struct ColumnSchema: Sendable {
 
 /// A relationship without a column of its own.
 public struct RelationshipSchema: Sendable {
+    /// The name of the property.
     public let name: String
+    /// Whether there may be several objects at the other end.
     public let isToMany: Bool
+    /// Whether the members keep the order in which they were put.
     public let isOrdered: Bool
+    /// What becomes of the objects at the other end when this one is deleted.
     public let deleteRule: DeleteRule
+    /// The model at the other end.
     public let destination: ModelReference
     /// The name of the relationship on the other side, where this side names it.
     public let inverse: String?
@@ -59,6 +69,7 @@ public struct RelationshipSchema: Sendable {
 public struct ModelReference: Sendable {
     let type: any Model.Type
 
+    /// A reference to this model.
     public init(_ type: any Model.Type) { self.type = type }
 }
 
@@ -77,34 +88,58 @@ public enum DeleteRule: String, Sendable, Hashable, Codable {
 extension ColumnSchema {
     /// The column of an attribute.
     public static func _$column<Value: AttributeValue>(
-        _ name: String, _ type: Value.Type, _ options: [AttributeOption] = [], deleteRule: DeleteRule = .nullify
+        _ name: String,
+        _ type: Value.Type,
+        _ options: [AttributeOption] = [],
+        deleteRule: DeleteRule = .nullify
     ) -> ColumnSchema {
         ColumnSchema(attribute: name, type, isOptional: false, options)
     }
 
     /// The column of an optional attribute.
     public static func _$column<Value: AttributeValue>(
-        _ name: String, _ type: Value?.Type, _ options: [AttributeOption] = [], deleteRule: DeleteRule = .nullify
+        _ name: String,
+        _ type: Value?.Type,
+        _ options: [AttributeOption] = [],
+        deleteRule: DeleteRule = .nullify
     ) -> ColumnSchema {
         ColumnSchema(attribute: name, Value.self, isOptional: true, options)
     }
 
     /// The column of a to-one relationship.
     public static func _$column<Destination: Model>(
-        _ name: String, _ type: Destination?.Type, _ options: [AttributeOption] = [], deleteRule: DeleteRule = .nullify
+        _ name: String,
+        _ type: Destination?.Type,
+        _ options: [AttributeOption] = [],
+        deleteRule: DeleteRule = .nullify
     ) -> ColumnSchema {
         ColumnSchema(
-            name: name, type: .integer, isOptional: true, destination: ModelReference(Destination.self),
-            deleteRule: deleteRule, options: options, isDecimal: false, isUnsigned: false
+            name: name,
+            type: .integer,
+            isOptional: true,
+            destination: ModelReference(Destination.self),
+            deleteRule: deleteRule,
+            options: options,
+            isDecimal: false,
+            isUnsigned: false
         )
     }
 
     private init<Value: AttributeValue>(
-        attribute name: String, _ type: Value.Type, isOptional: Bool, _ options: [AttributeOption]
+        attribute name: String,
+        _ type: Value.Type,
+        isOptional: Bool,
+        _ options: [AttributeOption]
     ) {
         self.init(
-            name: name, type: Value.columnType, isOptional: isOptional, destination: nil, deleteRule: .nullify,
-            options: options, isDecimal: Value.self == Decimal.self, isUnsigned: Value.self == UInt64.self || Value.self == UInt.self
+            name: name,
+            type: Value.columnType,
+            isOptional: isOptional,
+            destination: nil,
+            deleteRule: .nullify,
+            options: options,
+            isDecimal: Value.self == Decimal.self,
+            isUnsigned: Value.self == UInt64.self || Value.self == UInt.self
         )
     }
 }
@@ -112,23 +147,37 @@ extension ColumnSchema {
 extension RelationshipSchema {
     /// A to-many relationship.
     public static func _$relationship<Destination: Model>(
-        _ name: String, _ type: Many<Destination>.Type, deleteRule: DeleteRule = .nullify, ordered: Bool = false,
+        _ name: String,
+        _ type: Many<Destination>.Type,
+        deleteRule: DeleteRule = .nullify,
+        ordered: Bool = false,
         inverse: String? = nil
     ) -> RelationshipSchema {
         RelationshipSchema(
-            name: name, isToMany: true, isOrdered: ordered, deleteRule: deleteRule,
-            destination: ModelReference(Destination.self), inverse: inverse
+            name: name,
+            isToMany: true,
+            isOrdered: ordered,
+            deleteRule: deleteRule,
+            destination: ModelReference(Destination.self),
+            inverse: inverse
         )
     }
 
     /// The side of a one-to-one relationship that names its inverse and has no column.
     public static func _$relationship<Destination: Model>(
-        _ name: String, _ type: Destination?.Type, deleteRule: DeleteRule = .nullify, ordered: Bool = false,
+        _ name: String,
+        _ type: Destination?.Type,
+        deleteRule: DeleteRule = .nullify,
+        ordered: Bool = false,
         inverse: String? = nil
     ) -> RelationshipSchema {
         RelationshipSchema(
-            name: name, isToMany: false, isOrdered: false, deleteRule: deleteRule,
-            destination: ModelReference(Destination.self), inverse: inverse
+            name: name,
+            isToMany: false,
+            isOrdered: false,
+            deleteRule: deleteRule,
+            destination: ModelReference(Destination.self),
+            inverse: inverse
         )
     }
 }

@@ -43,6 +43,8 @@ extension ObjectID: LosslessStringConvertible {
             (0..<(1 << 48)).contains(number), let fingerprint = UInt16(parts[2], radix: 16)
         else { return nil }
         self.init(number: number, fingerprint: fingerprint)
+        // One id has one text: leading zeros, plus signs and capitals are none of ours.
+        guard self.description == description else { return nil }
     }
 }
 
@@ -53,7 +55,8 @@ extension ObjectID: Codable {
         guard let id = ObjectID(text) else {
             throw DecodingError.dataCorruptedError(
                 in: container,
-                debugDescription: "'\(text)' is no id of \(Object._$schema.name); one looks like \(Object._$schema.name)-42-9f3c"
+                debugDescription:
+                    "'\(text)' is no id of \(Object._$schema.name); one looks like \(Object._$schema.name)-42-9f3c"
             )
         }
         self = id

@@ -17,15 +17,21 @@ public struct RowBinder {
     /// The parameters are bound anew from here on.
     func reset() { buffer.reset() }
 
+    /// Binds an integer.
     public func bind(_ value: Int64, at index: Int32) throws { sqlite3_bind_int64(statement, index, value) }
+    /// Binds an integer.
     public func bind(_ value: Int, at index: Int32) throws { sqlite3_bind_int64(statement, index, Int64(value)) }
+    /// Binds a number.
     public func bind(_ value: Double, at index: Int32) throws { sqlite3_bind_double(statement, index, value) }
+    /// Binds a truth value, as 0 or 1.
     public func bind(_ value: Bool, at index: Int32) throws { sqlite3_bind_int64(statement, index, value ? 1 : 0) }
 
+    /// Binds a date, as seconds since 2001.
     public func bind(_ value: Date, at index: Int32) throws {
         sqlite3_bind_double(statement, index, value.timeIntervalSinceReferenceDate)
     }
 
+    /// Binds a text.
     public func bind(_ value: String, at index: Int32) throws {
         var value = value
         value.withUTF8 { utf8 in
@@ -34,22 +40,27 @@ public struct RowBinder {
         }
     }
 
+    /// Binds a value in the form in which its type stores it.
     public func bind(_ value: some AttributeValue, at index: Int32) throws {
         try bind(stored: try value.storedValue, at: index)
     }
 
+    /// Binds a text or NULL.
     public func bind(_ value: String?, at index: Int32) throws {
         if let value { try bind(value, at: index) } else { sqlite3_bind_null(statement, index) }
     }
 
+    /// Binds a value, in the form in which its type stores it, or NULL.
     public func bind(_ value: (some AttributeValue)?, at index: Int32) throws {
         if let value { try bind(value, at: index) } else { sqlite3_bind_null(statement, index) }
     }
 
+    /// Binds the number of an id or NULL.
     public func bind<Object: Model>(_ id: ObjectID<Object>?, at index: Int32) throws {
         if let id { sqlite3_bind_int64(statement, index, id.number) } else { sqlite3_bind_null(statement, index) }
     }
 
+    /// Binds the number of an id.
     public func bind<Object: Model>(_ id: ObjectID<Object>, at index: Int32) throws {
         sqlite3_bind_int64(statement, index, id.number)
     }

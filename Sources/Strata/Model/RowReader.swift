@@ -12,20 +12,33 @@ public struct RowReader {
         self.fingerprint = Int64(bitPattern: UInt64(fingerprint) << 48)
     }
 
+    /// Reads an integer.
     public func read(_ type: Int64.Type, at column: Int32) throws -> Int64 { sqlite3_column_int64(statement, column) }
-    public func read(_ type: Double.Type, at column: Int32) throws -> Double { sqlite3_column_double(statement, column) }
-    public func read(_ type: Bool.Type, at column: Int32) throws -> Bool { sqlite3_column_int64(statement, column) != 0 }
+    /// Reads a number.
+    public func read(_ type: Double.Type, at column: Int32) throws -> Double {
+        sqlite3_column_double(statement, column)
+    }
+    /// Reads a truth value: all but 0 is true.
+    public func read(_ type: Bool.Type, at column: Int32) throws -> Bool {
+        sqlite3_column_int64(statement, column) != 0
+    }
 
+    /// Reads an integer.
     public func read(_ type: Int.Type, at column: Int32) throws -> Int {
         Int(truncatingIfNeeded: sqlite3_column_int64(statement, column))
     }
 
+    /// Reads a text.
     public func read(_ type: String.Type, at column: Int32) throws -> String { string(at: column) }
 
+    /// Reads a date, stored as seconds since 2001.
     public func read(_ type: Date.Type, at column: Int32) throws -> Date {
         Date(timeIntervalSinceReferenceDate: sqlite3_column_double(statement, column))
     }
 
+    /// Reads a value from the form in which its type stores it.
+    ///
+    /// - Throws: ``StrataError/Code/undecodable`` where it is none of that type.
     public func read<Value: AttributeValue>(_ type: Value.Type, at column: Int32) throws -> Value {
         let stored = value(at: column)
         guard let value = Value(storedValue: stored) else {
@@ -38,30 +51,39 @@ public struct RowReader {
         return value
     }
 
+    /// Reads a text; nil for NULL.
     public func read(_ type: String?.Type, at column: Int32) throws -> String? {
         isNull(at: column) ? nil : string(at: column)
     }
 
+    /// Reads an integer; nil for NULL.
     public func read(_ type: Int64?.Type, at column: Int32) throws -> Int64? {
         isNull(at: column) ? nil : sqlite3_column_int64(statement, column)
     }
 
+    /// Reads an integer; nil for NULL.
     public func read(_ type: Int?.Type, at column: Int32) throws -> Int? {
         isNull(at: column) ? nil : Int(truncatingIfNeeded: sqlite3_column_int64(statement, column))
     }
 
+    /// Reads a number; nil for NULL.
     public func read(_ type: Double?.Type, at column: Int32) throws -> Double? {
         isNull(at: column) ? nil : sqlite3_column_double(statement, column)
     }
 
+    /// Reads a value from the form in which its type stores it; nil for NULL.
+    ///
+    /// - Throws: ``StrataError/Code/undecodable`` where it is none of that type.
     public func read<Value: AttributeValue>(_ type: Value?.Type, at column: Int32) throws -> Value? {
         isNull(at: column) ? nil : try read(Value.self, at: column)
     }
 
+    /// Reads the id of the object that a relationship leads to; nil for NULL.
     public func read<Object: Model>(_ type: Object?.Type, at column: Int32) throws -> ObjectID<Object>? {
         isNull(at: column) ? nil : read(ObjectID<Object>.self, at: column)
     }
 
+    /// Reads an id of this store.
     public func read<Object: Model>(_ type: ObjectID<Object>.Type, at column: Int32) -> ObjectID<Object> {
         ObjectID(packed: fingerprint | sqlite3_column_int64(statement, column))
     }

@@ -13,6 +13,7 @@ public struct ObjectLink {
     var entity: UInt16 = 0
     var isDeleted = false
 
+    /// The link of an object that belongs to no context.
     public init() {}
 
     var context: ObjectContext? {

@@ -11,9 +11,19 @@ extension Query {
         return changed { $0.sorts += keys }
     }
 
+    /// Sorted by this column, from the smallest value to the largest, where the sorts so far leave a choice.
+    public func sorted<Value: ColumnValue>(_ column: (Object.Columns) -> Column<Object, Value>) -> Query {
+        sorted { column($0).ascending }
+    }
+
     /// Sorted by this key instead of the sorts so far.
     public func reordered(_ key: (Object.Columns) -> SortKey<Object>) -> Query {
         changed { $0.sorts = [] }.sorted(key)
+    }
+
+    /// Sorted by this column, from the smallest value to the largest, instead of the sorts so far.
+    public func reordered<Value: ColumnValue>(_ column: (Object.Columns) -> Column<Object, Value>) -> Query {
+        reordered { column($0).ascending }
     }
 
     /// Sorted by these keys instead of the sorts so far. With none of them, in the order of creation.

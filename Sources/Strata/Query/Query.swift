@@ -85,6 +85,11 @@ extension Model {
     /// All objects in the order of one key.
     public static func sorted(_ key: (Columns) -> SortKey<Self>) -> Query<Self> { Query().sorted(key) }
 
+    /// All objects in the order of one column, from the smallest value to the largest.
+    public static func sorted<Value: ColumnValue>(_ column: (Columns) -> Column<Self, Value>) -> Query<Self> {
+        Query().sorted(column)
+    }
+
     /// All objects in the order of several keys, the first of them first.
     public static func sorted(_ keys: (Columns) -> [SortKey<Self>]) -> Query<Self> { Query().sorted(keys) }
 }

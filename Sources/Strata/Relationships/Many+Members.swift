@@ -94,20 +94,39 @@ extension ObjectContext {
                     try anyObject(number, entity: info.index)?.setReference(nil, at: column)
                 }
             }
+            let isMember = try object._$row._$value(at: column) == .integer(owner._$row._$number)
             object.setReference(owner._$row._$number, at: column)
-            if let order { try addPair(order, 0, owner, object, JoinRow.Column.leftPlace) }
-        case .join(let join, let own, _, let place):
-            try addPair(join, own, owner, object, place)
+            if let order { try addPair(order, 0, owner, object, isMember: isMember) }
+        case .join(let join, let own, _, _):
+            try addPair(join, own, owner, object, isMember: true)
         }
     }
 
     /// Adds the row of a member, unless it is there, at the end of both sides' order.
-    private func addPair(_ join: Int, _ own: Int, _ owner: some Model, _ object: some Model, _ place: Int?) throws {
+    ///
+    /// - Parameter isMember: false where a row that is there was left behind by an object that went by its to-one side.
+    private func addPair(
+        _ join: Int,
+        _ own: Int,
+        _ owner: some Model,
+        _ object: some Model,
+        isMember: Bool
+    ) throws {
         let (ownNumber, otherNumber) = (owner._$row._$number, object._$row._$number)
         let members = try joinRows(join, own, ownNumber)
-        guard !members.contains(where: { $0.end(1 - own) == otherNumber }) else { return }
+        if let old = members.last(where: { $0.end(1 - own) == otherNumber }) {
+            if isMember { return }
+            var row = old
+            row.setPlace(
+                (members.filter { $0.end(1 - own) != otherNumber }.compactMap { $0.place(own) }.max() ?? 0) + 1,
+                own
+            )
+            noteTurn()
+            return joinTracker(join).update(old, to: row, self)
+        }
         var row = JoinRow(
-            number: try store.ids.take(), left: own == 0 ? ownNumber : otherNumber,
+            number: try store.ids.take(),
+            left: own == 0 ? ownNumber : otherNumber,
             right: own == 0 ? otherNumber : ownNumber
         )
         // A place is kept for each side, whichever of them is ordered; only the one at hand is known to be last.
@@ -141,7 +160,10 @@ extension ObjectContext {
 
     /// Gives a member a place between two others. Only its own row changes (H25), unless the fractions run out.
     func move<Owner: Model>(
-        _ object: some Model, before next: (some Model)?, in owner: Owner, _ relationship: Int
+        _ object: some Model,
+        before next: (some Model)?,
+        in owner: Owner,
+        _ relationship: Int
     ) throws {
         let resolved = store.schema.entities[Int(owner._$link.entity)].info.relationships[relationship]
         let pair: (join: Int, own: Int)
@@ -149,13 +171,18 @@ extension ObjectContext {
         case .foreignKey(_, let order?): pair = (order, 0)
         case .join(let join, let own, _, .some): pair = (join, own)
         default:
-            throw StrataError(.misuse, "The relationship '\(resolved.name)' has no order. Declare it with ordered: true.")
+            throw StrataError(
+                .misuse,
+                "The relationship '\(resolved.name)' has no order. Declare it with ordered: true."
+            )
         }
         func isLess(_ left: JoinRow, _ right: JoinRow) -> Bool {
             let places = (left.place(pair.own) ?? .infinity, right.place(pair.own) ?? .infinity)
-            return places.0 == places.1 ? left._$number < right._$number : places.0 < places.1
+            // As queries order them: ties by the members' ids.
+            let ends = (left.end(1 - pair.own), right.end(1 - pair.own))
+            return places.0 == places.1 ? ends.0 < ends.1 : places.0 < places.1
         }
-        var rows = try joinRows(pair.join, pair.own, owner._$row._$number).sorted(by: isLess)
+        var rows = try joinRows(pair.join, pair.own, owner._$row._$number, hidingDuplicates: true).sorted(by: isLess)
         guard let from = rows.firstIndex(where: { $0.end(1 - pair.own) == object._$row._$number }) else {
             throw StrataError(.misuse, "The object to move is no member of '\(resolved.name)'.")
         }

@@ -30,7 +30,8 @@ public struct Many<Object: Model> {
     public var query: Query<Object> {
         func open<Owner: Model>(_ owner: Owner) -> Query<Object> {
             Query(
-                membersOf: Owner.self, number: owner._$row._$number,
+                membersOf: Owner.self,
+                number: owner._$row._$number,
                 relationship: Owner._$schema.relationships[relationship].name
             )
         }
@@ -44,6 +45,11 @@ public struct Many<Object: Model> {
 
     /// The members in the order of one key.
     public func sorted(_ key: (Object.Columns) -> SortKey<Object>) -> Members<Object> { members(query.sorted(key)) }
+
+    /// The members in the order of one column, from the smallest value to the largest.
+    public func sorted<Value: ColumnValue>(_ column: (Object.Columns) -> Column<Object, Value>) -> Members<Object> {
+        members(query.sorted(column))
+    }
 
     /// The members in the order of several keys.
     public func sorted(_ keys: (Object.Columns) -> [SortKey<Object>]) -> Members<Object> { members(query.sorted(keys)) }
@@ -121,16 +127,28 @@ public struct Members<Object: Model> {
     /// The query behind it, which may be run in other contexts too.
     public let query: Query<Object>
 
+    /// The members that a named scope asks for as well: see ``Query/merging(_:)``.
     public subscript(dynamicMember scope: KeyPath<Object.Type, Query<Object>>) -> Members<Object> {
         changed(query.merging(Object.self[keyPath: scope]))
     }
 
     private func changed(_ query: Query<Object>) -> Members { Members(owner: owner, query: query) }
 
-    public func `where`(_ condition: (Object.Columns) -> Condition<Object>) -> Members { changed(query.where(condition)) }
+    /// The members that meet a condition as well: see ``Query/where(_:)``.
+    public func `where`(_ condition: (Object.Columns) -> Condition<Object>) -> Members {
+        changed(query.where(condition))
+    }
+    /// The members sorted by this key where the sorts so far leave a choice.
     public func sorted(_ key: (Object.Columns) -> SortKey<Object>) -> Members { changed(query.sorted(key)) }
+    /// The members sorted by these keys where the sorts so far leave a choice.
     public func sorted(_ keys: (Object.Columns) -> [SortKey<Object>]) -> Members { changed(query.sorted(keys)) }
+    /// The members in the order of one column, from the smallest to the largest.
+    public func sorted<Value: ColumnValue>(_ column: (Object.Columns) -> Column<Object, Value>) -> Members {
+        changed(query.sorted(column))
+    }
+    /// At most so many members.
     public func limit(_ count: Int) -> Members { changed(query.limit(count)) }
+    /// The members without the first so many.
     public func offset(_ count: Int) -> Members { changed(query.offset(count)) }
 
     /// The objects, in their order.
@@ -153,7 +171,10 @@ public struct Members<Object: Model> {
     private var context: ObjectContext {
         get throws {
             guard let context = owner._$link.context else {
-                throw StrataError(.misuse, "The object was not inserted, so its members cannot be queried. Insert it first.")
+                throw StrataError(
+                    .misuse,
+                    "The object was not inserted, so its members cannot be queried. Insert it first."
+                )
             }
             return context
         }

@@ -11,7 +11,35 @@ final class Overlay {
     private(set) var parts: [Int: [any AnyPart]] = [:]
 
     /// Shows these parts, oldest first, from now on.
-    func show(_ parts: [Int: [any AnyPart]]) { self.parts = parts }
+    func show(_ parts: [Int: [any AnyPart]]) {
+        self.parts = parts
+        pairs.removeAll()
+    }
+
+    /// The pending members of to-many relationships, made when they are first asked for.
+    private var pairs: [Int: [Pair: Int64]] = [:]
+
+    private struct Pair: Hashable {
+        let left: Int64
+        let right: Int64
+    }
+
+    /// The pending row that stands for a member, the newest where contexts that did not see each other have added the
+    /// same one: join rows merge as members of a set (H25). Nil where none is pending.
+    func row(ofPair left: Int64, _ right: Int64, entity: Int) -> Int64? {
+        if let known = pairs[entity] { return known[Pair(left: left, right: right)] }
+        var found: [Pair: Int64] = [:]
+        var seen: Set<Int64> = []
+        for part in (parts[entity] ?? []).reversed() {
+            let part = part.typed(JoinRow.self)
+            for change in part.changes where seen.insert(change.row._$number).inserted && change.kind.isVisible {
+                let pair = Pair(left: change.row.left, right: change.row.right)
+                if found[pair] == nil { found[pair] = change.row._$number }
+            }
+        }
+        pairs[entity] = found
+        return found[Pair(left: left, right: right)]
+    }
 
     func isHidden(_ number: Int64, entity: Int) -> Bool {
         guard let parts = parts[entity] else { return false }
@@ -21,26 +49,63 @@ final class Overlay {
     static func tableName(_ entity: Int) -> String { "strata_pending_\(entity)" }
 
     /// What stands in FROM for an entity of which there are pending rows.
-    static func source(_ info: EntityInfo) -> String {
-        """
-        (SELECT \(info.sql.columnList) FROM \(info.sql.table) WHERE NOT strata_hidden(\(info.index), "id") \
-        UNION ALL SELECT \(info.sql.columnList) FROM \(tableName(info.index)))
-        """
+    ///
+    /// - Parameter hidingDuplicates: whether a member of a to-many relationship comes once, however often it was added.
+    static func source(_ info: EntityInfo, hidingDuplicates: Bool = true) -> String {
+        if info.isJoin && hidingDuplicates {
+            let pair = "strata_pair(\(info.index), \"left\", \"right\")"
+            return """
+                (SELECT \(info.sql.columnList) FROM \(info.sql.table) WHERE NOT strata_hidden(\(info.index), "id") \
+                AND \(pair) IS NULL UNION ALL SELECT \(info.sql.columnList) FROM \(tableName(info.index)) \
+                WHERE \(pair) = "id")
+                """
+        }
+        return """
+            (SELECT \(info.sql.columnList) FROM \(info.sql.table) WHERE NOT strata_hidden(\(info.index), "id") \
+            UNION ALL SELECT \(info.sql.columnList) FROM \(tableName(info.index)))
+            """
     }
 
     /// Makes the function and the tables known to a connection, which keeps the overlay alive by itself.
     func register(_ entities: [any AnyEntity], on connection: OpaquePointer) throws {
         let code = sqlite3_create_function_v2(
-            connection, "strata_hidden", 2, SQLITE_UTF8, Unmanaged.passRetained(self).toOpaque(),
+            connection,
+            "strata_hidden",
+            2,
+            SQLITE_UTF8,
+            Unmanaged.passRetained(self).toOpaque(),
             { context, _, arguments in
                 guard let data = sqlite3_user_data(context), let arguments else { return }
                 let overlay = Unmanaged<Overlay>.fromOpaque(data).takeUnretainedValue()
                 let entity = Int(sqlite3_value_int64(arguments[0]))
                 let number = sqlite3_value_int64(arguments[1])
                 sqlite3_result_int(context, overlay.isHidden(number, entity: entity) ? 1 : 0)
-            }, nil, nil, { Unmanaged<Overlay>.fromOpaque($0!).release() }  // the pointer that was passed above
+            },
+            nil,
+            nil,
+            { Unmanaged<Overlay>.fromOpaque($0!).release() }  // the pointer that was passed above
         )
         guard code == SQLITE_OK else { throw StrataError(sqlite: code, connection: connection) }
+        let pairCode = sqlite3_create_function_v2(
+            connection,
+            "strata_pair",
+            3,
+            SQLITE_UTF8,
+            Unmanaged.passRetained(self).toOpaque(),
+            { context, _, arguments in
+                guard let data = sqlite3_user_data(context), let arguments else { return }
+                let overlay = Unmanaged<Overlay>.fromOpaque(data).takeUnretainedValue()
+                let (left, right) = (sqlite3_value_int64(arguments[1]), sqlite3_value_int64(arguments[2]))
+                let entity = Int(sqlite3_value_int64(arguments[0]))
+                if let number = overlay.row(ofPair: left, right, entity: entity) {
+                    sqlite3_result_int64(context, number)
+                }
+            },
+            nil,
+            nil,
+            { Unmanaged<Overlay>.fromOpaque($0!).release() }  // the pointer that was passed above
+        )
+        guard pairCode == SQLITE_OK else { throw StrataError(sqlite: pairCode, connection: connection) }
         for entity in entities {
             try PendingTable.register(PendingTable(overlay: self, info: entity.info), on: connection)
         }

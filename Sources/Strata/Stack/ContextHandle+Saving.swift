@@ -22,6 +22,7 @@ extension ContextHandle {
     /// - Throws: `StrataError` of the commit, or as ``perform(_:)-(_)`` does.
     public nonisolated(nonsending) func commit() async throws {
         if kind == .main {
+            defer { core.callerGoesOn() }
             try await owner.commit(core.enter(self, stack: [self]))
         } else {
             try await run(stack: [self]) { try $0.commit() }
@@ -31,6 +32,7 @@ extension ContextHandle {
     /// Commits this context together with the layers of others, its parents, as a whole.
     nonisolated(nonsending) func commit(with contexts: [Int]) async throws {
         if kind == .main {
+            defer { core.callerGoesOn() }
             try await owner.commit(core.enter(self, stack: [self]), with: contexts)
         } else {
             try await run(stack: [self]) { try $0.commit(with: contexts) }

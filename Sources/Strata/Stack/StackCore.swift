@@ -47,7 +47,11 @@ final class StackCore: Sendable {
         publishCaller()
         try admit()
         return BlockScope(
-            handle, list: stack, outer: BlockScope.outer(for: self), dropsContext: dropping)
+            handle,
+            list: stack,
+            outer: BlockScope.outer(for: self),
+            dropsContext: dropping
+        )
     }
 
     /// Counts a use in.
@@ -89,6 +93,21 @@ final class StackCore: Sendable {
             if scope.handle.kind == .main, scope.handle.core === self { return }
         }
         publishIfOnMainActor()
+    }
+
+    /// Called where a block has ended that somebody waited for: the context on whose executor the caller runs shows what
+    /// came of it, be it a child's save or a commit.
+    func callerGoesOn() {
+        if let scope = BlockScope.current, scope.handle.core === self, !scope.isEnded, scope.handle.owner.isCreated,
+            scope.handle.owner.isCurrent
+        {
+            scope.handle.owner.assumeIsolated { $0.lookAgain() }
+            return
+        }
+        guard isMainInUse.load(ordering: .acquiring), MainExecutor.isCurrent,
+            let main = state.withLock({ $0.names[.main] }), main.owner.isCreated, main.owner.gate.holder == nil
+        else { return }
+        main.owner.assumeIsolated { $0.lookAgain() }
     }
 
     /// Publishes the main context, if there is one in use and the caller runs on the main actor.

@@ -12,7 +12,10 @@ final class Reader: @unchecked Sendable {
     private(set) var isReading = false
 
     fileprivate init(
-        path: String, configuration: Configuration, fingerprint: UInt16, entities: [any AnyEntity]
+        path: String,
+        configuration: Configuration,
+        identity: StoreIdentity,
+        entities: [any AnyEntity]
     ) throws {
         var configuration = configuration
         configuration.readonly = true
@@ -23,7 +26,9 @@ final class Reader: @unchecked Sendable {
         guard let pointer = pointer.use({ $0 }) else {
             throw StrataError(.closed, "The store is closed.")
         }
-        connection = Connection(pointer, fingerprint: fingerprint)
+        connection = Connection(pointer, fingerprint: identity.fingerprint)
+        // Where another file has taken the place of the store, this would read that one.
+        guard StorePlace.current(of: connection) == identity.place else { throw LayerStore.replacedError }
         try connection.overlay.register(entities, on: pointer)
         try SQLFunctions.register(on: pointer)
     }
@@ -34,10 +39,7 @@ final class Reader: @unchecked Sendable {
         try connection.execute("BEGIN DEFERRED")
         isReading = true
         do {
-            guard let sequence = try connection.integer(SchemaSQL.readSequence) else {
-                throw StrataError(.damagedStore, "The store's own table is empty. Restore a backup of it.")
-            }
-            return sequence
+            return try connection.sequence()
         } catch {
             try? end()
             throw error
@@ -62,20 +64,20 @@ final class Reader: @unchecked Sendable {
 final class ReaderPool: Sendable {
     private let path: String
     private let configuration: Configuration
-    private let fingerprint: UInt16
+    private let identity: StoreIdentity
     private let entities: [any AnyEntity]
     private let idle = Mutex<(readers: [Reader], isClosed: Bool)>(([], false))
 
-    init(path: String, configuration: Configuration, fingerprint: UInt16, entities: [any AnyEntity]) {
+    init(path: String, configuration: Configuration, identity: StoreIdentity, entities: [any AnyEntity]) {
         self.path = path
         self.configuration = configuration
-        self.fingerprint = fingerprint
+        self.identity = identity
         self.entities = entities
     }
 
     func borrow() throws -> Reader {
         if let reader = idle.withLock({ $0.readers.popLast() }) { return reader }
-        return try Reader(path: path, configuration: configuration, fingerprint: fingerprint, entities: entities)
+        return try Reader(path: path, configuration: configuration, identity: identity, entities: entities)
     }
 
     func giveBack(_ reader: Reader) {

@@ -14,6 +14,7 @@ final class Store: Sendable {
     private let pool: DatabasePool
     private let ownsPool: Bool
     private let readers: ReaderPool
+    private let foreignCommits: ForeignCommits
     /// Used inside the pool's writer only, which runs one access at a time.
     private let writer: Exclusive<Connection>
     private let temporaryFolder: URL?
@@ -38,7 +39,8 @@ final class Store: Sendable {
                 pool = handed
                 ownsPool = false
             } else {
-                pool = try Self.openPool(url!, configuration, isTemporary: folder != nil)  // set for all other kinds
+                // Set for all other kinds.
+                pool = try Self.openPool(url!, configuration, schema, isTemporary: folder != nil)
                 ownsPool = true
             }
             let prepared = try pool.writeWithoutTransaction { db in
@@ -48,9 +50,12 @@ final class Store: Sendable {
             writer = prepared.writer
             layers = LayerStore(sequence: prepared.sequence)
             readers = ReaderPool(
-                path: pool.path, configuration: pool.configuration, fingerprint: identity.fingerprint,
+                path: pool.path,
+                configuration: pool.configuration,
+                identity: identity,
                 entities: schema.entities
             )
+            foreignCommits = ForeignCommits(readers: readers)
             ids = IDSource(fingerprint: identity.fingerprint)
         } catch {
             if let folder { try? FileManager.default.removeItem(at: folder) }
@@ -62,7 +67,10 @@ final class Store: Sendable {
     deinit { try? close() }
 
     private static func openPool(
-        _ url: URL, _ configuration: StoreConfiguration, isTemporary: Bool
+        _ url: URL,
+        _ configuration: StoreConfiguration,
+        _ schema: Schema,
+        isTemporary: Bool
     ) throws -> DatabasePool {
         try StoreFile.inspect(url)
         var settings = Configuration()
@@ -73,44 +81,78 @@ final class Store: Sendable {
         settings.prepareDatabase { db in
             try db.execute(sql: "PRAGMA cache_size = -64000")
         }
-        if (try? FileManager.default.attributesOfItem(atPath: url.path)[.size] as? Int) ?? 0 == 0 {
-            // The mark is written before the journal is WAL, so that it is in the file itself from the start.
-            let queue = try DatabaseQueue(path: url.path, configuration: settings)
-            try queue.inDatabase { db in
-                try db.execute(sql: "PRAGMA application_id = \(StoreFile.applicationID)")
-                try db.execute(sql: "PRAGMA user_version = \(StoreFile.formatVersion)")
-            }
-            try queue.close()
-        } else if !FileManager.default.isWritableFile(atPath: url.path) {
-            throw StrataError(.readOnly, "'\(url.path)' cannot be written. Check the permissions of the file.")
+        let pool = try whileBusy(for: configuration.busyTimeout) {
+            try prepareFile(url, settings, schema)
+            return try DatabasePool(path: url.path, configuration: settings)
         }
-        let pool = try DatabasePool(path: url.path, configuration: settings)
         let synchronous = isTemporary ? "OFF" : configuration.synchronous.rawValue
         try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = \(synchronous)") }
         return pool
     }
 
-    private static func prepare(
-        _ db: Database, schema: Schema
-    ) throws -> (identity: StoreIdentity, writer: Exclusive<Connection>, sequence: Int64) {
+    /// Tries again while others open the file too: the change of a new file's journal does not wait by itself.
+    private static func whileBusy<Value>(for seconds: TimeInterval, _ body: () throws -> Value) throws -> Value {
+        let end = ContinuousClock.now + .seconds(seconds)
+        while true {
+            do {
+                return try body()
+            } catch {
+                guard StrataError(grdb: error).code == .busy, ContinuousClock.now < end else { throw error }
+                usleep(2000)
+            }
+        }
+    }
+
+    /// Makes the tables of a new file, and refuses one that is not as it should be. A pool would write into the file as
+    /// soon as it is opened, so that happens on another connection, which leaves what it refuses as it was.
+    private static func prepareFile(_ url: URL, _ settings: Configuration, _ schema: Schema) throws {
+        let isNew = (try? FileManager.default.attributesOfItem(atPath: url.path)[.size] as? Int) ?? 0 == 0
+        let queue = try DatabaseQueue(path: url.path, configuration: settings)
+        try queue.inDatabase { db in
+            if isNew {
+                // The mark is written before the journal is WAL, so that it is in the file itself from the start.
+                try db.execute(sql: "PRAGMA application_id = \(StoreFile.applicationID)")
+                try db.execute(sql: "PRAGMA user_version = \(StoreFile.formatVersion)")
+            }
+            _ = try prepareTables(db, schema: schema)
+        }
+        try queue.close()
+    }
+
+    private static func prepareTables(
+        _ db: Database,
+        schema: Schema
+    ) throws -> (identity: StoreIdentity, sequence: Int64) {
         guard let pointer = db.sqliteConnection else {
             throw StrataError(.closed, "The pool that was handed in is closed.")
         }
-        let first = Connection(pointer, fingerprint: 0)
-        defer { first.finalize() }
+        let connection = Connection(pointer, fingerprint: 0)
+        defer { connection.finalize() }
         var identity = StoreIdentity(fingerprint: 0)
         var sequence: Int64 = 0
         try db.inTransaction(.immediate) {
-            try StoreSchema.prepare(schema.entities, on: first)
-            identity = try StoreIdentity.read(on: first)
-            sequence = try first.integer(SchemaSQL.readSequence) ?? 0
+            try StoreSchema.prepare(schema.entities, on: connection)
+            identity = try StoreIdentity.read(on: connection)
+            sequence = try connection.sequence()
             return .commit
         }
+        return (identity, sequence)
+    }
+
+    private static func prepare(
+        _ db: Database,
+        schema: Schema
+    ) throws -> (identity: StoreIdentity, writer: Exclusive<Connection>, sequence: Int64) {
+        let (identity, sequence) = try prepareTables(db, schema: schema)
+        guard let pointer = db.sqliteConnection else { throw closedError }
         let writer = Connection(pointer, fingerprint: identity.fingerprint)
         try writer.overlay.register(schema.entities, on: pointer)
         try SQLFunctions.register(on: pointer)
         return (identity, Exclusive(writer), sequence)
     }
+
+    /// The file.
+    var url: URL { URL(fileURLWithPath: pool.path) }
 
     // MARK: Reading
 
@@ -118,6 +160,18 @@ final class Store: Sendable {
     func borrowReader() throws -> Reader {
         try checkOpen()
         do { return try readers.borrow() } catch { throw StrataError(grdb: error) }
+    }
+
+    /// Whether others have committed what the layers do not know of yet. Of a temporary store nobody else knows.
+    func hasForeignCommits() throws -> Bool {
+        guard temporaryFolder == nil else { return false }
+        try checkOpen()
+        do {
+            let newest = try foreignCommits.newestSequence()
+            return layers.state.withLock { newest > $0.sequence }
+        } catch {
+            throw StrataError(grdb: error)
+        }
     }
 
     func giveBack(_ reader: Reader) { readers.giveBack(reader) }
@@ -130,7 +184,8 @@ final class Store: Sendable {
     ///   - body: what to write. It gives the tables that it has touched.
     ///   - beforeCommit: the last thing before COMMIT.
     func write(
-        _ body: (Connection) throws -> [String], beforeCommit: (Connection) throws -> Void = { _ in }
+        _ body: (Connection) throws -> [String],
+        beforeCommit: (Connection) throws -> Void = { _ in }
     ) throws {
         try checkOpen()
         do {
@@ -155,7 +210,9 @@ final class Store: Sendable {
     /// A transaction by statements of our own. Nobody else has this pool, so no observer misses it; it costs a third of
     /// a commit of one row less than GRDB's.
     private static func transact(
-        _ connection: Connection, _ body: (Connection) throws -> [String], _ beforeCommit: (Connection) throws -> Void
+        _ connection: Connection,
+        _ body: (Connection) throws -> [String],
+        _ beforeCommit: (Connection) throws -> Void
     ) throws {
         try connection.execute("BEGIN IMMEDIATE")
         do {
@@ -172,7 +229,8 @@ final class Store: Sendable {
     private func reserveIDs(_ count: Int64) throws -> Int64 {
         var first: Int64 = 0
         try write { connection in
-            first = try connection.integer(SchemaSQL.readNextID) ?? 1
+            first = try connection.integer(SchemaSQL.readNextID) ?? 0
+            guard IDSource.isRange(from: first) else { throw StoreIdentity.damaged }
             try connection.execute(SchemaSQL.reserveIDs, [.integer(count)])
             return []
         }
@@ -195,6 +253,7 @@ final class Store: Sendable {
         }
         guard !wasClosed else { return }
         ids.stop()
+        foreignCommits.close()
         readers.close()
         do {
             pool.writeWithoutTransaction { _ in writer.use { $0.finalize() } }

@@ -1,3 +1,4 @@
+import CStrataSQLite
 import Foundation
 
 /// What can be told of a file before SQLite touches it: opening may change a file, looking does not.
@@ -9,29 +10,68 @@ enum StoreFile {
 
     /// - Throws: ``StrataError`` where the path leads to something that is no store and must be left as it is.
     static func inspect(_ url: URL) throws {
+        guard url.isFileURL else {
+            throw StrataError(.cannotOpen, "'\(url)' is no place in a file system. Name a file: .sqlite(path: …).")
+        }
         let path = url.path
-        var isFolder: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+        var info = stat()
+        guard stat(path, &info) == 0 else {
+            let (code, reason) = (errno, String(cString: strerror(errno)))
             let folder = url.deletingLastPathComponent().path
+            var isFolder: ObjCBool = false
+            guard code == ENOENT else { throw StrataError(.cannotOpen, "'\(path)' cannot be opened: \(reason).") }
             guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
                 throw StrataError(.cannotOpen, "There is no folder '\(folder)'. Make it, or name another place.")
             }
+            try requireWritable(folder, of: path)
             return
         }
-        guard !isFolder.boolValue else {
+        guard info.st_mode & S_IFMT != S_IFDIR else {
             throw StrataError(.cannotOpen, "'\(path)' is a folder. Name a file in it.")
         }
-        guard let handle = FileHandle(forReadingAtPath: path) else {
-            throw StrataError(.cannotOpen, "'\(path)' cannot be read. Check its permissions.")
+        // Reading a pipe waits for a writer, for ever perhaps.
+        guard info.st_mode & S_IFMT == S_IFREG else {
+            throw StrataError(.cannotOpen, "'\(path)' is a pipe or a device. Name a file.")
         }
-        defer { try? handle.close() }
-        let header: Data
-        do {
-            header = try handle.read(upToCount: 100) ?? Data()
-        } catch {
-            throw StrataError(.cannotOpen, "'\(path)' cannot be read.", underlying: error)
-        }
+        let header = try header(of: path, size: Int64(info.st_size))
         try inspect(header: header, path: path)
+        try requireWritable(path, of: path)
+        // The journal stands beside the file itself, not beside a link to it.
+        try requireWritable(url.resolvingSymlinksInPath().deletingLastPathComponent().path, of: path)
+    }
+
+    /// The first hundred bytes, read by way of SQLite: closing a descriptor of one's own drops all locks that this process
+    /// has on the file, and then other processes take away the journal under another stack of this one. See "POSIX
+    /// Advisory Locks" in https://www.sqlite.org/howtocorrupt.html
+    private static func header(of path: String, size: Int64) throws -> Data {
+        var connection: OpaquePointer?
+        let code = sqlite3_open_v2(path, &connection, SQLITE_OPEN_READONLY, nil)
+        // Nothing was read by SQLite itself and no lock taken, so that closing leaves everything as it is.
+        defer { sqlite3_close(connection) }
+        guard code == SQLITE_OK else { throw StrataError(sqlite: code, connection: connection) }
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        let result = sqlite3_file_control(connection, "main", SQLITE_FCNTL_FILE_POINTER, &file)
+        guard result == SQLITE_OK, let file, let methods = file.pointee.pMethods else {
+            throw StrataError(sqlite: result, connection: connection)
+        }
+        var bytes = [UInt8](repeating: 0, count: 100)
+        let count = Int(min(size, 100))
+        if count > 0 {
+            let result = methods.pointee.xRead(file, &bytes, Int32(count), 0)
+            guard result == SQLITE_OK else { throw StrataError(sqlite: result, connection: nil) }
+        }
+        return Data(bytes.prefix(count))
+    }
+
+    private static func requireWritable(_ place: String, of path: String) throws {
+        guard access(place, W_OK) == 0 else {
+            let reason = String(cString: strerror(errno))
+            throw StrataError(
+                .readOnly,
+                "'\(path)' cannot be written, since '\(place)' cannot: \(reason). A store writes its file and, beside it, "
+                    + "a journal. Check the permissions of the file and its folder."
+            )
+        }
     }
 
     /// - Parameter header: the first hundred bytes. See "The Database Header" in https://www.sqlite.org/fileformat2.html
@@ -71,7 +111,9 @@ enum StoreFile {
             return folder.appendingPathComponent("\(program).sqlite")
         } catch {
             throw StrataError(
-                .cannotOpen, "There is no folder for the user's data. Name a place: .sqlite(url).", underlying: error
+                .cannotOpen,
+                "There is no folder for the user's data. Name a place: .sqlite(url).",
+                underlying: error
             )
         }
     }
@@ -86,7 +128,9 @@ enum StoreFile {
         let folder = base.appendingPathComponent("\(prefix)\(getpid())-\(UUID().uuidString)")
         do {
             try FileManager.default.createDirectory(
-                at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700]
+                at: folder,
+                withIntermediateDirectories: false,
+                attributes: [.posixPermissions: 0o700]
             )
         } catch {
             throw StrataError(.cannotOpen, "No temporary folder can be made in '\(base.path)'.", underlying: error)

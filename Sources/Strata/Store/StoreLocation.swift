@@ -42,10 +42,12 @@ public struct StoreConfiguration: Sendable {
         case normal = "NORMAL"
     }
 
+    /// What a commit that has returned is safe from.
     public var synchronous: Synchronous
     /// How long to wait, in seconds, for another process that holds the store. After that `busy` is thrown.
     public var busyTimeout: TimeInterval
 
+    /// A configuration; what is left out is as it is by default.
     public init(synchronous: Synchronous = .full, busyTimeout: TimeInterval = 5) {
         self.synchronous = synchronous
         self.busyTimeout = busyTimeout

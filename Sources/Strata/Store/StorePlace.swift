@@ -20,6 +20,8 @@ enum StorePlace {
 /// What a store says of itself.
 struct StoreIdentity: Sendable {
     var fingerprint: UInt16
+    /// The file's identity on this machine.
+    var place = ""
     /// Fingerprints of the files that this one was copied from, each with the first id that came after the copy.
     var lineage: [(fingerprint: UInt16, before: Int64)] = []
 
@@ -29,16 +31,14 @@ struct StoreIdentity: Sendable {
         try connection.statement(SchemaSQL.readStore).run([]) { row in
             stored = (try row.read(Int64.self, at: 2), try row.read(Int64.self, at: 1), row.string(at: 3))
         }
-        guard var stored else {
-            throw StrataError(.damagedStore, "The store's own table is empty. Restore a backup of it.")
-        }
+        guard var stored, IDSource.isRange(from: stored.nextID) else { throw damaged }
         let place = StorePlace.current(of: connection)
         if stored.place != place {
             try connection.execute(SchemaSQL.insertLineage, [.integer(stored.fingerprint), .integer(stored.nextID)])
             stored.fingerprint = StorePlace.newFingerprint()
             try connection.execute(SchemaSQL.setFingerprint, [.integer(stored.fingerprint), .text(place)])
         }
-        var identity = StoreIdentity(fingerprint: UInt16(truncatingIfNeeded: stored.fingerprint))
+        var identity = StoreIdentity(fingerprint: UInt16(truncatingIfNeeded: stored.fingerprint), place: place)
         try connection.statement(SchemaSQL.readLineage).run([]) { row in
             identity.lineage.append(
                 (UInt16(truncatingIfNeeded: try row.read(Int64.self, at: 0)), try row.read(Int64.self, at: 1))
@@ -47,9 +47,25 @@ struct StoreIdentity: Sendable {
         return identity
     }
 
+    /// Strata's own row is gone, or holds what Strata never writes.
+    static var damaged: StrataError {
+        StrataError(.damagedStore, "The store's own table is damaged. Restore a backup of the file.")
+    }
+
     /// Whether this store handed out the id, or the file that it is a copy of did before.
     func knows(fingerprint: UInt16, number: Int64) -> Bool {
         fingerprint == self.fingerprint
             || lineage.contains { $0.fingerprint == fingerprint && number < $0.before }
+    }
+}
+
+extension Connection {
+    /// The number of the last commit that this connection sees.
+    func sequence() throws -> Int64 {
+        // As far as numbers can be added to it without care.
+        guard let sequence = try integer(SchemaSQL.readSequence), (0..<(.max / 2)).contains(sequence) else {
+            throw StoreIdentity.damaged
+        }
+        return sequence
     }
 }

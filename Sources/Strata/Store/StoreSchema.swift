@@ -10,18 +10,20 @@ enum StoreSchema {
         }
         let wanted = entities.flatMap { SchemaSQL.statements(for: $0.info) }
         if found["strata_store"] == nil {
+            let names = SchemaSQL.housekeepingNames + wanted.map(\.name)
+            if let taken = names.first(where: { found[$0.lowercased()] != nil }) {
+                throw StrataError(
+                    .schemaMismatch,
+                    "The database has something of its own by the name of '\(taken)', and nothing was changed. Name "
+                        + "another table: @Model(table: …)."
+                )
+            }
             for sql in SchemaSQL.housekeeping { try connection.execute(sql) }
             let place = StorePlace.current(of: connection)
             try connection.execute(
-                SchemaSQL.insertStore, [.integer(StorePlace.newFingerprint()), .text(place)]
+                SchemaSQL.insertStore,
+                [.integer(StorePlace.newFingerprint()), .text(place)]
             )
-            if let taken = wanted.first(where: { found[$0.name.lowercased()] != nil }) {
-                throw StrataError(
-                    .schemaMismatch,
-                    "The database has something of its own by the name of '\(taken.name)'. Name another table: "
-                        + "@Model(table: …). Nothing was changed."
-                )
-            }
             for statement in wanted { try connection.execute(statement.sql) }
             return
         }
@@ -36,21 +38,26 @@ enum StoreSchema {
 
     /// Indexes and triggers on Strata's tables that Strata did not make, and tables of models that are gone.
     private static func hasMore(
-        _ found: [String: (sql: String, table: String)], than wanted: [(name: String, sql: String)]
+        _ found: [String: (sql: String, table: String)],
+        than wanted: [(name: String, sql: String)]
     ) -> Bool {
         found.contains { name, entry in isUnknown(name, entry, wanted: Set(wanted.map { $0.name.lowercased() })) }
     }
 
     private static func isUnknown(
-        _ name: String, _ entry: (sql: String, table: String), wanted: Set<String>
+        _ name: String,
+        _ entry: (sql: String, table: String),
+        wanted: Set<String>
     ) -> Bool {
         guard !wanted.contains(name), !entry.table.hasPrefix("strata_") else { return false }
         return wanted.contains(entry.table) || (name == entry.table && entry.sql.contains("\"_version\" INTEGER"))
     }
 
     private static func differences(
-        _ entities: [any AnyEntity], found: [String: (sql: String, table: String)],
-        wanted: [(name: String, sql: String)], on connection: Connection
+        _ entities: [any AnyEntity],
+        found: [String: (sql: String, table: String)],
+        wanted: [(name: String, sql: String)],
+        on connection: Connection
     ) throws -> [String] {
         var result: [String] = []
         for entity in entities {
@@ -74,7 +81,8 @@ enum StoreSchema {
         }
         let names = Set(wanted.map { $0.name.lowercased() })
         for (name, entry) in found.sorted(by: { $0.key < $1.key }) where isUnknown(name, entry, wanted: names) {
-            result.append("'\(name)' is in the store and in no model: \(entry.sql)")
+            let kind = name == entry.table ? "table" : "index or trigger"
+            result.append("\(kind) '\(name)' is in the store and in no model: \(entry.sql)")
         }
         return result
     }

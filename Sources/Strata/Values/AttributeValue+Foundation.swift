@@ -66,5 +66,12 @@ extension Array: PropertyValue where Element: AttributeValue & Codable {}
 extension Array: AttributeValue where Element: AttributeValue & Codable {}
 extension Set: PropertyValue where Element: AttributeValue & Codable {}
 extension Set: AttributeValue where Element: AttributeValue & Codable {}
+extension Set where Element: AttributeValue & Codable {
+    /// A JSON array whose elements are sorted by their texts, so that equal sets have equal texts.
+    public var storedValue: StoredValue {
+        get throws { .text("[" + (try map { try JSONText.encode($0) }).sorted().joined(separator: ",") + "]") }
+    }
+}
+
 extension Dictionary: PropertyValue where Key: AttributeValue & Codable, Value: AttributeValue & Codable {}
 extension Dictionary: AttributeValue where Key: AttributeValue & Codable, Value: AttributeValue & Codable {}

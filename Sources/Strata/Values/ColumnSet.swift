@@ -8,11 +8,13 @@ public struct ColumnSet: Sendable, Hashable {
     @usableFromInline var low: UInt64
     @usableFromInline var high: UInt64
 
+    /// The empty set.
     @inlinable public init() {
         low = 0
         high = 0
     }
 
+    /// The set of this column alone.
     @inlinable public init(_ column: Int) {
         self.init()
         insert(column)
@@ -24,32 +26,40 @@ public struct ColumnSet: Sendable, Hashable {
         high = count <= 64 ? 0 : count >= 128 ? .max : (1 << UInt64(count - 64)) - 1
     }
 
+    /// Whether there is no column in it.
     @inlinable public var isEmpty: Bool { low | high == 0 }
+    /// How many columns are in it.
     public var count: Int { low.nonzeroBitCount + high.nonzeroBitCount }
 
+    /// Whether the column is in it.
     @inlinable public func contains(_ column: Int) -> Bool {
         column < 64 ? low & (1 << UInt64(column)) != 0 : high & (1 << UInt64(column - 64)) != 0
     }
 
+    /// Adds a column.
     @inlinable public mutating func insert(_ column: Int) {
         if column < 64 { low |= 1 << UInt64(column) } else { high |= 1 << UInt64(column - 64) }
     }
 
+    /// Takes a column out.
     public mutating func remove(_ column: Int) {
         if column < 64 { low &= ~(1 << UInt64(column)) } else { high &= ~(1 << UInt64(column - 64)) }
     }
 
+    /// Adds the columns of another set.
     public mutating func formUnion(_ other: ColumnSet) {
         low |= other.low
         high |= other.high
     }
 
+    /// The columns that are in either set.
     public func union(_ other: ColumnSet) -> ColumnSet {
         var result = self
         result.formUnion(other)
         return result
     }
 
+    /// The columns that are in both sets.
     public func intersection(_ other: ColumnSet) -> ColumnSet {
         var result = self
         result.low &= other.low
@@ -57,6 +67,7 @@ public struct ColumnSet: Sendable, Hashable {
         return result
     }
 
+    /// The columns that are not in the other set.
     public func subtracting(_ other: ColumnSet) -> ColumnSet {
         var result = self
         result.low &= ~other.low

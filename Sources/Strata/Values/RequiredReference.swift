@@ -21,6 +21,7 @@ extension Model {
 }
 
 extension RowReader {
+    /// Never called: see above.
     public func read<Object: Model>(_ type: Object.Type, at column: Int32) throws -> Never {
         // Unreachable: the model's schema does not compile.
         fatalError()
@@ -28,12 +29,15 @@ extension RowReader {
 }
 
 extension RowBinder {
+    /// Never called: there is no such value.
     public func bind(_ value: Never, at index: Int32) throws {}
 }
 
 extension RowSupport {
+    /// Never called: there is no such value.
     public static func stored(_ value: Never) throws -> StoredValue {}
 
+    /// Never called: see above.
     public static func value<Object: Model, Owner: Model>(
         _ stored: StoredValue,
         as type: Object.Type,

@@ -3,11 +3,13 @@ public enum RowSupport {
     /// The value as the store keeps it.
     public static func stored<Value: AttributeValue>(_ value: Value) throws -> StoredValue { try value.storedValue }
 
+    /// The value as the store keeps it, NULL for nil.
     public static func stored<Value: AttributeValue>(_ value: Value?) throws -> StoredValue {
         try value?.storedValue ?? .null
     }
 
     // None of the references throws; it says so because the generated code cannot tell which overload it calls.
+    /// A reference as the store keeps it: the number of the id, NULL for nil.
     public static func stored<Object: Model>(_ id: ObjectID<Object>?) throws -> StoredValue {
         id.map { .integer($0.number) } ?? .null
     }
@@ -27,6 +29,9 @@ public enum RowSupport {
         return value
     }
 
+    /// The value of an optional attribute, from the form in which the store keeps it.
+    ///
+    /// - Throws: ``StrataError/Code/undecodable`` where it is none of the attribute's type.
     public static func value<Value: AttributeValue, Owner: Model>(
         _ stored: StoredValue,
         as type: Value?.Type,

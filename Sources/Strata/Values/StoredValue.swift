@@ -5,18 +5,27 @@ public import Foundation
 /// This is the meeting point of attribute types, predicates and conflict reports. It names SQLite's five storage
 /// classes and nothing else of SQLite.
 public enum StoredValue: Sendable, Hashable {
+    /// No value.
     case null
+    /// A signed integer; also truth values, as 0 and 1, and references.
     case integer(Int64)
+    /// A floating-point number; also dates, in seconds since 2001.
     case real(Double)
+    /// A text, in UTF-8.
     case text(String)
+    /// Bytes.
     case blob(Data)
 }
 
 /// The declared type of a column, from which SQLite derives its affinity.
 public enum ColumnType: String, Sendable, Hashable, Codable {
+    /// Integers.
     case integer = "INTEGER"
+    /// Floating-point numbers.
     case real = "REAL"
+    /// Texts.
     case text = "TEXT"
+    /// Bytes.
     case blob = "BLOB"
 }
 

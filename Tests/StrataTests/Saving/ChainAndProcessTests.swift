@@ -97,7 +97,7 @@ import Testing
             #expect(try await house.commit(.network, policy) == (policy == .error ? .conflict(id, "a") : .success))
             let expected = policy == .error ? [3, 0, 3] : policy == .mine ? [2, 2, 3] : [3, 2, 3]
             #expect(try house.stored(id) == expected)
-            #expect(try await other.on(.main) { try $0.find(id)?.a } == expected[0])
+            #expect(try await other.on(.main) { try $0.fetch(Cell.all).map(\.a) } == [expected[0]])
             try await other.close()
             try await house.close()
         }

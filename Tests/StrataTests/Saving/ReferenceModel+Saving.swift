@@ -23,14 +23,20 @@ extension ReferenceModel {
     }
 
     private func settle(
-        _ number: Int64, _ entries: [Entry], over parent: Values?, _ policy: MergePolicy, _ conflicts: inout Set<String>
+        _ number: Int64,
+        _ entries: [Entry],
+        over parent: Values?,
+        _ policy: MergePolicy,
+        _ conflicts: inout Set<String>
     ) -> [Entry] {
         var shown = parent
         var result: [Entry] = []
-        // What the level set out from, by column: of two entries of a column the lower one counts.
+        // Own edits before a delete are no matter any more: the delete is held against what they set out from.
+        let endsDeleted = entries.last?.isDelete == true && !entries.contains(where: \.isInsert)
         for var entry in entries {
             switch entry.change {
             case .insert: break
+            case .update where endsDeleted: break
             case .update(var edits, let row):
                 guard let below = shown else {
                     // Deleted elsewhere, edited here.
@@ -55,7 +61,7 @@ extension ReferenceModel {
                 if edits.isEmpty { continue }
                 entry.change = .update(edits, row: row)
             case .delete(let seen, let stored):
-                // Edited elsewhere, deleted here. Own edits before the delete are no matter any more.
+                // Edited elsewhere, deleted here.
                 guard let below = parent, !entries.contains(where: { $0.isInsert }) else { break }
                 let origin = Self.origin(entries, seen)
                 let changed = below.indices.filter { below[$0] != origin[$0] }
@@ -101,8 +107,7 @@ extension ReferenceModel {
             }
             guard !taken.isEmpty, var net = Self.net(taken) else { continue }
             var wentAlong = false
-            if case .update(let edits, _) = net, let row = shownInForeign(number, context, whole)
-            {
+            if case .update(let edits, _) = net, let row = shownInForeign(number, context, whole) {
                 // Inserted by a parent, it goes along whole (H21).
                 net = .insert(Self.apply([Entry(carriers: [], change: .update(edits, row: row))], to: row) ?? row)
                 wentAlong = true
@@ -220,14 +225,21 @@ extension ReferenceModel {
     /// What a parent has set is dropped where the committed changes lie on top of it: in its own level, or higher up by
     /// having seen just what the parent still shows. Everything else stays, with its old base.
     private mutating func leaveBehind(
-        _ number: Int64, _ net: Net, _ written: Set<Int>, _ wentAlong: Bool, _ context: String, _ whole: Set<String>,
+        _ number: Int64,
+        _ net: Net,
+        _ written: Set<Int>,
+        _ wentAlong: Bool,
+        _ context: String,
+        _ whole: Set<String>,
         before: [String: Values]
     ) {
         let isRemoved = store[number] == nil && net.isRemoval
         let path = path(context)
-        let isWithdrawn = isRemoved && path.contains { level in
-            levels[level]?[number]?.contains { $0.isInsert && !isTaken($0, level, context, whole) } ?? false
-        }
+        let isWithdrawn =
+            isRemoved
+            && path.contains { level in
+                levels[level]?[number]?.contains { $0.isInsert && !isTaken($0, level, context, whole) } ?? false
+            }
         let isNew: Bool = if case .insert = net { true } else { false }
         /// By column, what the lowest of the changes above the level at hand has seen, down from the committed ones.
         var seenAbove: [Int: Int] = [:]
@@ -249,7 +261,8 @@ extension ReferenceModel {
                 case .update(var edits, let row):
                     for (column, _) in edits {
                         let isTouched = seenAbove[column] != nil || takenHere.contains(column)
-                        let isBeneath = takenHere.contains(column)
+                        let isBeneath =
+                            takenHere.contains(column)
                             || (seenAbove[column] != nil && before[level]?[column] == seenAbove[column])
                         if isBeneath && (written.contains(column) || isRemoved) || (wentAlong && !isTouched) {
                             edits[column] = nil
@@ -258,7 +271,9 @@ extension ReferenceModel {
                             edits[column]?.stored = committed[column]
                         }
                     }
-                    if !edits.isEmpty { rest.insert(Entry(carriers: entry.carriers, change: .update(edits, row: row)), at: 0) }
+                    if !edits.isEmpty {
+                        rest.insert(Entry(carriers: entry.carriers, change: .update(edits, row: row)), at: 0)
+                    }
                 }
             }
             for entry in entries.reversed() {
@@ -286,6 +301,7 @@ extension ReferenceModel.Net {
 
 extension ReferenceModel.Entry {
     var isInsert: Bool { if case .insert = change { true } else { false } }
+    var isDelete: Bool { if case .delete = change { true } else { false } }
 
     /// The columns that it changes; all of them for a delete.
     var columns: Set<Int> {

@@ -30,7 +30,7 @@ import Testing
             for (index, parent) in [ContextChoice.named(.root), .named(.main), .named(.network)].enumerated() {
                 // Each writer has cells of its own: of two that meet, the sums of both could not hold.
                 group.addTask {
-                    var generator = SeededGenerator(state: UInt64(index + 1))
+                    var generator = SeededGenerator(seed: UInt64(index + 1))
                     while ContinuousClock.now < deadline {
                         let random = generator.next()
                         try await stack.background(parent: parent) { context in
@@ -70,7 +70,9 @@ import Testing
     }
 
     @MainActor private func readTurns(
-        _ stack: ContextStack, until deadline: ContinuousClock.Instant, _ counts: Counts
+        _ stack: ContextStack,
+        until deadline: ContinuousClock.Instant,
+        _ counts: Counts
     ) async throws {
         while ContinuousClock.now < deadline {
             counts.check([try sum(try stack.main)])

@@ -1,0 +1,94 @@
+/// What the command line asks for.
+public struct Options: Sendable, Equatable {
+    public var repository = "."
+    /// The file of the store; nil for the one that goes with the repository.
+    public var store: String?
+    public var malformed = MalformedPolicy.refuse
+    /// How many commits are imported at a time.
+    public var batch = 500
+    /// A log to read instead of asking git, "-" for standard input.
+    public var input: String?
+    /// How many lines a table shows.
+    public var top = 10
+    public var imports = true
+    public var help = false
+
+    public init() {}
+
+    /// Whether this is about a repository, and not only about a file.
+    public var needsRepository: Bool { input == nil && (imports || store == nil) }
+
+    public static let usage = """
+        usage: history [REPOSITORY] [options]
+
+        Imports the history of a git repository into a store, as far as it is not there yet, and answers questions
+        about it. Stopped in the middle, it goes on where it was the next time.
+
+          REPOSITORY            a folder in the repository (default: the current one)
+          --store FILE          where the history is kept (default: the user's data folder)
+          --input FILE          read the log from a file, or from standard input if it is "-"
+          --malformed skip|refuse
+                                what to do about records that cannot be read (default: refuse)
+          --batch N             commits per transaction (default: 500)
+          --top N               lines per table (default: 10)
+          --no-import           only answer
+          --help                show this
+        """
+
+    /// Reads the arguments, without the program's name. `--store=FILE` is the same as `--store FILE`.
+    ///
+    /// - Throws: ``UsageError``.
+    public init(arguments: [String]) throws {
+        var rest = arguments[...]
+        var folders: [String] = []
+        while let argument = rest.popFirst() {
+            guard argument.hasPrefix("-"), argument != "-" else {
+                folders.append(argument)
+                continue
+            }
+            if argument == "--" {
+                folders += rest
+                break
+            }
+            let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            let name = parts[0]
+            func value() throws -> String {
+                guard let value = parts.count == 2 ? parts[1] : rest.popFirst(), !value.isEmpty else {
+                    throw UsageError("\(name) needs a value")
+                }
+                return value
+            }
+            switch name {
+            case "--store": store = try value()
+            case "--input": input = try value()
+            case "--batch": batch = try Self.number(value(), name, upTo: 100_000)
+            case "--top": top = try Self.number(value(), name, upTo: 1_000)
+            case "--malformed":
+                guard let policy = MalformedPolicy(rawValue: try value()) else {
+                    throw UsageError("--malformed is either skip or refuse")
+                }
+                malformed = policy
+            case "--no-import" where parts.count == 1: imports = false
+            case "--help" where parts.count == 1, "-h" where parts.count == 1: help = true
+            default: throw UsageError("there is no option \(argument)")
+            }
+        }
+        if folders.count > 1 { throw UsageError("one repository at a time, not \(folders.count)") }
+        repository = folders.first ?? repository
+        if repository.isEmpty { throw UsageError("the repository's folder is empty") }
+    }
+
+    private static func number(_ text: String, _ name: String, upTo limit: Int) throws -> Int {
+        guard let number = Int(text), (1...limit).contains(number) else {
+            throw UsageError("\(name) is a number from 1 to \(Numbers.grouped(limit)), not \"\(text)\"")
+        }
+        return number
+    }
+}
+
+/// Why the command line cannot be understood.
+public struct UsageError: Error, Equatable, Sendable, CustomStringConvertible {
+    public let description: String
+
+    init(_ description: String) { self.description = TextWidth.printable(description) }
+}

@@ -1,0 +1,72 @@
+/// How many columns a text takes in a terminal, roughly: East Asian wide characters and emoji take two.
+public enum TextWidth {
+    public static func width(_ text: some StringProtocol) -> Int {
+        text.reduce(0) { $0 + width($1) }
+    }
+
+    /// The text in exactly so many columns, cut with `…` or filled with blanks.
+    public static func fit(_ text: String, to width: Int, alignment: Alignment = .left) -> String {
+        let text = cut(text, to: width)
+        let blanks = String(repeating: " ", count: max(width - self.width(text), 0))
+        return alignment == .left ? text + blanks : blanks + text
+    }
+
+    /// The text in at most so many columns, cut with `…`.
+    public static func cut(_ text: String, to width: Int) -> String {
+        guard self.width(text) > width else { return text }
+        guard width > 0 else { return "" }
+        var kept = ""
+        var taken = 1
+        for character in text {
+            taken += self.width(character)
+            if taken > width { break }
+            kept.append(character)
+        }
+        return kept + "…"
+    }
+
+    /// The text without anything that a terminal would obey or that would break a line: control characters and marks
+    /// of writing direction are written out. File names and messages come from strangers.
+    public static func printable(_ text: String, keepingLines: Bool = false) -> String {
+        var result = ""
+        for scalar in text.unicodeScalars {
+            switch scalar.value {
+            case 10 where keepingLines: result.unicodeScalars.append(scalar)
+            case 9: result += "\\t"
+            case 10: result += "\\n"
+            case 13: result += "\\r"
+            case 0..<32, 127..<160, 0x2028...0x202E, 0x2066...0x2069:
+                result += "\\u{" + String(scalar.value, radix: 16) + "}"
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+
+    private static func width(_ character: Character) -> Int {
+        let scalars = character.unicodeScalars
+        if scalars.contains("\u{FE0F}") { return 2 }
+        return scalars.lazy.map(width).max() ?? 0
+    }
+
+    private static func width(_ scalar: Unicode.Scalar) -> Int {
+        switch scalar.properties.generalCategory {
+        case .nonspacingMark, .enclosingMark, .format, .control: return 0
+        default: break
+        }
+        switch scalar.value {
+        case 0x1100...0x115F, 0x2E80...0x303E, 0x3041...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F,
+            0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1F64F, 0x1F680...0x1F6FF, 0x1F900...0x1FAFF,
+            0x20000...0x3FFFD:
+            return 2
+        default:
+            return scalar.properties.isEmojiPresentation ? 2 : 1
+        }
+    }
+}
+
+/// On which side of its column a text stands.
+public enum Alignment: Sendable {
+    case left
+    case right
+}

@@ -1,0 +1,115 @@
+import Foundation
+import HistoryKit
+import Strata
+
+/// The program: import what is new, then answer.
+@main struct History {
+    /// Exit status: 0 when done, 1 for an error, 2 for a command line that makes no sense, 130 when stopped.
+    static func main() async {
+        do {
+            let options = try Options(arguments: Array(CommandLine.arguments.dropFirst()))
+            if options.help { return print(Options.usage) }
+            guard try await run(options) else { exit(130) }
+        } catch let error as UsageError {
+            Terminal.note("history: \(error)\n\n\(Options.usage)")
+            exit(2)
+        } catch {
+            Terminal.note("history: \(explain(error))")
+            exit(1)
+        }
+    }
+
+    /// - Returns: false if it was stopped.
+    private static func run(_ options: Options) async throws -> Bool {
+        let git = Git(folder: options.repository)
+        // Asked before anything is made: what is no repository leaves no store behind.
+        let identity = options.needsRepository ? try await git.identity() : nil
+        let file = store(options, identity)
+        if !options.imports, !FileManager.default.fileExists(atPath: file.path) {
+            throw NoStore(path: file.path)
+        }
+        try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+        let stack = try await ContextStack.open(
+            .sqlite(file),
+            models: [Person.self, Commit.self, File.self, Change.self],
+            stack: .rootOnly
+        )
+        do {
+            if options.imports {
+                guard try await importHistory(options, git, stack) else {
+                    try await stack.close()
+                    return false
+                }
+            }
+            let answers = try await Questions(stack: stack, top: options.top).answer()
+            try await stack.close()
+            try Terminal.print(Report(answers: answers).lines(width: Terminal.width))
+            return true
+        } catch {
+            try? await stack.close()
+            throw error
+        }
+    }
+
+    private static func store(_ options: Options, _ identity: String?) -> URL {
+        if let store = options.store { return URL(fileURLWithPath: store) }
+        switch options.input {
+        case "-": return StorePlace.file(for: identity ?? "standard input")
+        case .some(let input): return StorePlace.file(for: URL(fileURLWithPath: input).resolvingSymlinksInPath().path)
+        case nil: return StorePlace.file(for: identity ?? options.repository)
+        }
+    }
+
+    private static func importHistory(_ options: Options, _ git: Git, _ stack: ContextStack) async throws -> Bool {
+        let log: GitLog
+        var total: Int?
+        if let input = options.input {
+            log = .file(input, policy: options.malformed)
+        } else {
+            guard let plan = try await Plan.make(for: git, stack: stack, policy: options.malformed) else {
+                Terminal.note("nothing new to import")
+                return true
+            }
+            if let note = plan.note { Terminal.note(note) }
+            log = plan.log
+            total = plan.total
+        }
+        let stop = StopSignal.listen()
+        defer { stop.end() }
+        let summary = try await Importer(stack: stack, batchSize: options.batch)
+            .run(log, total: total) { stop.isStopped }
+        Terminal.note(
+            "\(Numbers.counted(summary.imported, "commit")) imported"
+                + (summary.known > 0 ? ", \(Numbers.grouped(summary.known)) there already" : "")
+                + (summary.malformed > 0 ? ", \(Numbers.counted(summary.malformed, "malformed record")) skipped" : "")
+        )
+        if summary.isStopped { Terminal.note("stopped; the same command goes on from here") }
+        return !summary.isStopped
+    }
+
+    /// What to do about it, where the error alone does not say.
+    private static func explain(_ error: any Error) -> String {
+        switch error {
+        case let error as StrataError:
+            switch error.code {
+            case .busy, .notUnique, .conflict:
+                return "\(error.message)\nDoes another history import into this store? Wait for it, and start again."
+            case .notAStore, .schemaMismatch:
+                return "\(error.message)\nThis is no store of history's. Name another file with --store."
+            case .cannotOpen, .readOnly, .newerStore, .diskFull: return error.message
+            default: return "\(error)"
+            }
+        case let record as MalformedRecord:
+            return "\(record)\nWhat came before it is imported. --malformed skip leaves such records out. "
+                + "A log for --input is made by: git \(GitLog.arguments.map { "'\($0)'" }.joined(separator: " "))"
+        default: return "\(error)"
+        }
+    }
+}
+
+/// Questions about a history that was never imported.
+private struct NoStore: Error, CustomStringConvertible {
+    let path: String
+
+    var description: String { "nothing was imported into \(path) yet; leave out --no-import" }
+}

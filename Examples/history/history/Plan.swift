@@ -1,0 +1,57 @@
+import HistoryKit
+import Strata
+
+/// Which part of a repository's history is to be imported.
+struct Plan {
+    let log: GitLog
+    let total: Int
+    /// What the user should know about it.
+    let note: String?
+
+    /// Nil if the store has everything.
+    static func make(for git: Git, stack: ContextStack, policy: MalformedPolicy) async throws -> Plan? {
+        guard let head = try await git.head() else { return nil }
+        let (stored, last, hasHead) = try await stack.background { context in
+            (
+                try context.count(Commit.all), try context.first(Commit.newest)?.hash,
+                try context.exists(Commit.where { $0.hash == head })
+            )
+        }
+        guard let last else {
+            let note =
+                try await git.isShallow()
+                ? "this is a shallow clone: only the commits that it has are imported, and the oldest of them count as "
+                    + "having added every file" : nil
+            return try await Plan(
+                log: git.log(upTo: head, policy: policy),
+                total: git.count(upTo: head),
+                note: note
+            )
+        }
+        let all = try await git.count(upTo: head)
+        // Whatever is in the store has its ancestors there too, unless the clone was shallow then.
+        if hasHead, all <= stored { return nil }
+        switch try await git.ancestry(of: last, in: head) {
+        case .ancestor where try await git.count(upTo: last) <= stored:
+            return try await Plan(
+                log: git.log(after: last, upTo: head, policy: policy),
+                total: git.count(after: last, upTo: head),
+                note: "going on after \(last.prefix(12))"
+            )
+        case .ancestor:
+            return Plan(
+                log: git.log(upTo: head, policy: policy),
+                total: all,
+                note: "the repository has older commits than at the last import: taking what is missing"
+            )
+        case .unrelated, .unknown:
+            return Plan(
+                log: git.log(upTo: head, policy: policy),
+                total: all,
+                note:
+                    "the last imported commit \(last.prefix(12)) is not part of this history (was it rewritten, or is "
+                    + "this another branch?): taking what is missing, keeping what there is"
+            )
+        }
+    }
+}

@@ -1,0 +1,39 @@
+import Dispatch
+import Foundation
+import HistoryKit
+import Synchronization
+
+/// Turns SIGINT and SIGTERM into a wish to stop after the batch at hand. The second signal ends the program at once.
+struct StopSignal {
+    private final class Wish: Sendable {
+        let isMade = Atomic(false)
+    }
+
+    private let wish: Wish
+    private let sources: [any DispatchSourceSignal]
+
+    /// Listens until ``end()``.
+    static func listen() -> StopSignal {
+        let wish = Wish()
+        let sources = [SIGINT, SIGTERM].map { number in
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+            source.setEventHandler {
+                // Every batch that is in the store is whole, so nothing is lost by leaving here and now.
+                if wish.isMade.exchange(true, ordering: .relaxed) { exit(128 + number) }
+                Terminal.note("\nstopping after this batch; once more to stop at once")
+            }
+            source.activate()
+            return source
+        }
+        return StopSignal(wish: wish, sources: sources)
+    }
+
+    var isStopped: Bool { wish.isMade.load(ordering: .relaxed) }
+
+    /// From here on the signals end the program, as they do by default.
+    func end() {
+        for source in sources { source.cancel() }
+        for number in [SIGINT, SIGTERM] { signal(number, SIG_DFL) }
+    }
+}

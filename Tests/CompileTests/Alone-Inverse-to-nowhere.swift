@@ -1,0 +1,10 @@
+// An inverse that is no property of the other model.
+import Strata
+
+@Model final class Left {
+    @Relationship(inverse: \Right.nope) var rights: Many<Right>
+}
+
+@Model final class Right {
+    var left: Left?
+}

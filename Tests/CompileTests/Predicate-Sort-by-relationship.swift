@@ -1,0 +1,5 @@
+import Strata
+
+func test() {
+    _ = Article.sorted { $0.author.ascending }
+}

@@ -1,0 +1,5 @@
+import Strata
+
+func test() {
+    _ = Author.where { $0.cache == 1 }
+}

@@ -1,0 +1,5 @@
+import Strata
+
+func test(_ article: Article) {
+    article.nope = 1
+}

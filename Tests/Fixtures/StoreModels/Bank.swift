@@ -1,0 +1,68 @@
+import Foundation
+public import Strata
+
+// A small bank, whose books balance after every commit or something is lost. Shared by tests and by the process that
+// they kill.
+
+/// An account. All balances together are always the same.
+@Model public final class Account {
+    @Attribute(.unique) public var name: String
+    public var balance: Int
+    public var note: String = ""
+    @Relationship(inverse: \Leg.account) public var legs: Many<Leg>
+}
+
+/// A payment from one account to another: a leg each, with opposite amounts.
+@Model public final class Transfer {
+    @Attribute(.unique) public var position: Int
+    @Relationship(deleteRule: .cascade, inverse: \Leg.transfer) public var legs: Many<Leg>
+}
+
+@Model public final class Leg {
+    public var amount: Int
+    public var transfer: Transfer?
+    public var account: Account?
+}
+
+/// How many transfers there ever were.
+@Model public final class Counter {
+    public var last: Int = 0
+}
+
+public enum Bank {
+    public static let models: [any Model.Type] = [Account.self, Transfer.self, Leg.self, Counter.self]
+    public static let accountCount = 6
+    public static let openingBalance = 1000
+    /// Older transfers are deleted.
+    public static let keptTransfers = 10
+
+    /// Opens the accounts, unless they are.
+    public static func found(in context: ObjectContext) throws {
+        guard try context.count(Account.all) == 0 else { return }
+        for index in 0..<accountCount {
+            context.insert(Account(name: "account \(index)", balance: openingBalance))
+        }
+        context.insert(Counter())
+        try context.commit()
+    }
+
+    /// Makes the next transfer, forgets the oldest one, and commits. Gives the new ids, the transfer's first.
+    public static func transfer(_ amount: Int, in context: ObjectContext) throws -> (position: Int, ids: [Int64]) {
+        let accounts = try context.fetch(Account.sorted { $0.name.ascending })
+        guard let counter = try context.first(Counter.all), accounts.count == accountCount else {
+            throw StrataError(.damagedStore, "The bank is not founded.")
+        }
+        counter.last += 1
+        let (from, to) = (accounts[counter.last % accountCount], accounts[(counter.last * 5 + 2) % accountCount])
+        let transfer = context.insert(Transfer(position: counter.last))
+        var ids = [transfer.id.number]
+        for (account, sign) in [(from, -1), (to, 1)] {
+            account.balance += sign * amount
+            ids.append(context.insert(Leg(amount: sign * amount, transfer: transfer, account: account)).id.number)
+        }
+        let oldest = counter.last - keptTransfers
+        for old in try context.fetch(Transfer.where { $0.position <= oldest }) { context.delete(old) }
+        try context.commit()
+        return (counter.last, ids)
+    }
+}

@@ -1,0 +1,39 @@
+import Foundation
+
+enum Repository {
+    static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+}
+
+/// What the running tests were built from, as SwiftPM has left it.
+enum Build {
+    /// The folder of this configuration, in which the program of the tests stands.
+    static let folder: URL = {
+        let beside = Bundle.main.executableURL?.resolvingSymlinksInPath().deletingLastPathComponent()
+        if let beside, FileManager.default.fileExists(atPath: beside.appending(path: "Modules").path) { return beside }
+        return Repository.root.appending(path: ".build/debug")
+    }()
+
+    /// SwiftPM builds everything twice where tests of a macro take part; the second set bears this suffix, and the tests are
+    /// linked with it.
+    private static let suffix: String = {
+        let second = folder.appending(path: "strataPackageTests-tool.product/Objects.LinkFileList").path
+        return FileManager.default.fileExists(atPath: second) ? "-tool" : ""
+    }()
+
+    /// Where the compiler finds the modules.
+    static var modules: [URL] {
+        [
+            folder.appending(path: "Modules\(suffix)"), folder.appending(path: "CStrataSQLite\(suffix).build"),
+            folder.appending(path: "../../checkouts/GRDB.swift/Sources/GRDBSQLite"),
+        ]
+    }
+
+    /// The object files of these modules that the running tests are linked with. Others may lie about from earlier builds.
+    static func objects(of modules: [String]) throws -> [String] {
+        let list = folder.appending(path: "strataPackageTests\(suffix).product/Objects.LinkFileList")
+        return try String(contentsOf: list, encoding: .utf8).split(separator: "\n").map(String.init).filter { line in
+            modules.contains { line.contains("/\($0)\(suffix).build/") }
+        }
+    }
+}

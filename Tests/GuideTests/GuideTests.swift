@@ -1,0 +1,106 @@
+import Foundation
+import Testing
+
+/// The guides are programs: they compile, run, and print what they say.
+@Suite("Guides")
+struct GuideTests {
+    @Test("The guides are found")
+    func found() throws {
+        #expect(Guide.all.count > 8)
+        #expect(Guide.all.contains { $0.name == "README.md" && $0.blocks.contains { $0.kind == .run } })
+    }
+
+    @Test("Runs and prints what it says", arguments: Guide.all.filter { $0.blocks.contains { $0.kind == .run } })
+    func runs(_ guide: Guide) async throws {
+        let name = Self.moduleName(guide)
+        let program = Compiler.shared.folder.appending(path: name)
+        let compiled = try await Compiler.shared.compile(GuideProgram(guide).source, name: name, to: program)
+        try #require(compiled.status == 0, "\(guide.name) does not compile:\n\(compiled.errors)\(compiled.output)")
+        // A guide may name a value only to show how it is made.
+        let warnings = compiled.errors.split(separator: "\n").filter {
+            $0.contains(": warning: ") && !$0.contains("was never used")
+        }
+        #expect(warnings.isEmpty, "\(guide.name): \(warnings)")
+        let outcome = try await Compiler.shared.run(program.path, [])
+        var printed: [Int: [String]] = [:]
+        var block = -1
+        for line in outcome.output.split(separator: "\n", omittingEmptySubsequences: false).dropLast() {
+            if line.hasPrefix(GuideProgram.mark) {
+                block = Int(line.dropFirst()) ?? -1
+            } else {
+                printed[block, default: []].append(String(line))
+            }
+        }
+        for (index, block) in guide.blocks.enumerated() where block.kind == .run {
+            let lines = printed[index] ?? []
+            #expect(
+                lines == block.expected,
+                "\(guide.name):\(block.line) prints\n\(lines.joined(separator: "\n"))\n\(outcome.errors)"
+            )
+        }
+        #expect(outcome.status == 0, "\(guide.name) ended with \(outcome.status): \(outcome.errors)")
+    }
+
+    static let refused = Guide.all.flatMap { guide in
+        guide.blocks.indices.filter { guide.blocks[$0].kind == .error }.map { RefusedBlock(guide: guide, index: $0) }
+    }
+
+    @Test("What must not compile does not", arguments: refused)
+    func refuses(_ refused: RefusedBlock) async throws {
+        let guide = refused.guide
+        let block = guide.blocks[refused.index]
+        try #require(!block.errors.isEmpty, "\(guide.name):\(block.line) names no message: // error: …")
+        let outcome = try await Compiler.shared.compile(
+            GuideProgram(guide, upTo: refused.index).source,
+            name: Self.moduleName(guide) + "\(refused.index)",
+            to: nil
+        )
+        #expect(outcome.status != 0, "\(guide.name):\(block.line) compiles")
+        let messages = outcome.errors + outcome.output
+        let errors = messages.split(separator: "\n").filter { $0.contains(": error: ") }
+        for part in block.errors {
+            #expect(
+                errors.contains { $0.contains(part) },
+                "\(guide.name):\(block.line) is refused otherwise:\n\(messages)"
+            )
+        }
+        // Nothing else is wrong with it.
+        let lines = block.line..<block.line + block.code.count
+        for error in errors {
+            let line = error.split(separator: ":").dropFirst().first.flatMap { Int($0) }
+            #expect(error.hasPrefix(guide.name) && line.map(lines.contains) == true, "\(error)")
+        }
+    }
+
+    @Test("Manifests are in order", arguments: Guide.all.filter { $0.blocks.contains { $0.kind == .manifest } })
+    func manifests(_ guide: Guide) async throws {
+        for (index, block) in guide.blocks.enumerated() where block.kind == .manifest {
+            let outcome = try await Compiler.shared.check(
+                manifest: block.code.joined(separator: "\n"),
+                name: Self.moduleName(guide) + "Manifest\(index)"
+            )
+            #expect(outcome.status == 0, "\(guide.name):\(block.line)\n\(outcome.errors)\(outcome.output)")
+        }
+    }
+
+    @Test("Links lead to files", arguments: Guide.all)
+    func links(_ guide: Guide) {
+        let folder = Repository.root.appending(path: guide.name).deletingLastPathComponent()
+        for link in guide.links {
+            let isThere = FileManager.default.fileExists(atPath: folder.appending(path: link).path)
+            #expect(isThere, "\(guide.name) links to \(link), which is not there")
+        }
+    }
+
+    private static func moduleName(_ guide: Guide) -> String {
+        "Guide" + guide.name.split(separator: "/").last!.dropLast(3).split { !$0.isLetter }.map(\.capitalized).joined()
+    }
+}
+
+/// A block that must not compile.
+struct RefusedBlock: Sendable, CustomTestStringConvertible {
+    let guide: Guide
+    let index: Int
+
+    var testDescription: String { "\(guide.name):\(guide.blocks[index].line)" }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import GRDB
+import StoreModels
+import Strata
+
+enum Work {
+    /// Transfers money until it is killed, and acknowledges each commit by its position and the new ids.
+    static func transfer(_ path: String) async throws {
+        let stack = try await ContextStack.open(.sqlite(path: path), models: Bank.models, stack: .rootOnly)
+        try await stack.on(.root) { context in
+            try Bank.found(in: context)
+            while true {
+                let (position, ids) = try Bank.transfer(Int.random(in: 1...9), in: context)
+                acknowledge(([position] + ids.map(Int.init)).map(String.init).joined(separator: " "))
+            }
+        }
+    }
+
+    /// Adds an amount to the first account so many times, again and again where another process was faster, and to an account
+    /// of its own.
+    static func add(_ path: String, amount: Int, times: Int) async throws {
+        let stack = try await ContextStack.open(.sqlite(path: path), models: Bank.models, stack: .rootOnly)
+        let own = "own \(getpid())"
+        try await stack.on(.root) { context in
+            context.insert(Account(name: own, balance: 0))
+            try context.commit()
+        }
+        var conflicts = 0
+        for _ in 0..<times {
+            conflicts += try await Bank.add(amount, to: ["account 0", own], stack)
+        }
+        try await stack.close()
+        acknowledge("done \(own) \(conflicts)")
+    }
+
+    /// Takes so many ids.
+    static func ids(_ path: String, count: Int) async throws {
+        let stack = try await ContextStack.open(.sqlite(path: path), models: Bank.models, stack: .rootOnly)
+        let numbers = try (0..<count).map { _ in try stack.newID(for: Account.self).number }
+        acknowledge(numbers.map(String.init).joined(separator: " "))
+        try await stack.close()
+    }
+
+    /// Holds the write lock until it is killed.
+    static func lock(_ path: String) async throws {
+        let queue = try DatabaseQueue(path: path)
+        try queue.inDatabase { db in
+            try db.execute(sql: "BEGIN EXCLUSIVE")
+            acknowledge("locked")
+            while true { sleep(1) }
+        }
+    }
+
+    /// Opens a store in memory, and stays until it is killed.
+    static func memory() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Bank.models, stack: .rootOnly)
+        try await stack.on(.root) { try Bank.found(in: $0) }
+        acknowledge("open \(getpid())")
+        while true { try await Task.sleep(for: .seconds(1)) }
+    }
+
+    /// Opens and closes.
+    static func open(_ path: String) async throws {
+        let stack = try await ContextStack.open(.sqlite(path: path), models: Bank.models, stack: .rootOnly)
+        try await stack.on(.root) { context in
+            context.insert(Account(name: "\(getpid())", balance: 0))
+            try context.commit()
+        }
+        try await stack.close()
+        acknowledge("done")
+    }
+}

@@ -1,0 +1,37 @@
+import Foundation
+import Strata
+import StoreModels
+
+// Usage: strata-crash <command> <path> [number]. Each line of its output is an acknowledgement, written at once and
+// without a buffer, so that it survives the process.
+
+func acknowledge(_ line: String) {
+    var bytes = Array((line + "\n").utf8)
+    while !bytes.isEmpty {
+        let count = write(1, bytes, bytes.count)
+        guard count > 0 else { exit(3) }
+        bytes.removeFirst(count)
+    }
+}
+
+let arguments = CommandLine.arguments
+guard arguments.count >= 3 else {
+    acknowledge("usage: strata-crash <command> <path> [number]")
+    exit(2)
+}
+let (path, number) = (arguments[2], arguments.count > 3 ? Int(arguments[3]) ?? 0 : 0)
+
+do {
+    switch arguments[1] {
+    case "transfer": try await Work.transfer(path)
+    case "add": try await Work.add(path, amount: number, times: 30)
+    case "ids": try await Work.ids(path, count: number)
+    case "lock": try await Work.lock(path)
+    case "memory": try await Work.memory()
+    case "open": try await Work.open(path)
+    default: throw StrataError(.misuse, "There is no command '\(arguments[1])'.")
+    }
+} catch {
+    acknowledge("error \(error)")
+    exit(1)
+}

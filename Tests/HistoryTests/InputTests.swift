@@ -1,0 +1,104 @@
+import Foundation
+import HistoryKit
+import TestRepositories
+import Testing
+
+/// What the program is given: repositories, stores, logs and options, good and bad.
+@Suite(.serialized) struct InputTests {
+    @Test("an empty repository")
+    func emptyRepository() throws {
+        let result = try World().run()
+        #expect(result.status == 0)
+        #expect(result.output == "There are no commits in the store.\n")
+        #expect(result.notes == "nothing new to import\n")
+    }
+
+    @Test("no repository: an error, and no store is left behind", arguments: ["", "/missing"])
+    func noRepository(path: String) throws {
+        let world = try World()
+        let folder = NSTemporaryDirectory() + "history-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let result = try Program.run(folder + path, "--store", world.store())
+        #expect(result.status == 1)
+        #expect(result.notes.hasPrefix("history: ") && result.output.isEmpty)
+        #expect(!FileManager.default.fileExists(atPath: world.store()))
+    }
+
+    @Test("a file that is no store is left as it is")
+    func notAStore() throws {
+        let world = try World(commits: 1)
+        try world.repository.write("precious", to: "store.sqlite")
+        let result = try world.run()
+        #expect(result.status == 1)
+        #expect(result.notes.contains("--store"))
+        #expect(try String(contentsOfFile: world.store(), encoding: .utf8) == "precious")
+    }
+
+    @Test("answers only, before anything was imported")
+    func nothingToAnswerFrom() throws {
+        let world = try World(commits: 1)
+        #expect(try world.run("--no-import").status == 1)
+        #expect(try world.stored() == nil)
+    }
+
+    @Test("a record that cannot be read: skipped or refused")
+    func malformed() throws {
+        let world = try World(commits: 30)
+        var log = try world.log()
+        let starts = log.recordStarts
+        // The hash of the eleventh commit loses its first digit.
+        log.remove(at: starts[10] + 7)
+        try log.write(to: world.repository.folder.appendingPathComponent("log"))
+        let path = world.folder + "/log"
+
+        let skipped = try Program.run("--input", path, "--store", world.store("skip"), "--malformed", "skip")
+        #expect(skipped.status == 0)
+        #expect(skipped.notes.contains("1 malformed record skipped"))
+        // Without its beginning a record spoils the one before it, which cannot know where it ends.
+        #expect(skipped.number(of: "commit") == 28)
+
+        let refused = try Program.run("--input", path, "--store", world.store("refuse"), "--malformed=refuse")
+        #expect(refused.status == 1)
+        #expect(refused.notes.contains("record 10, line "))
+        #expect(try world.stored("refuse") == 9)
+
+        // The repository has what the spoilt log had not.
+        for store in ["skip", "refuse"] {
+            #expect(try world.run(store: store).notes.contains("\(store == "skip" ? 2 : 21) commits imported"))
+            #expect(try world.stored(store) == 30)
+        }
+    }
+
+    @Test("a log on standard input that is cut off")
+    func truncated() throws {
+        let world = try World(commits: 30)
+        let log = try world.log()
+        let run = try world.start(batch: 10)
+        run.feed(log.dropLast(3))
+        let result = try run.end()
+        #expect(result.status == 1)
+        #expect(result.notes.contains("ends in the middle of a record"))
+        #expect(try world.stored() == 29)
+    }
+
+    @Test("--help, and options that make no sense")
+    func options() throws {
+        let help = try Program.run("--help")
+        #expect(help.status == 0)
+        #expect(help.output == Options.usage + "\n")
+        let wrong = try Program.run("--frobnicate")
+        #expect(wrong.status == 2)
+        #expect(wrong.output.isEmpty && wrong.notes.contains("--frobnicate"))
+    }
+
+    @Test("no line is longer than the terminal is wide", arguments: [20, 40, 80, 120])
+    func width(columns: Int) throws {
+        let world = try World(commits: 60)
+        let result = try world.run(variables: ["COLUMNS": "\(columns)"])
+        #expect(result.number(of: "commit") == 60)
+        #expect(result.lines.allSatisfy { TextWidth.width($0) <= columns })
+        // Nobody watches, so nothing is drawn.
+        #expect(!(result.output + result.notes).contains("\u{1B}"))
+    }
+}

@@ -1,0 +1,76 @@
+import Foundation
+import TestRepositories
+import Testing
+
+/// Runs that end before their time.
+@Suite(.serialized) struct InterruptionTests {
+    private static let batch = 50
+
+    /// A run that has stored two batches, has read a part of the third and waits for more.
+    private func startedRun(_ world: World, _ log: Data) throws -> (run: Program, rest: Data) {
+        let run = try world.start(batch: Self.batch)
+        let cut = log.recordStarts[Self.batch * 2 + 20]
+        run.feed(log[..<cut])
+        while try world.stored() != Self.batch * 2 {}
+        return (run, log[cut...])
+    }
+
+    @Test("SIGKILL in the middle: whole batches are there, and the next run goes on after them")
+    func killed() throws {
+        let world = try World(commits: 300)
+        let (run, _) = try startedRun(world, try world.log())
+        run.send(SIGKILL)
+        #expect(try run.end().status == -SIGKILL)
+        #expect(try world.stored() == Self.batch * 2)
+        let next = try world.run()
+        #expect(next.notes.contains("going on after"))
+        #expect(next.notes.hasSuffix("\n200 commits imported\n"))
+        #expect(next.output == (try world.run(store: "other")).output)
+    }
+
+    @Test("SIGKILL again and again, anywhere: nothing half is ever seen, nothing is lost")
+    func killedAnywhere() throws {
+        var random = SeededGenerator.forThisRun()
+        let world = try World(commits: 300)
+        let log = try world.log()
+        var stored = 0
+        for _ in 0..<12 {
+            let run = try world.start(batch: Self.batch)
+            run.feed(log[..<Int.random(in: 0...log.count, using: &random)])
+            run.send(SIGKILL)
+            #expect(try run.end().status == -SIGKILL, "STRATA_SEED=\(random.seed)")
+            let now = try world.stored() ?? 0
+            #expect(now >= stored && now.isMultiple(of: Self.batch), "STRATA_SEED=\(random.seed)")
+            stored = now
+        }
+        let last = try world.run()
+        #expect(last.status == 0, "STRATA_SEED=\(random.seed): \(last.notes)")
+        #expect(last.output == (try world.run(store: "other")).output, "STRATA_SEED=\(random.seed)")
+    }
+
+    @Test("SIGINT and SIGTERM: the batch at hand is finished, and the next run goes on", arguments: [SIGINT, SIGTERM])
+    func stopped(signal: Int32) throws {
+        let world = try World(commits: 300)
+        let (run, rest) = try startedRun(world, try world.log())
+        run.send(signal)
+        run.waitForNote("stopping after this batch")
+        run.feed(rest)
+        let result = try run.end()
+        #expect(result.status == 130)
+        #expect(result.notes.hasSuffix("150 commits imported\nstopped; the same command goes on from here\n"))
+        #expect(result.output.isEmpty)
+        #expect(try world.stored() == 150)
+        #expect(try world.run().output == (try world.run(store: "other")).output)
+    }
+
+    @Test("a second signal ends it at once", arguments: [SIGINT, SIGTERM])
+    func stoppedAtOnce(signal: Int32) throws {
+        let world = try World(commits: 300)
+        let (run, _) = try startedRun(world, try world.log())
+        run.send(signal)
+        run.waitForNote("stopping after this batch")
+        run.send(signal)
+        #expect(try run.end().status == 128 + signal)
+        #expect(try world.stored() == 100)
+    }
+}

@@ -1,0 +1,83 @@
+import Foundation
+import Testing
+
+/// The sources in `Tests/CompileTests`, compiled in as few runs of the compiler as possible.
+///
+/// Each declares `func test`, which is given a name of its own, so that all fit into one module. Errors of types keep the
+/// compiler from looking at data isolation, so what is rejected is taken out and the rest compiled again.
+struct CompileCases: Sendable {
+    /// What the compiler says about each file: nothing, for one that it accepts.
+    let outcomes: [String: [Compiler.Diagnostic]]
+    /// Its whole answer, for messages.
+    let text: String
+
+    /// The settings that users' modules have.
+    enum Mode: String, CaseIterable, Sendable {
+        case plain, nonsendingByDefault, mainActorByDefault
+
+        var flags: [String] {
+            switch self {
+            case .plain: []
+            case .nonsendingByDefault: ["-enable-upcoming-feature", "NonisolatedNonsendingByDefault"]
+            case .mainActorByDefault:
+                ["-enable-upcoming-feature", "NonisolatedNonsendingByDefault", "-default-isolation", "MainActor"]
+            }
+        }
+    }
+
+    static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .appendingPathComponent("../../CompileTests").standardized
+
+    /// The files of one kind: those whose names begin so.
+    static func names(_ kind: String) -> [String] {
+        let all = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+        return all.filter { $0.hasPrefix(kind + "-") }.sorted()
+    }
+
+    static func names(_ kinds: [String]) -> [String] { kinds.flatMap(names) }
+
+    private static let rejected = Mode.allCases.map { mode in
+        Task { try await compile(names(["Leak", "Predicate", "Unknown"]), mode, untilNothingIsRejected: true) }
+    }
+
+    private static let accepted = Mode.allCases.map { mode in
+        Task { try await compile(names(["Legal", "Warns"]), mode, untilNothingIsRejected: false) }
+    }
+
+    /// Cases that must not compile.
+    static func rejected(_ mode: Mode) async throws -> CompileCases {
+        try await rejected[Mode.allCases.firstIndex(of: mode)!].value  // allCases has every mode
+    }
+
+    /// Cases that must compile.
+    static func accepted(_ mode: Mode) async throws -> CompileCases {
+        try await accepted[Mode.allCases.firstIndex(of: mode)!].value  // allCases has every mode
+    }
+
+    private static func compile(
+        _ names: [String],
+        _ mode: Mode,
+        untilNothingIsRejected: Bool
+    ) async throws -> CompileCases {
+        let scratch = FileManager.default.temporaryDirectory.appendingPathComponent("strata-cases-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: scratch, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: scratch) }
+        for (index, name) in names.enumerated() {
+            let source = try String(contentsOf: folder.appendingPathComponent(name), encoding: .utf8)
+            try source.replacingOccurrences(of: "func test(", with: "func test\(index)(")
+                .write(to: scratch.appendingPathComponent(name), atomically: true, encoding: .utf8)
+        }
+        var (left, text) = (names, "")
+        var outcomes: [String: [Compiler.Diagnostic]] = [:]
+        while !left.isEmpty {
+            let sources = [folder.appendingPathComponent("Support.swift")] + left.map(scratch.appendingPathComponent)
+            let outcome = try await Compiler().compile(sources, mode.flags)
+            text += outcome.text
+            for diagnostic in outcome.diagnostics { outcomes[diagnostic.file, default: []].append(diagnostic) }
+            let count = left.count
+            left.removeAll { name in outcomes[name]?.contains(where: \.isError) ?? false }
+            if !untilNothingIsRejected || outcome.succeeded || left.count == count { break }
+        }
+        return CompileCases(outcomes: outcomes, text: text)
+    }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import Testing
+
+@Suite("What compiles and what must not", .timeLimit(.minutes(5)))
+struct CompileTests {
+    typealias Mode = CompileCases.Mode
+
+    @Test("The cases are there")
+    func cases() {
+        #expect(CompileCases.names("Leak").count >= 23)
+        #expect(CompileCases.names("Legal").count >= 24)
+        #expect(CompileCases.names("Predicate").count >= 13)
+        #expect(CompileCases.names("Warns").count == 1)
+        #expect(CompileCases.names("Unknown").count == 4)
+    }
+
+    @Test(
+        "H1 TR13 an object does not get out of its block or into another one: it does not compile",
+        arguments: Mode.allCases,
+        CompileCases.names("Leak")
+    )
+    func leaks(_ mode: Mode, _ name: String) async throws {
+        let cases = try await CompileCases.rejected(mode)
+        let errors = (cases.outcomes[name] ?? []).filter(\.isError).map(\.message)
+        // For the right reason, not by a mistake in the case.
+        let reason = /data race|Sendable|isolated|consum|concurrently/
+        #expect(errors.contains { $0.contains(reason) }, "the compiler says: \(errors)")
+    }
+
+    @Test("H1 H5 what is safe compiles, without ambiguity", arguments: Mode.allCases, CompileCases.names("Legal"))
+    func legal(_ mode: Mode, _ name: String) async throws {
+        let cases = try await CompileCases.accepted(mode)
+        let errors = (cases.outcomes[name] ?? []).filter(\.isError).map(\.message)
+        #expect(errors == [])
+    }
+
+    @Test("H1 the cases that must compile do so as a whole", arguments: Mode.allCases)
+    func legalTogether(_ mode: Mode) async throws {
+        let cases = try await CompileCases.accepted(mode)
+        #expect(!cases.text.contains("error:"), "\(cases.text)")
+    }
+
+    @Test("H2 the one hole, an object in an error, is a warning", arguments: Mode.allCases)
+    func hole(_ mode: Mode) async throws {
+        let diagnostics = try await CompileCases.accepted(mode).outcomes["Warns-Thrown-error.swift"] ?? []
+        #expect(diagnostics.contains { !$0.isError && $0.message.contains("Sendable") })
+        #expect(diagnostics.allSatisfy { !$0.isError })
+    }
+
+    @Test("H3 an object as the value of a synchronous block gives the plain message")
+    func message() async throws {
+        let diagnostics = try await CompileCases.rejected(.plain).outcomes["Leak-Return-sync.swift"] ?? []
+        #expect(
+            diagnostics.contains { $0.isError && $0.message.contains("does not conform to the 'Sendable' protocol") }
+        )
+    }
+
+    @Test("MA11 MA17 MA18 MA19 an unknown property does not compile", arguments: CompileCases.names("Unknown"))
+    func unknown(_ name: String) async throws {
+        let diagnostics = try await CompileCases.rejected(.plain).outcomes[name] ?? []
+        #expect(diagnostics.contains { $0.isError && $0.line == 4 && $0.message.contains("nope") }, "accepted")
+    }
+
+    @Test("C12 H29 an unsupported predicate does not compile", arguments: CompileCases.names("Predicate"))
+    func predicates(_ name: String) async throws {
+        let diagnostics = try await CompileCases.rejected(.plain).outcomes[name] ?? []
+        // The line of the query is the fourth.
+        #expect(diagnostics.contains { $0.isError && $0.line == 4 }, "accepted")
+    }
+
+    @Test(
+        "H29 an inverse is named on one side, and is a property of the other model",
+        arguments: [
+            ("Alone-Inverse-on-both-sides.swift", "circular reference"),
+            ("Alone-Inverse-to-nowhere.swift", "has no member 'nope'"),
+        ]
+    )
+    func inverses(_ name: String, _ message: String) async throws {
+        let outcome = try await Compiler().compile([CompileCases.folder.appendingPathComponent(name)], [])
+        #expect(!outcome.succeeded && outcome.text.contains(message), "\(outcome.text)")
+    }
+}

@@ -1,0 +1,169 @@
+import Testing
+
+@testable import Strata
+
+@Suite("The traps of nested contexts: deleting, failing, letting go", .timeLimit(.minutes(1)))
+struct DeleteTrapTests {
+    /// A committed author, and a named worker.
+    private nonisolated(nonsending) func withAuthor(
+        _ place: Place = .memory,
+        _ body: nonisolated(nonsending) (ContextStack, ObjectID<Author>) async throws -> Void
+    ) async throws {
+        try await withStack(place) { stack in
+            let id = try await stack.background { context in
+                let author = context.insert(Author(name: "base"))
+                try context.commit()
+                return author.id
+            }
+            try stack.create(.private, named: .network)
+            try await body(stack, id)
+        }
+    }
+
+    @Test("TR9 H22 C7 a child's edit of what the parent deleted is a conflict, and its policies decide")
+    func deletedAgainstEdited() async throws {
+        for policy in [MergePolicy.error, .mine, .theirs] {
+            try await withAuthor { stack, id in
+                try await stack.on(.network) { try #require(try $0.find(id)).name = "mine" }
+                try await stack.on(.main) { $0.delete(try #require(try $0.find(id))) }
+                try await stack.on(.network) { context in
+                    context.mergePolicy = policy
+                    if policy == .error {
+                        let error = #expect(throws: StrataError.self) { try context.save() }
+                        #expect(error?.code == .conflict && error?.details.map(\.number) == [id.number])
+                    } else {
+                        try context.save()
+                    }
+                }
+                let name = try await stack.on(.main) { try $0.find(id)?.name }
+                #expect(name == (policy == .mine ? "mine" : nil))
+            }
+        }
+    }
+
+    @Test("TR9 H22 mirrored: a child's delete of what the parent edited is a conflict")
+    func editedAgainstDeleted() async throws {
+        try await withAuthor { stack, id in
+            try await stack.on(.network) { $0.delete(try #require(try $0.find(id))) }
+            try await stack.on(.main) { try #require(try $0.find(id)).name = "theirs" }
+            await expect(.conflict) { try await stack.save(.network) }
+            try await stack.on(.network) { context in
+                context.mergePolicy = .mine
+                try context.save()
+            }
+            #expect(try await stack.on(.main) { try $0.find(id) == nil })
+        }
+    }
+
+    @Test(
+        "TR10 C9 deny looks at all data, not only at what is loaded, and names what blocks",
+        arguments: Place.allCases
+    )
+    func deny(_ place: Place) async throws {
+        try await withStack(place) { stack in
+            let (publisher, contract) = try await stack.background { context in
+                let publisher = context.insert(Publisher(name: "p"))
+                let contract = context.insert(Contract(title: "c", publisher: publisher))
+                try context.commit()
+                return (publisher.id, contract.id)
+            }
+            try await stack.background { context in
+                context.delete(try #require(try context.find(publisher)))
+                for save in [ObjectContext.save, ObjectContext.commit] {
+                    let error = #expect(throws: StrataError.self) { try save(context)() }
+                    #expect(error?.code == .deleteDenied)
+                    #expect(error?.details.map(\.number) == [contract.number])
+                }
+                context.delete(try #require(try context.find(contract)))
+                try context.commit()
+                #expect(try context.count(Publisher.all) == 0)
+            }
+        }
+    }
+
+    @Test("TR15 C18 a failed save lists every failing object, and rolling these back lets the others through")
+    func failing() async throws {
+        try await withStack(.memory) { stack in
+            try await stack.background { context in
+                let good = context.insert(Writer(name: "good"))
+                let bad = [context.insert(Writer(name: "")), context.insert(Writer(name: "x", fee: 2_000))]
+                for _ in 0...1 {
+                    let error = #expect(throws: StrataError.self) { try context.save() }
+                    #expect(error?.code == .validation)
+                    #expect(Set(error?.details.map(\.number) ?? []) == Set(bad.map(\.id.number)))
+                    #expect(try context.count(Writer.all) == 3)
+                }
+                context.rollback(bad)
+                try context.save()
+                #expect(try context.fetch(Writer.all).map(\.name) == ["good"])
+                #expect(!good.isDeleted && bad.allSatisfy(\.isDeleted))
+            }
+            #expect(try await stack.on(.main) { try $0.count(Writer.all) } == 1)
+        }
+    }
+
+    @Test("TR19 objects that refer to each other go when nobody holds them, and so do the context and its objects")
+    func cycles() async throws {
+        try await withStack(.memory) { stack in
+            let id = try await stack.background { context in
+                let author = context.insert(Author(name: "a"))
+                context.insert(Article(title: "t", author: author))
+                try context.commit()
+                return author.id
+            }
+            let network = try stack.create(.private)
+            let held = try await network.perform { context in
+                let author = try #require(try context.find(id))
+                let article = try #require(try author.articles.first)
+                #expect(article.author === author)
+                return Weak(author, article)
+            }
+            // Nobody but the context had them, and its block is over.
+            try await network.perform { _ in }
+            #expect(held.left == nil && held.right == nil)
+        }
+    }
+
+    @Test("TR19 C1 reset lets the objects go that a dropped context kept")
+    func reset() async throws {
+        enum Kept: ContextStateKey { typealias Value = Author }
+        try await withStack(.memory) { stack in
+            let network = try stack.create(.private, named: .network)
+            let held = try await network.perform { context in
+                let author = context.insert(Author(name: "a"))
+                try context.commit()
+                context.state[Kept.self] = author
+                return Weak(author, author)
+            }
+            #expect(held.left != nil)
+            try await stack.reset()
+            #expect(held.left == nil)
+        }
+    }
+
+    @Test("TR24 C20 an object that outlives its stack keeps its values, and every use of its context throws")
+    @MainActor func outliving() async throws {
+        let stack = try await openStack()
+        let context = try stack.main
+        let author = context.insert(Author(name: "a"))
+        try await stack.close()
+        #expect(author.name == "a")
+        author.name = "b"
+        #expect(throws: StrataError.self) { try context.fetch(Author.all) }
+        #expect(throws: StrataError.self) { try context.save() }
+        #expect(throws: StrataError.self) { try context.commit() }
+        #expect(throws: StrataError.self) { try author.articles.fetch() }
+    }
+}
+
+/// Two objects that are not kept alive.
+final class Weak: @unchecked Sendable {
+    // Asked for nil only, which any thread may do.
+    private(set) weak var left: AnyObject?
+    private(set) weak var right: AnyObject?
+
+    init(_ left: AnyObject, _ right: AnyObject) {
+        self.left = left
+        self.right = right
+    }
+}

@@ -1,0 +1,105 @@
+import Foundation
+import GRDB
+import Testing
+
+@testable import Strata
+
+@Suite("Behaviour tables: opening a stack", .timeLimit(.minutes(1)))
+struct OpeningTests {
+    @Test(
+        "CX1 H29 a model whose partner was not handed in is an error at open, one that is unknown an error at its use"
+    )
+    func missingModel() async throws {
+        let error = await #expect(throws: StrataError.self) {
+            try await ContextStack.open(.inMemory, models: [Author.self])
+        }
+        #expect(error?.code == .invalidSchema && error?.message.contains("Article") == true)
+        let stack = try await ContextStack.open(.inMemory, models: [Timestamp.self])
+        await expect(.unknownModel) { try await stack.background { _ = try $0.count(Seal.all) } }
+        await expect(.unknownModel) {
+            try await stack.background { context in
+                context.insert(Seal(color: "red"))
+                try context.save()
+            }
+        }
+        try await stack.close()
+    }
+
+    @Test("OB1 OB2 OB3 an open stack has its contexts, its store and its models")
+    func parts() async throws {
+        let folder = try StoreFolder()
+        let stack = try await ContextStack.open(folder.location, models: allModels)
+        #expect(try stack.all.map(\.name) == [.root, .main])
+        #expect(FileManager.default.fileExists(atPath: folder.file.path))
+        #expect(stack.core.engine.schema.entities.filter { !$0.info.isJoin }.count == allModels.count)
+        try await stack.close()
+    }
+
+    @Test("OB4 OB5 OB6 ST3 an existing pool, models and context that are handed in are the ones that are used")
+    func injected() async throws {
+        let folder = try StoreFolder()
+        let pool = try DatabasePool(path: folder.file.path)
+        let stack = try await ContextStack.open(.pool(pool), models: [Item.self], stack: .empty)
+        let own = try stack.create(.private)
+        try stack.push(own)
+        #expect(try stack.current == own)
+        try await own.perform { context in
+            context.insert(5)
+            try context.commit()
+        }
+        #expect(try await pool.read { try Int.fetchOne($0, sql: "SELECT number FROM Item") } == 5)
+        try await stack.close()
+        // The pool is its owner's, who closes it.
+        #expect(try await pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM Item") } == 1)
+        try pool.close()
+    }
+
+    @Test("OB7 CF3 close, then a store of another name: the new file is made, the old one stays")
+    func otherFile() async throws {
+        let folder = try StoreFolder()
+        let files = ["old.sqlite", "new.sqlite"].map { folder.url.appendingPathComponent($0) }
+        for file in files {
+            #expect(!FileManager.default.fileExists(atPath: file.path))
+            let stack = try await ContextStack.open(.sqlite(file), models: allModels)
+            try await stack.background { context in
+                #expect(try context.count(Author.all) == 0)
+                context.insert(Author(name: "a"))
+                try context.commit()
+            }
+            try await stack.close()
+        }
+        for file in files { #expect(FileManager.default.fileExists(atPath: file.path)) }
+    }
+
+    @Test("CF1 CF7 CF8 without a place, the store is a file of the program's name in the user's data folder")
+    func userData() throws {
+        let program = ProcessInfo.processInfo.processName
+        let url = try StoreFile.userDataURL()
+        // An empty folder is left by asking for it.
+        defer { try? FileManager.default.removeItem(at: url.deletingLastPathComponent()) }
+        #expect(url.isFileURL && url.lastPathComponent == program + ".sqlite")
+        #expect(url.deletingLastPathComponent().lastPathComponent == program)
+        let data = try #require(FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask).first)
+        #expect(url.deletingLastPathComponent().deletingLastPathComponent().standardized.path == data.standardized.path)
+    }
+
+    @Test("MD1 ST1 the models of the tables open, in memory and in a file", arguments: Place.allCases)
+    func models(_ place: Place) async throws {
+        try await withStack(place) { stack in
+            for model in allModels {
+                func count<Object: Model>(_ model: Object.Type) async throws -> Int {
+                    try await stack.background { try $0.count(Object.all) }
+                }
+                let found = try await count(model)
+                #expect(found == 0, "\(model)")
+            }
+        }
+    }
+
+    @Test("ST2 a stack without models opens, and refuses every model")
+    func noModels() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: [])
+        await expect(.unknownModel) { try await stack.background { _ = try $0.fetch(Author.all) } }
+        try await stack.close()
+    }
+}

@@ -1,0 +1,183 @@
+import Strata
+import Testing
+
+@Suite("Behaviour tables: queries in a context", .timeLimit(.minutes(1)))
+struct QueryRowTests {
+    @Test("MO1 MO4 MO5 a model gives its query, and a query passes through unchanged")
+    func lifting() async throws {
+        try await withStack(.memory) { stack in
+            try await stack.background { (context) throws in
+                let author = context.insert(Author(name: "a"))
+                let all: Query<Author> = Author.all
+                #expect(try isSame(context.fetch(all), [author]))
+                #expect(try isSame(context.fetch(all.merging(Author.all)), [author]))
+                #expect(all.description == Author.all.merging(all).description)
+            }
+        }
+    }
+
+    @Test("MO3 a property of the model's columns begins a predicate")
+    func columns() async throws {
+        try await withStack(.memory) { stack in
+            try await stack.background { (context) throws in
+                for name in ["a", "b"] { context.insert(Author(name: name)) }
+                let name = Author.columns.name
+                #expect(try context.fetch(Author.where { _ in name == "b" }).map(\.name) == ["b"])
+            }
+        }
+    }
+
+    @Test("QY13 QY14 a descending order", arguments: Place.allCases)
+    func descending(_ place: Place) async throws {
+        try await withStack(place) { stack in
+            try await stack.background { context in
+                for name in ["b", "c", "a"] { context.insert(Author(name: name)) }
+                try context.commit()
+                context.insert(Author(name: "d"))
+                #expect(try context.fetch(Author.sorted { $0.name.descending }).map(\.name) == ["d", "c", "b", "a"])
+            }
+        }
+    }
+
+    @Test("TQ1 an empty store counts 0 and gives an empty list", arguments: Place.allCases)
+    func empty(_ place: Place) async throws {
+        try await withStack(place) { stack in
+            try await stack.background { (context) throws in
+                #expect(try context.count(Author.all) == 0)
+                #expect(try context.fetch(Author.all).isEmpty)
+                #expect(try context.first(Author.all) == nil)
+                #expect(try context.last(Author.all) == nil)
+                #expect(try !context.exists(Author.all))
+            }
+        }
+    }
+
+    @Test(
+        "TQ2 TQ3 TQ4 TR6 what is not saved is counted, fetched as the same objects and found",
+        arguments: Place.allCases
+    )
+    func unsaved(_ place: Place) async throws {
+        try await withStack(place) { stack in
+            try await stack.background { context in
+                let first = context.insert(Author(name: "eecummings"))
+                #expect(try context.count(Author.all) == 1)
+                let second = context.insert(Author(name: "T. S. Eliot"))
+                #expect(try context.count(Author.all) == 2)
+                #expect(try context.ids(Author.all) == [first.id, second.id])
+                let fetched = try context.fetch(Author.all)
+                #expect(fetched.count == 2 && fetched[0] === first && fetched[1] === second)
+                #expect(try context.first(Author.where { $0.name == "T. S. Eliot" }) === second)
+                try context.commit()
+                #expect(try context.first(Author.where { $0.name == "T. S. Eliot" }) === second)
+            }
+        }
+    }
+
+    /// The authors of the table, saved.
+    private func withAuthors(
+        _ place: Place,
+        _ body: sending @escaping @Sendable (ObjectContext, [Author]) throws -> Void
+    ) async throws {
+        try await withStack(place) { stack in
+            try await stack.background { context in
+                let authors = ["eecummings", "T. S. Eliot", "dante"].map { context.insert(Author(name: $0)) }
+                try context.commit()
+                try body(context, authors)
+            }
+        }
+    }
+
+    @Test("TQ11 TQ12 CP2 CP3 CP4 CP5 first and last, one or several, in order", arguments: Place.allCases)
+    func ends(_ place: Place) async throws {
+        try await withAuthors(place) { context, authors in
+            let all = Author.all
+            #expect(try context.first(all) === authors[0])
+            #expect(try context.last(all) === authors[2])
+            for count in [2, 3] {
+                let first = try context.first(count, of: all)
+                let last = try context.last(count, of: all)
+                #expect(isSame(first, Array(authors.prefix(count))))
+                #expect(isSame(last, Array(authors.suffix(count))))
+            }
+            // U22: more than there are.
+            #expect(try isSame(context.first(5, of: all), authors))
+            #expect(try isSame(context.last(5, of: all), authors))
+        }
+    }
+
+    @Test("CP1 OP1 a query gives the list, an object itself")
+    func get() async throws {
+        try await withAuthors(.memory) { (context, authors) throws in
+            #expect(try isSame(context.fetch(Author.all), authors))
+            #expect(try context.find(authors[1].id) === authors[1])
+            #expect(try authors[1].in(context) === authors[1])
+        }
+    }
+
+    @Test("U17 an id finds its object again, in this and in other contexts, and as text", arguments: Place.allCases)
+    func find(_ place: Place) async throws {
+        try await withStack(place) { stack in
+            let id = try await stack.background { context in
+                let author = context.insert(Author(name: "a"))
+                try context.save()
+                #expect(try context.find(author.id) === author)
+                return author.id
+            }
+            let text = id.description
+            for name in [ContextName.main, .root] {
+                // Saved to main: the root does not see it.
+                #expect(try await stack.on(name) { try $0.find(id)?.name } == (name == .main ? "a" : nil))
+            }
+            try await stack.save(.main)
+            let again = try #require(ObjectID<Author>(text))
+            #expect(try await stack.on(.root) { try $0.find(again)?.name } == "a")
+            #expect(try await stack.on(.root) { try $0.find(ObjectID<Author>.unassigned) == nil })
+        }
+    }
+
+    @Test("U18 an object in another context, its relationships there, and one query in several contexts")
+    func inContext() async throws {
+        try await withStack(.memory) { stack in
+            let query = Article.where { $0.author.name == "a" }.sorted { $0.title.descending }
+            let id = try await stack.background { context in
+                let author = context.insert(Author(name: "a"))
+                for title in ["x", "y"] { context.insert(Article(title: title, author: author)) }
+                try context.commit()
+                #expect(try context.fetch(query).map(\.title) == ["y", "x"])
+                return author.id
+            }
+            try await stack.on(.main) { context in
+                let author = try #require(try context.find(id))
+                #expect(try author.articles.where { $0.title == "y" }.sorted { $0.title.ascending }.count == 1)
+                context.insert(Article(title: "z", author: author))
+                #expect(try context.fetch(query).map(\.title) == ["z", "y", "x"])
+            }
+            #expect(try await stack.on(.root) { try $0.fetch(query).map(\.title) } == ["y", "x"])
+        }
+    }
+
+    @Test("U23 an empty list of values finds nothing, and its opposite everything")
+    func emptyList() async throws {
+        try await withAuthors(.memory) { (context, authors) throws in
+            #expect(try context.fetch(Author.where { $0.name.in([String]()) }).isEmpty)
+            #expect(try isSame(context.fetch(Author.where { !$0.name.in([String]()) }), authors))
+            #expect(try context.fetch(Author.where { $0.id.in([ObjectID<Author>]()) }).isEmpty)
+        }
+    }
+
+    @Test("CA2 CA3 an average and a minimum count what is pending too", arguments: Place.allCases)
+    func calculations(_ place: Place) async throws {
+        try await withStack(place) { stack in
+            try await stack.background { context in
+                for fee in [1.0, 2, 3] { context.insert(Author(name: "\(fee)", fee: fee)) }
+                try context.commit()
+                #expect(try context.average(Author.all, \.fee) == 2)
+                #expect(try context.minimum(Author.all, \.fee) == 1)
+                context.insert(Author(name: "4", fee: 0))
+                #expect(try context.average(Author.all, \.fee) == 1.5)
+                #expect(try context.minimum(Author.all, \.fee) == 0)
+                #expect(try context.sum(Author.all, \.fee) == 6)
+            }
+        }
+    }
+}

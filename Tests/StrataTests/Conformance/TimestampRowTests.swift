@@ -1,0 +1,70 @@
+import Foundation
+import Strata
+import Testing
+
+@Suite("Behaviour tables: timestamps and threads", .timeLimit(.minutes(1)))
+struct TimestampRowTests {
+    @Test("TS1 TS2 TS3 C11 nil before the first save, both the time of it afterwards", arguments: Place.allCases)
+    func first(_ place: Place) async throws {
+        try await withStack(place) { stack in
+            try await stack.background { context in
+                let object = context.insert(Timestamp())
+                #expect(object.createdAt == nil && object.updatedAt == nil)
+                let before = Date()
+                try context.save()
+                let (created, updated) = (try #require(object.createdAt), try #require(object.updatedAt))
+                #expect(created == updated && before <= created && created <= Date())
+            }
+        }
+    }
+
+    @Test("TS4 an update leaves created_at and advances updated_at", arguments: Place.allCases)
+    func update(_ place: Place) async throws {
+        try await withStack(place) { stack in
+            try await stack.background { context in
+                let object = context.insert(Timestamp())
+                try context.commit()
+                let (created, updated) = (try #require(object.createdAt), try #require(object.updatedAt))
+                // The clock has to have moved on for the difference to be seen.
+                while Date() <= updated {}
+                object.label = "b"
+                #expect(object.updatedAt == updated)
+                try context.commit()
+                #expect(object.createdAt == created)
+                #expect(try #require(object.updatedAt) > updated)
+            }
+        }
+    }
+
+    @Test("U6 C11 timestamps are set in the context that holds the change, a named one too, and saved with it")
+    func named() async throws {
+        try await withStack(.memory) { stack in
+            try stack.create(.private, named: .network)
+            let id = try await stack.on(.network) { $0.insert(Timestamp(label: "a")).id }
+            try await stack.save(.network)
+            let created = try await stack.on(.main) { try $0.find(id)?.createdAt }
+            #expect(created != nil)
+            #expect(try await stack.on(.network) { try $0.find(id)?.createdAt } == created)
+            try await stack.save(.main)
+            try await stack.save(.root)
+            // The parents that hand it on have changed nothing themselves.
+            for name in [ContextName.network, .main, .root] {
+                #expect(try await stack.on(name) { try $0.find(id)?.updatedAt } == created)
+            }
+        }
+    }
+
+    @Test("TH1 a parent pushed on a worker, a child pushed with a block: what it saves is in the parent")
+    func threads() async throws {
+        try await withStack(.memory, .empty) { stack in
+            try await Task.detached {
+                let parent = try stack.push(.root)
+                try await stack.push(.private) { context in
+                    context.insert(Author(name: "a"))
+                    try context.save()
+                }
+                #expect(try await parent.perform { try $0.count(Author.all) } == 1)
+            }.value
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import Testing
+
+@testable import Strata
+
+@Suite("Conveniences")
+struct ConveniencesTests {
+    private func fill(_ context: ObjectContext) {
+        let ursula = context.insert(Author(name: "Ursula", fee: 2))
+        let octavia = context.insert(Author(name: "Octavia"))
+        context.insert(Article(title: "B", views: 1, author: ursula))
+        context.insert(Article(title: "C", views: 1, author: octavia))
+        context.insert(Article(title: "A", views: 2, author: ursula))
+    }
+
+    @Test("A model stands for all of its objects, pending ones among them")
+    func wholeModel() async throws {
+        let stack = try await openStack(.rootOnly)
+        try await stack.background { context in
+            fill(context)
+            try context.commit()
+            context.insert(Article(title: "D"))
+            context.delete(try #require(try context.first(Article.where { $0.title == "B" })))
+            let titles = try context.fetch(Article.self).map(\.title)
+            let counts = [try context.count(Article.self), try context.count(Citation.self)]
+            #expect(titles == ["C", "A", "D"])
+            #expect(counts == [3, 0])
+        }
+    }
+
+    @Test("A bare column sorts upward, also behind other sorts, across relationships and where it is optional")
+    func bareColumns() async throws {
+        let stack = try await openStack(.rootOnly)
+        try await stack.background { context in
+            fill(context)
+            func titles(_ query: Query<Article>) throws -> [String] { try context.fetch(query).map(\.title) }
+            let sorted = try titles(Article.sorted { $0.title })
+            let behind = try titles(Article.sorted { $0.views.descending }.sorted { $0.title })
+            let reordered = try titles(Article.sorted { $0.views.descending }.reordered { $0.title })
+            let across = try titles(Article.sorted { $0.author.name }.sorted { $0.title })
+            let optional = try context.fetch(Author.sorted { $0.fee }).map(\.name)
+            #expect(sorted == ["A", "B", "C"])
+            #expect(behind == ["A", "B", "C"])
+            #expect(reordered == ["A", "B", "C"])
+            #expect(across == ["C", "A", "B"])
+            #expect(optional == ["Octavia", "Ursula"])
+        }
+    }
+
+    @Test("A bare column sorts members")
+    func members() async throws {
+        let stack = try await openStack(.rootOnly)
+        try await stack.background { context in
+            fill(context)
+            let ursula = try #require(try context.first(Author.where { $0.name == "Ursula" }))
+            let all = try ursula.articles.sorted { $0.title }.fetch().map(\.title)
+            let some = try ursula.articles.where { $0.views > 0 }.sorted { $0.title }.fetch().map(\.title)
+            #expect(all == ["A", "B"])
+            #expect(some == ["A", "B"])
+        }
+    }
+
+    @Test("A detail shows what stood against what, as far as there was anything")
+    func details() {
+        var detail = StrataError.Detail(model: "Article", number: 7, column: "views", message: "was changed")
+        #expect(detail.description == "Article 7.views was changed")
+        detail.mine = .integer(1)
+        #expect(detail.description == "Article 7.views was changed")
+        detail.theirs = .integer(2)
+        #expect(detail.description == "Article 7.views was changed (mine 1, theirs 2)")
+        detail.base = .null
+        #expect(detail.description == "Article 7.views was changed (base NULL, mine 1, theirs 2)")
+    }
+
+    @Test(
+        "A range names its bounds as one writes them",
+        arguments: [(0.0, 10.0, "0 and 10"), (-0.5, 1e300, "-0.5 and 1e+300")]
+    )
+    func ranges(lower: Double, upper: Double, text: String) throws {
+        guard case .check(let message, _) = AttributeOption.range(lower...upper).kind else {
+            throw StrataError(.misuse, "A range is no check.")
+        }
+        #expect(message == "must be between \(text)")
+    }
+}

@@ -1,0 +1,26 @@
+import CStrataSQLite
+import Foundation
+import Testing
+
+/// Stands in for a slow or failing disk: a connection of its own that keeps every other writer of a file waiting.
+final class DiskLock {
+    private let connection: OpaquePointer
+
+    /// Takes the write lock.
+    init(_ file: URL) throws {
+        var pointer: OpaquePointer?
+        try #require(sqlite3_open(file.path, &pointer) == SQLITE_OK)
+        connection = try #require(pointer)
+        sqlite3_busy_timeout(connection, 5_000)
+        try run("BEGIN IMMEDIATE")
+    }
+
+    deinit { sqlite3_close_v2(connection) }
+
+    func run(_ sql: String) throws {
+        try #require(sqlite3_exec(connection, sql, nil, nil, nil) == SQLITE_OK, "\(sql)")
+    }
+
+    /// Gives the lock back.
+    func release() throws { try run("ROLLBACK") }
+}

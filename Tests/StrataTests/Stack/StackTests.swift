@@ -1,0 +1,199 @@
+import Testing
+
+@testable import Strata
+
+@Suite("The list of contexts", .timeLimit(.minutes(1)))
+struct StackTests {
+    let stack: ContextStack
+
+    init() throws { stack = try openItems(.empty) }
+
+    @Test("C1 standard sets up root and main, rootOnly root, empty nothing")
+    func configurations() throws {
+        let standard = try openItems(.standard)
+        #expect(try standard.all.map(\.name) == [.root, .main])
+        #expect(try standard[.main].parent == standard[.root])
+        #expect(try standard[.root].parent == nil)
+        #expect(try openItems(.rootOnly).all.map(\.name) == [.root])
+        #expect(try stack.all.isEmpty)
+    }
+
+    @Test("C1 without a main context, asking for it throws and everything else works")
+    func noMain() async throws {
+        let stack = try openItems(.rootOnly)
+        await expect(.noContext) { try await MainActor.run { _ = try stack.main } }
+        await expect(.unknownName) { try await stack.on(.main) { _ in } }
+        #expect(try await stack.background { $0.handle.parent?.name } == .root)
+    }
+
+    @Test("C1 U10 a taken name, a second root or main is thrown, wherever the first one is")
+    func taken() async throws {
+        let root = try stack.push(.root)
+        try stack.push(.main)
+        try stack.create(.private, named: .network)
+        await expect(.nameTaken) { try stack.push(.root) }
+        await expect(.nameTaken) { try stack.create(.main) }
+        await expect(.nameTaken) { try stack.push(.private, named: .network) }
+        await expect(.nameTaken) { try await stack.push(.private, named: .network) { _ in } }
+        try stack.pop()
+        await expect(.nameTaken) { try stack.push(.main) }
+        #expect(try stack.all == [root])
+    }
+
+    @Test("C1 the names of root and main fit their kinds only")
+    func reserved() async throws {
+        await expect(.invalidName) { try stack.push(.private, named: .main) }
+        await expect(.invalidName) { try stack.push(.main, named: "ui") }
+        await expect(.invalidName) { try stack.push(.main, named: .root) }
+        try stack.push(.main, named: .main)
+    }
+
+    @Test("CX2 CX3 pushing an existing context: current, all and the name give it")
+    func pushExisting() throws {
+        let handle = try stack.create(.private, named: .network)
+        #expect(try stack.current == nil)
+        try stack.push(handle)
+        #expect(try stack.current == handle)
+        #expect(try stack.all == [handle])
+        #expect(try stack[.network] == handle)
+    }
+
+    @Test("CX4 C2 push, pop gives it back, current nil, all empty, and pop of an empty stack is nil")
+    func pop() throws {
+        let handle = try stack.push(.private)
+        #expect(try stack.pop() == handle)
+        #expect(try stack.current == nil)
+        #expect(try stack.all.isEmpty)
+        #expect(try stack.pop() == nil)
+    }
+
+    @Test("CX5 a fresh standard stack has main as current")
+    func current() throws {
+        #expect(try openItems(.standard).current?.name == .main)
+    }
+
+    @Test("CX6 push with a block on an emptied stack: current inside, nil after")
+    func pushBlock() async throws {
+        let handle = try stack.create(.private)
+        let inside = try await stack.push(handle) { _ in try stack.current }
+        #expect(inside == handle)
+        #expect(try stack.current == nil)
+    }
+
+    @Test("CX8 private then main: each returned and current, the second is a child of the first")
+    func privateThenMain() throws {
+        let first = try stack.push(.private)
+        #expect(try stack.current == first)
+        #expect(first.parent == nil)
+        let second = try stack.push(.main)
+        #expect(try stack.current == second)
+        #expect(second.parent == first)
+    }
+
+    @Test("CX10 U16 create: reachable by name, a child of current, not pushed")
+    func create() throws {
+        let top = try stack.push(.root)
+        let handle = try stack.create(.private, named: "import")
+        #expect(try stack["import"] == handle)
+        #expect(handle.parent == top)
+        #expect(try stack.all == [top])
+    }
+
+    @Test("CX15 push root, push main: both names answer")
+    func names() throws {
+        let root = try stack.push(.root)
+        let main = try stack.push(.main)
+        #expect(try stack[.root] == root)
+        #expect(try stack[.main] == main)
+    }
+
+    @Test("U9 an unknown name is thrown by everything that takes one, and names the known ones")
+    func unknown() async throws {
+        try stack.push(.root)
+        await expect(.unknownName) { _ = try stack["nope"] }
+        await expect(.unknownName) { try await stack.on("nope") { _ in } }
+        await expect(.unknownName) { try await stack.save("nope") }
+        await expect(.unknownName) { try await stack.commit("nope") }
+        await expect(.unknownName) { try await stack.background(parent: .named("nope")) { _ in } }
+        let error = #expect(throws: StrataError.self) { try stack["nope"] }
+        #expect(error?.message.contains("root") == true)
+        #expect(error?.file.hasPrefix("Strata/") == true)
+    }
+
+    @Test("U11 C1 reset drops all but root and main and frees names")
+    func reset() async throws {
+        let log = Journal()
+        let stack = try openItems(.standard, log: log.add)
+        let network = try stack.push(.private, named: .network)
+        try await network.perform { $0.insert(1) }
+        try await stack.on(.main) { $0.insert(2) }
+        try await stack.reset()
+        #expect(try stack.all.map(\.name) == [.root, .main])
+        #expect(log.all.count == 1 && log.all[0].contains("1 unsaved"))
+        await expect(.unknownName) { try await stack.on(.network) { _ in } }
+        await expect(.contextEnded) { try await network.perform { _ in } }
+        let again = try stack.push(.private, named: .network)
+        #expect(again != network)
+        #expect(try await again.perform { try $0.numbers() } == [2])
+    }
+
+    @Test("C1 reset waits for the blocks of what it drops, and is refused inside a block")
+    func resetWaits() async throws {
+        let stack = try openItems(.rootOnly)
+        let network = try stack.create(.private, named: .network)
+        let (inside, go) = (Signal(), Signal())
+        let journal = Journal()
+        let block = Task.detached {
+            try await network.perform { _ in
+                inside.set()
+                await go.wait()
+                journal.add("block")
+            }
+        }
+        await inside.wait()
+        let reset = Task.detached {
+            try await stack.reset()
+            journal.add("reset")
+        }
+        await untilWaiting(1, at: network)
+        await expect(.unknownName) { _ = try stack[.network] }
+        go.set()
+        try await block.value
+        try await reset.value
+        #expect(journal.all == ["block", "reset"])
+        await expect(.insideBlock) { try await stack.on(.root) { _ in try await stack.reset() } }
+    }
+
+    @Test("U12 C2 pushing a handle never changes its parent; one of another stack is refused")
+    func foreign() async throws {
+        let root = try stack.push(.root)
+        let child = try stack.create(.private)
+        let top = try stack.push(.private)
+        try stack.push(child)
+        #expect(child.parent == root)
+        #expect(try stack.all == [root, top, child])
+        let other = try openItems(.rootOnly)[.root]
+        await expect(.foreignContext) { try stack.push(other) }
+        await expect(.foreignContext) { try await stack.push(other) { _ in } }
+        await expect(.foreignContext) { try await stack.on(other) { _ in } }
+        await expect(.foreignContext) { try await stack.background(parent: .context(other)) { _ in } }
+    }
+
+    @Test("C2 a named context lives on after pop and block with its unsaved changes, an unnamed one logs its loss")
+    func lifetime() async throws {
+        let log = Journal()
+        let stack = try openItems(.rootOnly, log: log.add)
+        try await stack.push(.private, named: .network) { $0.insert(1) }
+        #expect(try await stack.on(.network) { try $0.numbers() } == [1])
+        try await stack.push(.private) { context in
+            context.insert(2)
+            context.insert(3)
+        }
+        try stack.push(.private)
+        try await #require(stack.pop()).perform { $0.insert(4) }
+        while log.all.count < 2 { await Task.yield() }
+        #expect(log.all.filter { $0.contains(" 2 unsaved") }.count == 1)
+        #expect(log.all.filter { $0.contains(" 1 unsaved") }.count == 1)
+        #expect(try await stack.on(.network) { try $0.numbers() } == [1])
+    }
+}

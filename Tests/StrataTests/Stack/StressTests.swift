@@ -1,0 +1,130 @@
+import Synchronization
+import Testing
+
+@testable import Strata
+
+@Suite("Many threads, one stack", .timeLimit(.minutes(2)))
+struct StressTests {
+    @Test("U27 many tasks on one stack: nothing is lost, nothing interleaves, nobody sees another's stack")
+    func manyTasks() async throws {
+        let stack = try openItems(.standard)
+        let names = (0..<4).map { ContextName("worker \($0)") }
+        for name in names { try stack.create(.private, named: name) }
+        let inside = names.map { _ in Counter() }
+        let base = try stack.all
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for index in 0..<400 {
+                group.addTask {
+                    let slot = index % names.count
+                    let handle = try stack[names[slot]]
+                    switch index % 5 {
+                    case 0:
+                        try await stack.on(names[slot]) { context in
+                            context.insert(index)
+                            #expect(inside[slot].enter())
+                            let all = try stack.all
+                            #expect(all == [handle])
+                            inside[slot].leave()
+                        }
+                    case 1:
+                        try await handle.perform { context in
+                            #expect(inside[slot].enter())
+                            context.insert(index)
+                            await Task.yield()
+                            let all = try stack.all
+                            #expect(all == [handle])
+                            inside[slot].leave()
+                        }
+                    case 2:
+                        try await stack.background(parent: .named(names[slot])) { context in
+                            context.insert(index)
+                            try context.save()
+                        }
+                    case 3:
+                        try await stack.push(.private) { context in
+                            context.insert(index)
+                            let all = try stack.all
+                            #expect(all.count == base.count + 1)
+                            try await stack.push(.private) { _ in }
+                            try context.commit()
+                        }
+                    default:
+                        try await stack.on(.main) { $0.insert(index) }
+                        stack.saveLater(names[slot])
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try stack.all == base)
+        for name in names { try await stack.save(name) }
+        try await stack.save()
+        #expect(try stack.stored() == Array(0..<400))
+        try await stack.close()
+    }
+
+    @Test("C4 H10 random nestings end: with a value or a ring, never a deadlock", arguments: 0..<4)
+    func randomRings(_ round: UInt64) async throws {
+        let seed = round == 0 ? SeededGenerator.seed : round
+        let outcome = try await nest(seed: seed, ascending: false)
+        #expect(outcome.free, "seed \(seed)")
+    }
+
+    @Test("C4 nestings in one order never make a ring, so none is reported", arguments: 0..<4)
+    func noFalseRings(_ round: UInt64) async throws {
+        let seed = round == 0 ? SeededGenerator.seed : round
+        let outcome = try await nest(seed: seed, ascending: true)
+        #expect(outcome.free && outcome.rings == 0, "seed \(seed)")
+    }
+
+    private func nest(seed: UInt64, ascending: Bool) async throws -> (rings: Int, free: Bool) {
+        let stack = try openItems(.standard)
+        var handles = [try stack[.main]]
+        for _ in 0..<4 { handles.append(try stack.create(.private)) }
+        let contexts = handles
+        let rings = Counter()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for task in 0..<40 {
+                var generator = SeededGenerator(seed: seed &+ UInt64(task) &* 7919)
+                var path = (0..<Int.random(in: 1...4, using: &generator)).map { _ in
+                    contexts.randomElement(using: &generator) ?? contexts[0]
+                }
+                if ascending { path.sort { $0.id < $1.id } }
+                let steps = path
+                group.addTask {
+                    do {
+                        try await Self.enter(steps[...])
+                    } catch let error as StrataError where error.code == .waitingRing {
+                        _ = rings.enter()
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        return (rings.value, contexts.allSatisfy { $0.owner.gate.holder == nil })
+    }
+
+    private static func enter(_ path: ArraySlice<ContextHandle>) async throws {
+        guard let first = path.first else { return }
+        try await first.perform { _ in
+            await Task.yield()
+            try await enter(path.dropFirst())
+        }
+    }
+}
+
+/// Counts, and tells whether the count was zero before.
+final class Counter: Sendable {
+    private let count = Mutex(0)
+
+    var value: Int { count.withLock { $0 } }
+
+    func enter() -> Bool {
+        count.withLock { count in
+            count += 1
+            return count == 1
+        }
+    }
+
+    func leave() { count.withLock { $0 -= 1 } }
+}

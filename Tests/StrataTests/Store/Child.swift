@@ -1,0 +1,79 @@
+import Foundation
+import Synchronization
+import Testing
+
+/// A process of `strata-crash`, which the tests talk to by its output and end by its id.
+final class Child: Sendable {
+    /// What the process has written, line by line; ends with the process.
+    let lines: AsyncStream<String>
+    private let process: Mutex<Process>
+    private let ended: AsyncStream<Void>
+
+    private static let folder: URL = {
+        // The tests and the helper are built into one folder.
+        let own =
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
+        let place = URL(fileURLWithPath: own).deletingLastPathComponent()
+        let named = CommandLine.arguments.first { $0.hasSuffix(".xctest") }
+        return named.map { URL(fileURLWithPath: $0).deletingLastPathComponent() } ?? place
+    }()
+
+    init(_ arguments: String...) throws {
+        let process = Process()
+        process.executableURL = Self.folder.appendingPathComponent("strata-crash")
+        process.arguments = arguments
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        process.standardInput = FileHandle.nullDevice
+        let (ended, end) = AsyncStream.makeStream(of: Void.self)
+        process.terminationHandler = { _ in end.finish() }
+        let (lines, continuation) = AsyncStream.makeStream(of: String.self)
+        try process.run()
+        let handle = pipe.fileHandleForReading
+        // A thread that reads until the pipe ends: simpler than a handler, and nothing is lost when the process dies.
+        Thread.detachNewThread {
+            var rest = Data()
+            while true {
+                // What is there; `read(upToCount:)` would wait until it has all that was asked for.
+                let data = handle.availableData
+                if data.isEmpty { break }
+                rest += data
+                while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+                    continuation.yield(String(decoding: rest[rest.startIndex..<end], as: UTF8.self))
+                    rest = Data(rest[(end + 1)...])
+                }
+            }
+            // A line that was cut off acknowledges nothing.
+            try? handle.close()
+            continuation.finish()
+        }
+        self.lines = lines
+        self.ended = ended
+        self.process = Mutex(process)
+    }
+
+    deinit { kill() }
+
+    /// Ends it at once, without giving it a chance to do anything.
+    func kill() {
+        process.withLock { process in
+            if process.isRunning { _ = Foundation.kill(process.processIdentifier, SIGKILL) }
+        }
+    }
+
+    /// Waits for its end and gives the lines that nobody has read yet.
+    func end() async -> [String] {
+        for await _ in ended {}
+        var rest: [String] = []
+        for await line in lines { rest.append(line) }
+        return rest
+    }
+
+    /// The next line.
+    func next() async throws -> String {
+        for await line in lines { return line }
+        throw ChildError()
+    }
+
+    struct ChildError: Error {}
+}

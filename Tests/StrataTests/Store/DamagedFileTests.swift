@@ -1,0 +1,140 @@
+import Foundation
+import StoreModels
+import Testing
+
+@testable import Strata
+
+@Suite("C21 damage is reported, and never traps") struct DamagedFileTests {
+    /// Opens, reads and writes everything there is.
+    private func useEverything(_ url: URL) async throws {
+        let stack = try await openBank(url)
+        do {
+            try await stack.on(.root) { context in
+                _ = try Bank.audit(context)
+                _ = try Bank.transfer(1, in: context)
+            }
+        } catch {
+            try? await stack.close()
+            throw error
+        }
+        try await stack.close()
+    }
+
+    private func errorOfUse(_ url: URL) async throws -> StrataError? {
+        do {
+            try await useEverything(url)
+            return nil
+        } catch let error as StrataError {
+            return error
+        }
+    }
+
+    @Test("pages that were overwritten")
+    func pages() async throws {
+        let folder = try ScratchFolder()
+        let url = try await folder.makeBank(transfers: 12)
+        var bytes = try Data(contentsOf: url)
+        bytes.replaceSubrange(4096..., with: Data(repeating: 0xA5, count: bytes.count - 4096))
+        try bytes.write(to: url)
+        #expect(try await errorOfUse(url)?.code == .damagedStore)
+        #expect(try Data(contentsOf: url) == bytes)
+    }
+
+    @Test("a file that was cut off")
+    func truncated() async throws {
+        let folder = try ScratchFolder()
+        let url = try await folder.makeBank(transfers: 12)
+        let bytes = try Data(contentsOf: url)
+        for count in [100, 4096, 4097, bytes.count / 2, bytes.count - 8192] {
+            try bytes.prefix(count).write(to: url)
+            #expect(try await errorOfUse(url)?.code == .damagedStore, "cut to \(count) bytes of \(bytes.count)")
+        }
+    }
+
+    @Test(
+        "Strata's own row is gone or holds nonsense",
+        arguments: [
+            "DELETE FROM strata_store", "UPDATE strata_store SET sequence = -1",
+            "UPDATE strata_store SET sequence = 9223372036854775807", "UPDATE strata_store SET sequence = 'x'",
+            "UPDATE strata_store SET next_id = -5", "UPDATE strata_store SET next_id = 9223372036854775807",
+            "UPDATE strata_store SET next_id = 0", "UPDATE strata_store SET next_id = 281474976710656",
+        ]
+    )
+    func ownRow(statement: String) async throws {
+        let folder = try ScratchFolder()
+        let url = try await folder.makeBank()
+        try folder.sql(url, statement)
+        try await expectRefusal(url, in: folder, .damagedStore)
+    }
+
+    @Test("a fingerprint or place that was changed is as good as a copy")
+    func fingerprint() async throws {
+        let folder = try ScratchFolder()
+        let url = try await folder.makeBank()
+        try folder.sql(url, "UPDATE strata_store SET fingerprint = -7, place = 'nowhere'")
+        let stack = try await openBank(url)
+        try await expectBalancedBooks(stack, last: 3)
+        try await stack.close()
+    }
+
+    @Test("single bytes of file and journal, at random (seed: STRATA_SEED)")
+    func randomBytes() async throws {
+        let seed = ProcessInfo.processInfo.environment["STRATA_SEED"].flatMap(UInt64.init) ?? .random(in: 0...99_999)
+        var random = SeededGenerator(seed: seed)
+        let folder = try ScratchFolder()
+        let url = try await folder.makeBank(transfers: 12)
+        let whole = try Data(contentsOf: url)
+        var refused = 0
+        for round in 0..<60 {
+            var bytes = whole
+            for _ in 0..<Int.random(in: 1...40, using: &random) {
+                // The first bytes of pages hold their structure, so they are hit more often.
+                let page = Int.random(in: 0..<(bytes.count / 4096), using: &random) * 4096
+                let offset = Int.random(in: 0..<(Bool.random(using: &random) ? 100 : 4096), using: &random)
+                bytes[page + offset] = UInt8.random(in: 0...255, using: &random)
+            }
+            for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: url.path + suffix) }
+            try bytes.write(to: url)
+            // Anything but a StrataError fails the test; damage within a value cannot be told from a value.
+            do {
+                if try await errorOfUse(url) != nil { refused += 1 }
+            } catch {
+                Issue.record("seed \(seed), round \(round): \(error)")
+            }
+        }
+        #expect(refused > 0, "seed \(seed)")
+    }
+
+    @Test("a damaged journal loses commits from there on, never half of one (seed: STRATA_SEED)")
+    func journal() async throws {
+        let seed = ProcessInfo.processInfo.environment["STRATA_SEED"].flatMap(UInt64.init) ?? .random(in: 0...99_999)
+        var random = SeededGenerator(seed: seed)
+        let folder = try ScratchFolder()
+        let url = try await folder.makeBank("living.sqlite")
+        let living = try await openBank(url)
+        try await living.on(.root) { context in
+            for _ in 0..<5 { _ = try Bank.transfer(1, in: context) }
+        }
+        let (store, journal) = (
+            try Data(contentsOf: url), try Data(contentsOf: URL(fileURLWithPath: url.path + "-wal"))
+        )
+        try await living.close()
+        for round in 0..<20 {
+            let crashed = folder.file("crashed \(round).sqlite")
+            var damaged = journal
+            if round.isMultiple(of: 2) {
+                damaged[Int.random(in: 0..<damaged.count, using: &random)] ^= 0x55
+            } else {
+                damaged = damaged.prefix(Int.random(in: 0..<damaged.count, using: &random))
+            }
+            try store.write(to: crashed)
+            try damaged.write(to: URL(fileURLWithPath: crashed.path + "-wal"))
+            let stack = try await openBank(crashed)
+            let audit = try await stack.on(.root) { try Bank.audit($0) }
+            #expect(audit.faults == [] && (3...8).contains(audit.last), "seed \(seed), round \(round)")
+            _ = try await stack.on(.root) { try Bank.transfer(1, in: $0) }
+            try await expectBalancedBooks(stack, last: audit.last + 1)
+            try await stack.close()
+        }
+    }
+}

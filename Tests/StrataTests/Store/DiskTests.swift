@@ -1,0 +1,123 @@
+import Foundation
+import StoreModels
+import Testing
+
+@testable import Strata
+
+@Suite("C21 full and read-only disks", .enabled(if: SmallDisk.isAllowed, "needs the right to mount a file system"))
+struct DiskTests {
+    @Test("C18 a full disk fails the commit and nothing else; after space is freed it goes through")
+    func full() async throws {
+        let disk = try SmallDisk(size: "2m")
+        let url = try await disk.folder.makeBank()
+        let stack = try await openBank(url)
+        let id = try await stack.on(.root) { context in
+            let account = try #require(try context.first(Account.all))
+            account.note = "before"
+            try context.commit()
+            return account.id
+        }
+        try disk.fill(leaving: 8192)
+        let long = String(repeating: "long ", count: 50_000)
+        for _ in 0..<3 {
+            let error = try await stack.on(.root) { context in
+                let account = try #require(try context.find(id))
+                account.note = long
+                let error = #expect(throws: StrataError.self) { try context.commit() }
+                #expect(context.hasChanges)
+                #expect(account.note == long)
+                return error
+            }
+            #expect(error?.code == .diskFull)
+            let other = try await stack.background(parent: .named(.root)) { try $0.find(id)?.note }
+            #expect(other == long)
+        }
+        let second = try await openBank(url)
+        let stored = try await second.on(.root) { try $0.find(id)?.note }
+        #expect(stored == "before")
+        try await second.close()
+        try await stack.on(.root) { context in
+            _ = try Bank.audit(context)
+            #expect(throws: StrataError.self) { try context.commit() }
+        }
+        try disk.free()
+        try await stack.on(.root) { context in
+            try context.commit()
+            #expect(!context.hasChanges)
+            _ = try Bank.transfer(3, in: context)
+        }
+        try await stack.close()
+        let after = try await openBank(url)
+        try await expectBalancedBooks(after, last: 4)
+        let final = try await after.on(.root) { try $0.find(id)?.note }
+        #expect(final == long)
+        try await after.close()
+    }
+
+    @Test("a store that finds no room is no store; with room it is one")
+    func fullAtFirst() async throws {
+        let disk = try SmallDisk(size: "512k")
+        try disk.fill(leaving: 0)
+        #expect(try await errorOfOpening(disk.folder.file("bank.sqlite"))?.code == .diskFull)
+        try disk.free()
+        let stack = try await openBank(try await disk.folder.makeBank())
+        try await expectBalancedBooks(stack, last: 3)
+        try await stack.close()
+    }
+
+    @Test("a disk without room at the time of opening")
+    func fullAtOpen() async throws {
+        let disk = try SmallDisk(size: "512k")
+        let url = try await disk.folder.makeBank()
+        try disk.fill(leaving: 0)
+        let bytes = try Data(contentsOf: url)
+        let error = try await errorOfOpening(url)
+        #expect(error?.code == .diskFull, "\(String(describing: error))")
+        #expect(try Data(contentsOf: url) == bytes)
+        try disk.free()
+        let stack = try await openBank(url)
+        try await expectBalancedBooks(stack, last: 3)
+        try await stack.close()
+    }
+
+    @Test("a read-only disk, with a store and without")
+    func readOnly() async throws {
+        let disk = try SmallDisk(size: "2m")
+        let url = try await disk.folder.makeBank()
+        try disk.setReadOnly(true)
+        try await expectRefusal(url, in: disk.folder, .readOnly)
+        try await expectRefusal(disk.folder.file("new.sqlite"), in: disk.folder, .readOnly)
+        try disk.setReadOnly(false)
+        let stack = try await openBank(url)
+        try await expectBalancedBooks(stack, last: 3)
+        try await stack.close()
+    }
+
+    @Test("a link from a writable folder to a store on a read-only disk")
+    func link() async throws {
+        let disk = try SmallDisk(size: "2m")
+        let url = try await disk.folder.makeBank()
+        let folder = try ScratchFolder()
+        try FileManager.default.createSymbolicLink(at: folder.file("link"), withDestinationURL: url)
+        try disk.setReadOnly(true)
+        try await expectRefusal(folder.file("link"), in: folder, .readOnly)
+    }
+}
+
+@Suite("C21 permissions", .enabled(if: getuid() != 0, "root may write everywhere")) struct PermissionTests {
+    @Test("a file and a folder that may not be written")
+    func permissions() async throws {
+        let folder = try ScratchFolder()
+        let url = try await folder.makeBank()
+        let files = FileManager.default
+        try files.setAttributes([.posixPermissions: 0o400], ofItemAtPath: url.path)
+        try await expectRefusal(url, in: folder, .readOnly)
+        try files.setAttributes([.posixPermissions: 0o600], ofItemAtPath: url.path)
+        try files.setAttributes([.posixPermissions: 0o500], ofItemAtPath: folder.url.path)
+        try await expectRefusal(url, in: folder, .readOnly)
+        try await expectRefusal(folder.file("new.sqlite"), in: folder, .readOnly)
+        try files.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder.url.path)
+        try files.setAttributes([.posixPermissions: 0o000], ofItemAtPath: url.path)
+        #expect(try await errorOfOpening(url)?.code == .cannotOpen)
+    }
+}

@@ -1,0 +1,144 @@
+import Foundation
+import StoreModels
+import Testing
+
+@testable import Strata
+
+@Suite("H28 ids and copies") struct IdentityTests {
+    @Test("ids of several opens and processes, one after the other and side by side, never repeat")
+    func ranges() async throws {
+        let folder = try ScratchFolder()
+        let url = try await folder.makeBank()
+        var seen: Set<Int64> = []
+        var repeated: [Int64] = []
+        func take(_ numbers: [Int64]) { repeated += numbers.filter { !seen.insert($0).inserted } }
+        for _ in 0..<3 {
+            let stacks = [try await openBank(url), try await openBank(url)]
+            let children = try (0..<2).map { _ in try Child("ids", url.path, "70000") }
+            for stack in stacks {
+                // Beyond a range of 65,536.
+                take(try (0..<70_000).map { _ in try stack.newID(for: Account.self).number })
+            }
+            for child in children {
+                let numbers = await child.end().joined().split(separator: " ").compactMap { Int64($0) }
+                #expect(numbers.count == 70_000)
+                take(numbers)
+            }
+            for stack in stacks { try await stack.close() }
+        }
+        #expect(repeated.isEmpty)
+        #expect(seen.count == 3 * 4 * 70_000)
+    }
+
+    @Test("the id of a deleted object is not used again, in this life of the store or the next")
+    func deleted() async throws {
+        let folder = try ScratchFolder()
+        let url = try await folder.makeBank()
+        var used: Set<Int64> = []
+        for round in 0..<4 {
+            let stack = try await openBank(url)
+            let id = try await stack.on(.root) { context in
+                let account = context.insert(Account(name: "brief \(round)", balance: 0))
+                try context.commit()
+                let number = account.id.number
+                context.delete(account)
+                try context.commit()
+                return number
+            }
+            #expect(used.insert(id).inserted)
+            try await stack.close()
+        }
+    }
+
+    @Test("a copy has a fingerprint of its own: ids from before are found in both, later ones are foreign to the other")
+    func copies() async throws {
+        let folder = try ScratchFolder()
+        let url = try await folder.makeBank()
+        let stack = try await openBank(url)
+        let old = try await stack.on(.root) { try #require(try $0.first(Account.all)).id }
+        try await stack.close()
+        let copyURL = folder.file("copy.sqlite")
+        try FileManager.default.copyItem(at: url, to: copyURL)
+
+        let (original, copy) = (try await openBank(url), try await openBank(copyURL))
+        #expect(try await original.on(.root) { try $0.find(old)?.name } == "account 0")
+        #expect(try await copy.on(.root) { try $0.find(old)?.name } == "account 0")
+        func insert(_ stack: ContextStack, _ name: String) async throws -> ObjectID<Account> {
+            try await stack.on(.root) { context in
+                let account = context.insert(Account(name: name, balance: 0))
+                try context.commit()
+                return account.id
+            }
+        }
+        let (here, there) = (try await insert(original, "here"), try await insert(copy, "there"))
+        #expect(here.fingerprint == old.fingerprint)
+        #expect(there.fingerprint != here.fingerprint)
+        for (stack, own, foreign) in [(original, here, there), (copy, there, here)] {
+            let found = try await stack.on(.root) { try $0.find(own) != nil }
+            #expect(found)
+            let error = await #expect(throws: StrataError.self) {
+                try await stack.on(.root) { _ = try $0.find(foreign) }
+            }
+            #expect(error?.code == .foreignID)
+        }
+        try await original.close()
+        try await copy.close()
+
+        // A copy of the copy knows both of its ancestors.
+        let secondURL = folder.file("second.sqlite")
+        try FileManager.default.copyItem(at: copyURL, to: secondURL)
+        let second = try await openBank(secondURL)
+        #expect(try await second.on(.root) { try $0.find(old)?.name } == "account 0")
+        #expect(try await second.on(.root) { try $0.find(there)?.name } == "there")
+        let error = await #expect(throws: StrataError.self) { try await second.on(.root) { _ = try $0.find(here) } }
+        #expect(error?.code == .foreignID)
+        try await second.close()
+    }
+
+    @Test("opening again and renaming keep the fingerprint")
+    func renamed() async throws {
+        let folder = try ScratchFolder()
+        let url = try await folder.makeBank()
+        func fingerprint(_ url: URL) async throws -> UInt16 {
+            let stack = try await openBank(url)
+            defer { withExtendedLifetime(stack) {} }
+            let id = try stack.newID(for: Account.self)
+            try await stack.close()
+            return id.fingerprint
+        }
+        let first = try await fingerprint(url)
+        #expect(try await fingerprint(url) == first)
+        try FileManager.default.moveItem(at: url, to: folder.file("renamed.sqlite"))
+        #expect(try await fingerprint(folder.file("renamed.sqlite")) == first)
+    }
+
+    @Test("the string and Codable forms come back as they were, and nothing else is taken for one")
+    func forms() async throws {
+        let folder = try ScratchFolder()
+        let stack = try await openBank(try await folder.makeBank())
+        let id = try stack.newID(for: Account.self)
+        #expect(ObjectID<Account>(id.description) == id)
+        #expect(ObjectID<Leg>(id.description) == nil)
+        let data = try JSONEncoder().encode([id])
+        #expect(try JSONDecoder().decode([ObjectID<Account>].self, from: data) == [id])
+        #expect(throws: DecodingError.self) { try JSONDecoder().decode([ObjectID<Leg>].self, from: data) }
+        for text in [
+            "", "-", "--", "Account", "Account-1", "Account-1-", "Account--1", "Account-x-1", "Account-1-g",
+            "Account-1-10000",
+            "Account-281474976710656-1", "Account-99999999999999999999-1", "Account-1-1-1", "account-1-1",
+            " Account-1-1",
+            "Account-1-1 ", "Account-+1-1", "Account-1-+1", "Account-01-1", "Account-1-01", "Account-1-ABCD",
+        ] {
+            #expect(ObjectID<Account>(text) == nil, "\(text)")
+        }
+        // An id of no store that this one knows.
+        let foreign = ObjectID<Account>(number: 1, fingerprint: id.fingerprint ^ 1)
+        let error = await #expect(throws: StrataError.self) { try await stack.on(.root) { _ = try $0.find(foreign) } }
+        #expect(error?.code == .foreignID)
+        let missing = try await stack.on(.root) {
+            try $0.find(id) == nil && $0.find(ObjectID<Account>.unassigned) == nil
+        }
+        #expect(missing)
+        try await stack.close()
+    }
+}

@@ -1,0 +1,64 @@
+import Foundation
+import StoreModels
+import Testing
+
+@testable import Strata
+
+@Suite("H17 stores in memory leave nothing behind") struct InMemoryTests {
+    /// The folders of this process, or of another one.
+    private func folders(of process: Int32 = getpid()) -> Set<String> {
+        var names: Set<String> = []
+        for base in ["/dev/shm", FileManager.default.temporaryDirectory.path] {
+            for name in (try? FileManager.default.contentsOfDirectory(atPath: base)) ?? []
+            where name.hasPrefix("strata-\(process)-") {
+                names.insert("\(base)/\(name)")
+            }
+        }
+        return names
+    }
+
+    private func folder(of stack: ContextStack) -> URL {
+        stack.core.engine.url.deletingLastPathComponent()
+    }
+
+    @Test("close removes the folder")
+    func close() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Bank.models, stack: .rootOnly)
+        try await stack.on(.root) { try Bank.found(in: $0) }
+        let folder = folder(of: stack)
+        #expect(folders().contains(folder.path))
+        try await stack.close()
+        #expect(!folders().contains(folder.path))
+        #expect(!FileManager.default.fileExists(atPath: folder.path))
+    }
+
+    @Test("two side by side have nothing in common")
+    func apart() async throws {
+        let left = try await ContextStack.open(.inMemory, models: Bank.models, stack: .rootOnly)
+        let right = try await ContextStack.open(.inMemory, models: Bank.models, stack: .rootOnly)
+        try await left.on(.root) { try Bank.found(in: $0) }
+        let count = try await right.on(.root) { try $0.count(Account.all) }
+        #expect(count == 0)
+        try await left.close()
+        try await right.close()
+    }
+
+    @Test("the folder of a process that was killed is swept by the next one; those of the living stay")
+    func sweep() async throws {
+        let (killed, living) = (try Child("memory", "-"), try Child("memory", "-"))
+        let numbers = [try await killed.next(), try await living.next()].map { Int32($0.split(separator: " ")[1]) ?? 0 }
+        #expect(folders(of: numbers[0]).count == 1 && folders(of: numbers[1]).count == 1)
+        killed.kill()
+        _ = await killed.end()
+        #expect(folders(of: numbers[0]).count == 1)
+        let stack = try await ContextStack.open(.inMemory, models: Bank.models, stack: .rootOnly)
+        #expect(folders(of: numbers[0]).isEmpty)
+        #expect(folders(of: numbers[1]).count == 1)
+        try await stack.close()
+        living.kill()
+        _ = await living.end()
+        let last = try await ContextStack.open(.inMemory, models: Bank.models, stack: .rootOnly)
+        #expect(folders(of: numbers[1]).isEmpty)
+        try await last.close()
+    }
+}

@@ -1,0 +1,121 @@
+import Foundation
+import GRDB
+import StoreModels
+import Synchronization
+import Testing
+
+@testable import Strata
+
+@Suite("C21 a user's own DatabasePool") struct OwnPoolTests {
+    private func open(_ pool: DatabasePool) async throws -> ContextStack {
+        try await ContextStack.open(.pool(pool), models: Bank.models, stack: .rootOnly)
+    }
+
+    @Test("tables stand beside the user's own, and the pool is the user's after close")
+    func beside() async throws {
+        let folder = try ScratchFolder()
+        let pool = try DatabasePool(path: folder.file("own.sqlite").path)
+        try await pool.write { db in
+            try db.execute(sql: "CREATE TABLE wallet (coins INTEGER); INSERT INTO wallet VALUES (7)")
+        }
+        for round in 1...2 {
+            let stack = try await open(pool)
+            try await stack.on(.root) { context in
+                try Bank.found(in: context)
+                _ = try Bank.transfer(5, in: context)
+            }
+            try await expectBalancedBooks(stack, last: round)
+            try await pool.write { try $0.execute(sql: "UPDATE wallet SET coins = coins + 1") }
+            try await stack.close()
+        }
+        let (coins, accounts) = try await pool.read { db in
+            (
+                try Int.fetchOne(db, sql: "SELECT coins FROM wallet"),
+                try Int.fetchOne(db, sql: "SELECT count(*) FROM \"Account\"")
+            )
+        }
+        #expect(coins == 9 && accounts == Bank.accountCount)
+        try pool.close()
+    }
+
+    @Test("observers of the pool hear of Strata's commits, once each, and of nothing that was rolled back")
+    func observers() async throws {
+        final class Observer: TransactionObserver, Sendable {
+            let commits = Mutex(0)
+            func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { true }
+            func databaseDidChange() {}
+            func databaseDidChange(with event: DatabaseEvent) {}
+            func databaseDidCommit(_ db: Database) { commits.withLock { $0 += 1 } }
+            func databaseDidRollback(_ db: Database) {}
+        }
+        let folder = try ScratchFolder()
+        let pool = try DatabasePool(path: folder.file("own.sqlite").path)
+        let stack = try await open(pool)
+        try await stack.on(.root) { try Bank.found(in: $0) }
+        let observer = Observer()
+        pool.add(transactionObserver: observer, extent: .databaseLifetime)
+        let values =
+            ValueObservation
+            .trackingConstantRegion { try Int.fetchOne($0, sql: "SELECT max(\"last\") FROM \"Counter\"") ?? -1 }
+            .removeDuplicates()
+            .values(in: pool)
+        var iterator = values.makeAsyncIterator()
+        #expect(try await iterator.next() == 0)
+        for position in 1...3 {
+            _ = try await stack.on(.root) { try Bank.transfer(1, in: $0) }
+            #expect(try await iterator.next() == position)
+        }
+        #expect(observer.commits.withLock { $0 } == 3)
+        await #expect(throws: StrataError.self) {
+            try await stack.background { context in
+                context.insert(Account(name: "account 0", balance: 0))
+                try context.commit()
+            }
+        }
+        #expect(observer.commits.withLock { $0 } == 3)
+        try await stack.close()
+        try pool.close()
+    }
+
+    @Test("a name of the user's own is refused, and nothing is left behind")
+    func clash() async throws {
+        for statement in [
+            "CREATE TABLE account (x)", "CREATE VIEW \"Leg\" AS SELECT 1 AS x", "CREATE TABLE strata_lineage (x)",
+        ] {
+            let folder = try ScratchFolder()
+            let pool = try DatabasePool(path: folder.file("own.sqlite").path)
+            try await pool.write { try $0.execute(sql: statement) }
+            let error = await #expect(throws: StrataError.self) { try await open(pool).close() }
+            #expect(error?.code == .schemaMismatch, "\(statement): \(String(describing: error))")
+            let tables = try await pool.read { try String.fetchAll($0, sql: "SELECT name FROM sqlite_schema") }
+            #expect(tables.count == 1)
+            try pool.close()
+        }
+    }
+
+    @Test("a pool that is read-only, closed, or closed before the stack")
+    func unusable() async throws {
+        let folder = try ScratchFolder()
+        let url = folder.file("own.sqlite")
+        let pool = try DatabasePool(path: url.path)
+        try await pool.write { try $0.execute(sql: "CREATE TABLE wallet (coins INTEGER)") }
+        var configuration = Configuration()
+        configuration.readonly = true
+        let readOnly = try DatabasePool(path: url.path, configuration: configuration)
+        let error = await #expect(throws: StrataError.self) { try await open(readOnly).close() }
+        #expect(error?.code == .readOnly)
+        try readOnly.close()
+        try pool.close()
+        await #expect(throws: StrataError.self) { try await open(pool).close() }
+
+        let living = try DatabasePool(path: url.path)
+        let stack = try await open(living)
+        try await stack.on(.root) { try Bank.found(in: $0) }
+        // The stack's statements keep the pool from closing; both go on as before.
+        #expect(throws: DatabaseError.self) { try living.close() }
+        try await stack.on(.root) { _ = try Bank.transfer(1, in: $0) }
+        try await expectBalancedBooks(stack, last: 1)
+        try await stack.close()
+        try living.close()
+    }
+}

@@ -1,0 +1,80 @@
+import Foundation
+import StoreModels
+import Testing
+
+@testable import Strata
+
+@Suite("TR24 the file is removed or replaced under a living stack") struct RemovedFileTests {
+    private func remove(_ url: URL) throws {
+        for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: url.path + suffix) }
+    }
+
+    @Test("removed: work goes on or throws, close drains, use after close throws, nothing comes back")
+    func removed() async throws {
+        let folder = try ScratchFolder()
+        let url = try await folder.makeBank()
+        let stack = try await openBank(url)
+        let root = try stack[.root]
+        _ = try await stack.on(.root) { try Bank.audit($0) }
+        try remove(url)
+        // A second reader finds no file to open. Whatever is thrown is Strata's, and nothing traps or hangs.
+        do {
+            try await stack.on(.root) { context in
+                _ = try Bank.audit(context)
+                _ = try Bank.transfer(1, in: context)
+            }
+            _ = try await stack.background { try Bank.audit($0) }
+            _ = try await stack.on(.root) { _ in try stack.newID(for: Account.self) }
+        } catch is StrataError {}
+        stack.saveLater(.root)
+        try await stack.close()
+        let error = await #expect(throws: StrataError.self) { try await root.perform { _ = $0.hasChanges } }
+        #expect(error?.code == .closed)
+        #expect(try folder.image().isEmpty)
+    }
+
+    @Test("another file takes its place: readers refuse it, and nothing goes round for ever")
+    func replaced() async throws {
+        let folder = try ScratchFolder()
+        let url = try await folder.makeBank()
+        let older = folder.file("older.sqlite")
+        try FileManager.default.copyItem(at: url, to: older)
+        let stack = try await openBank(url)
+        _ = try await stack.on(.root) { try Bank.transfer(1, in: $0) }
+        try remove(url)
+        try FileManager.default.copyItem(at: older, to: url)
+        let bytes = try Data(contentsOf: url)
+        // The block in root borrows the reader that is open, the one inside of it needs a new one.
+        let error = await #expect(throws: StrataError.self) {
+            try await stack.on(.root) { context async throws in
+                _ = try context.count(Account.all)
+                try await stack.background { _ = try Bank.audit($0) }
+            }
+        }
+        #expect(error?.code == .damagedStore)
+        try await stack.close()
+        #expect(try Data(contentsOf: url) == bytes)
+        let fresh = try await openBank(url)
+        try await expectBalancedBooks(fresh, last: 3)
+        try await fresh.close()
+    }
+
+    @Test("the store is set back by hand: reading and committing throw")
+    func setBack() async throws {
+        let folder = try ScratchFolder()
+        let url = try await folder.makeBank()
+        let stack = try await openBank(url)
+        try await stack.on(.root) { _ = try Bank.transfer(1, in: $0) }
+        try folder.sql(url, "UPDATE strata_store SET sequence = 1")
+        let reading = await #expect(throws: StrataError.self) { try await stack.background { _ = try Bank.audit($0) } }
+        #expect(reading?.code == .damagedStore)
+        let writing = await #expect(throws: StrataError.self) {
+            try await stack.background { context in
+                context.insert(Account(name: "late", balance: 0))
+                try context.commit()
+            }
+        }
+        #expect(writing?.code == .damagedStore)
+        try await stack.close()
+    }
+}

@@ -1,0 +1,153 @@
+import Foundation
+import StoreModels
+import Testing
+
+@testable import Strata
+
+@Suite("C22 a store that differs from the models is refused with a list of what differs") struct SchemaDifferenceTests {
+    struct Case: Sendable, CustomTestStringConvertible {
+        let title: String
+        let statements: [String]
+        /// What the error must say.
+        let texts: [String]
+        var testDescription: String { title }
+    }
+
+    private static let account = """
+        CREATE TABLE "Account" ("id" INTEGER PRIMARY KEY, "name" TEXT NOT NULL, "balance" INTEGER NOT NULL, \
+        "note" TEXT NOT NULL, "_version" INTEGER NOT NULL DEFAULT 0)
+        """
+    private static let unique = #"CREATE UNIQUE INDEX "Account_name_unique" ON "Account" ("name")"#
+
+    private static func rebuilt(_ part: String, as other: String) -> [String] {
+        [#"DROP TABLE "Account""#, account.replacingOccurrences(of: part, with: other), unique]
+    }
+
+    static let cases = [
+        Case(
+            title: "a missing table",
+            statements: [#"DROP TABLE "Counter""#],
+            texts: ["table 'Counter' of model Counter is missing"]
+        ),
+        Case(
+            title: "a missing column",
+            statements: [#"ALTER TABLE "Account" DROP COLUMN "note""#],
+            texts: ["Account.note is missing in the store"]
+        ),
+        Case(
+            title: "an extra column",
+            statements: [#"ALTER TABLE "Account" ADD COLUMN "more" TEXT"#],
+            texts: ["column 'more' of table 'Account' is in no model"]
+        ),
+        Case(
+            title: "a missing index",
+            statements: [#"DROP INDEX "Account_name_unique""#],
+            texts: ["index 'Account_name_unique' is missing"]
+        ),
+        Case(
+            title: "another index under the same name",
+            statements: [
+                #"DROP INDEX "Account_name_unique""#, #"CREATE INDEX "Account_name_unique" ON "Account" ("note")"#,
+            ],
+            texts: ["index 'Account_name_unique' is another one"]
+        ),
+        Case(title: "an extra index", statements: [#"CREATE INDEX "extra" ON "Leg" ("amount")"#], texts: ["'extra'"]),
+        Case(
+            title: "a trigger",
+            statements: [#"CREATE TRIGGER "watch" AFTER UPDATE ON "Leg" BEGIN UPDATE "Counter" SET "last" = 0; END"#],
+            texts: ["'watch'"]
+        ),
+        Case(
+            title: "another type",
+            statements: rebuilt(#""balance" INTEGER"#, as: #""balance" TEXT"#),
+            texts: ["Account.balance is TEXT in the store and INTEGER in the model"]
+        ),
+        Case(
+            title: "optional in the store only",
+            statements: rebuilt(#""balance" INTEGER NOT NULL"#, as: #""balance" INTEGER"#),
+            texts: ["Account.balance is optional in the store only"]
+        ),
+        Case(
+            title: "optional in the model only",
+            statements: [
+                #"DROP TABLE "Leg""#,
+                #"CREATE TABLE "Leg" ("id" INTEGER PRIMARY KEY, "amount" INTEGER NOT NULL, "transfer" INTEGER NOT NULL, "account" INTEGER, "_version" INTEGER NOT NULL DEFAULT 0)"#,
+            ],
+            texts: ["Leg.transfer is optional in the model only"]
+        ),
+        Case(
+            title: "a check",
+            statements: rebuilt(
+                #""balance" INTEGER NOT NULL"#,
+                as: #""balance" INTEGER NOT NULL CHECK ("balance" > 0)"#
+            ),
+            texts: ["table 'Account' is declared in another way"]
+        ),
+        Case(
+            title: "no version column",
+            statements: rebuilt(#", "_version" INTEGER NOT NULL DEFAULT 0"#, as: ""),
+            texts: ["Account"]
+        ),
+        Case(
+            title: "a view in place of a table",
+            statements: [#"DROP TABLE "Counter""#, #"CREATE VIEW "Counter" AS SELECT 1"#],
+            texts: ["Counter"]
+        ),
+        Case(
+            title: "a virtual table over a shadow of ours",
+            statements: [#"DROP TABLE "Counter""#, #"CREATE VIRTUAL TABLE "Counter" USING fts5(last)"#],
+            texts: ["Counter"]
+        ),
+        Case(
+            title: "several at once",
+            statements: [
+                #"ALTER TABLE "Account" DROP COLUMN "note""#, #"DROP TABLE "Counter""#,
+                #"ALTER TABLE "Leg" ADD COLUMN "extra" TEXT"#, #"CREATE INDEX "more" ON "Transfer" ("id")"#,
+            ],
+            texts: ["Account.note is missing", "table 'Counter'", "column 'extra' of table 'Leg'", "'more'"]
+        ),
+    ]
+
+    @Test("one of each kind", arguments: cases)
+    func difference(_ difference: Case) async throws {
+        let folder = try ScratchFolder()
+        let url = try await folder.makeBank()
+        for statement in difference.statements { try folder.sql(url, statement) }
+        let error = try await errorOfOpening(url)
+        for text in difference.texts {
+            #expect(error?.message.contains(text) == true, "\(text) in \(error?.message ?? "nothing")")
+        }
+        try await expectRefusal(url, in: folder, .schemaMismatch)
+    }
+
+    @Test("a model that the stack is opened without, and one that the store has never seen")
+    func models() async throws {
+        let folder = try ScratchFolder()
+        let url = try await folder.makeBank()
+        let before = try folder.image()
+        for (models, text) in [
+            ([Account.self, Transfer.self, Leg.self], "table 'counter' is in the store and in no model"),
+            (Bank.models + [Seal.self, Contract.self, Publisher.self], "Seal"),
+        ]
+            as [([any Model.Type], String)]
+        {
+            let error = await #expect(throws: StrataError.self) {
+                try await ContextStack.open(.sqlite(url), models: models, stack: .rootOnly).close()
+            }
+            #expect(error?.code == .schemaMismatch)
+            #expect(error?.message.contains(text) == true, "\(error?.message ?? "nothing")")
+            #expect(try folder.image() == before)
+        }
+    }
+
+    @Test("a store without its own table is refused, not filled anew")
+    func ownTable() async throws {
+        let folder = try ScratchFolder()
+        let url = try await folder.makeBank()
+        try folder.sql(url, "DROP TABLE strata_store")
+        let before = try folder.image()
+        let error = try await errorOfOpening(url)
+        #expect(error?.code == .schemaMismatch || error?.code == .damagedStore)
+        #expect(try folder.image() == before)
+    }
+}

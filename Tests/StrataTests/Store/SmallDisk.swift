@@ -1,0 +1,64 @@
+import Foundation
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// A file system of its own in memory, of a chosen size, gone at the end of the test.
+///
+/// Needs the right to mount, which root has outside of most containers.
+final class SmallDisk: Sendable {
+    let folder: ScratchFolder
+
+    /// Whether this machine lets tests mount.
+    static let isAllowed: Bool = {
+        guard let disk = try? SmallDisk(size: "64k") else { return false }
+        return (try? Data().write(to: disk.folder.file("probe"))) != nil
+    }()
+
+    struct Refused: Error {
+        let reason: String
+    }
+
+    init(size: String) throws {
+        folder = try ScratchFolder()
+        #if canImport(Glibc)
+            guard mount("strata-tests", folder.url.path, "tmpfs", 0, "size=\(size)") == 0 else {
+                throw Refused(reason: String(cString: strerror(errno)))
+            }
+        #else
+            throw Refused(reason: "only on Linux")
+        #endif
+    }
+
+    deinit {
+        #if canImport(Glibc)
+            umount2(folder.url.path, Int32(MNT_DETACH))
+        #endif
+    }
+
+    func setReadOnly(_ isReadOnly: Bool) throws {
+        #if canImport(Glibc)
+            let flags = UInt(MS_REMOUNT) | (isReadOnly ? UInt(MS_RDONLY) : 0)
+            guard mount("strata-tests", folder.url.path, "tmpfs", flags, nil) == 0 else {
+                throw Refused(reason: String(cString: strerror(errno)))
+            }
+        #endif
+    }
+
+    /// Leaves so many bytes free.
+    func fill(leaving free: Int) throws {
+        let filler = folder.file("filler")
+        _ = FileManager.default.createFile(atPath: filler.path, contents: nil)
+        let handle = try FileHandle(forWritingTo: filler)
+        defer { try? handle.close() }
+        while true {
+            let values = try FileManager.default.attributesOfFileSystem(forPath: folder.url.path)
+            let room = (values[.systemFreeSize] as? NSNumber)?.intValue ?? 0
+            if room <= free { return }
+            try handle.write(contentsOf: Data(repeating: 1, count: min(room - free, 65_536)))
+        }
+    }
+
+    func free() throws { try FileManager.default.removeItem(at: folder.file("filler")) }
+}
