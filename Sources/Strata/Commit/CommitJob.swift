@@ -250,6 +250,10 @@ extension LayerStore {
             state.sequence = record.sequence
             state.inFlight = nil
             state.note(.commit(record), record.rows)
+            // Rows that never came into the store are gone for whoever stands on these layers.
+            if !record.withdrawn.isEmpty, let root = record.committer.flatMap({ state.layers.path(to: $0).first }) {
+                state.note(.layer(root), record.withdrawn)
+            }
         }
         tellWatcher(of: record.committer)
     }
