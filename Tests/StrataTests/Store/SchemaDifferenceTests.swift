@@ -107,7 +107,7 @@ import Testing
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()
         let before = try folder.image()
-        for (models, text) in [([Account.self, Transfer.self, Leg.self], "table 'counter' is in the store and in no model"), (Bank.models + [Seal.self, Contract.self, Publisher.self], "Seal")]
+        for (models, text) in [([Account.self, Transfer.self, Leg.self], "table 'Counter' is in the store and in no model"), (Bank.models + [Seal.self, Contract.self, Publisher.self], "Seal")]
             as [([any Model.Type], String)]
         {
             let error = await #expect(throws: StrataError.self) {
