@@ -186,8 +186,6 @@ extension Change {
 }
 
 extension Base {
-    fileprivate var isAsSeen: Bool { if case .asSeen = beneath { true } else { false } }
-
     /// The row that lies beneath the change now.
     fileprivate var beneathRow: Row? {
         switch beneath {

@@ -21,19 +21,6 @@ import Testing
     }
 }
 
-/// SplitMix64, since the system's generator cannot be repeated.
-struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
-    }
-}
-
 /// Objects that a context holds from block to block, so that what live objects show is compared too.
 private enum Held: ContextStateKey { typealias Value = [Int64: Cell] }
 
@@ -60,7 +47,7 @@ struct History {
         var model = ReferenceModel([
             ("root", nil), ("main", "root"), ("network", "main"), ("other", "main"), ("deep", "network"),
         ])
-        var generator = SeededGenerator(state: seed)
+        var generator = SeededGenerator(seed: seed)
         var log: [String] = []
         var isGood = true
         for number in 1...steps {

@@ -30,7 +30,7 @@ import Testing
             for (index, parent) in [ContextChoice.named(.root), .named(.main), .named(.network)].enumerated() {
                 // Each writer has cells of its own: of two that meet, the sums of both could not hold.
                 group.addTask {
-                    var generator = SeededGenerator(state: UInt64(index + 1))
+                    var generator = SeededGenerator(seed: UInt64(index + 1))
                     while ContinuousClock.now < deadline {
                         let random = generator.next()
                         try await stack.background(parent: parent) { context in
