@@ -80,7 +80,8 @@ let package = Package(
         .target(name: "StoreModels", dependencies: ["Strata"], path: "Tests/Fixtures/StoreModels"),
         // Works on a store in a process of its own, which tests kill.
         .executableTarget(
-            name: "strata-crash", dependencies: ["Strata", "StoreModels", .product(name: "GRDB", package: "GRDB.swift")],
+            name: "strata-crash",
+            dependencies: ["Strata", "StoreModels", .product(name: "GRDB", package: "GRDB.swift")],
             path: "Tests/Helpers/StrataCrash"
         ),
         .testTarget(

@@ -33,8 +33,10 @@ struct GuideTests {
         }
         for (index, block) in guide.blocks.enumerated() where block.kind == .run {
             let lines = printed[index] ?? []
-            let printed = lines.joined(separator: "\n")
-            #expect(lines == block.expected, "\(guide.name):\(block.line) prints\n\(printed)\n\(outcome.errors)")
+            #expect(
+                lines == block.expected,
+                "\(guide.name):\(block.line) prints\n\(lines.joined(separator: "\n"))\n\(outcome.errors)"
+            )
         }
         #expect(outcome.status == 0, "\(guide.name) ended with \(outcome.status): \(outcome.errors)")
     }

@@ -30,7 +30,12 @@ final class CommitJob {
     var sequence: Int64 { base + 1 }
 
     init(
-        connection: Connection, schema: Schema, layers: Layers, segments: Set<Int>, request: CommitRequest, base: Int64
+        connection: Connection,
+        schema: Schema,
+        layers: Layers,
+        segments: Set<Int>,
+        request: CommitRequest,
+        base: Int64
     ) {
         self.segments = segments
         self.connection = connection
@@ -52,7 +57,9 @@ final class CommitJob {
         for entity in schema.entities { try entity.expandDeletes(self) }
         if !denials.isEmpty {
             throw StrataError(
-                .deleteDenied, "A delete rule forbids to delete what other objects still refer to.", details: denials
+                .deleteDenied,
+                "A delete rule forbids to delete what other objects still refer to.",
+                details: denials
             )
         }
         var failures: [StrataError.Detail] = []
@@ -152,11 +159,18 @@ struct PendingCommit: Sendable {
                 let base = try connection.sequence()
                 let snapshot: Layers
                 (snapshot, segments) = try layers.prepareCommit(
-                    request, base: base, schema: store.schema, connection: connection
+                    request,
+                    base: base,
+                    schema: store.schema,
+                    connection: connection
                 )
                 let job = CommitJob(
-                    connection: connection, schema: store.schema, layers: snapshot, segments: segments,
-                    request: request, base: base
+                    connection: connection,
+                    schema: store.schema,
+                    layers: snapshot,
+                    segments: segments,
+                    request: request,
+                    base: base
                 )
                 try job.run()
                 if !job.isEmpty { record = job.record }
@@ -178,7 +192,10 @@ extension LayerStore {
     ///
     /// These are held in place until ``thaw(_:)``.
     func prepareCommit(
-        _ request: CommitRequest, base: Int64, schema: Schema, connection: Connection
+        _ request: CommitRequest,
+        base: Int64,
+        schema: Schema,
+        connection: Connection
     ) throws -> (layers: Layers, segments: Set<Int>) {
         try state.withLock { state in
             guard base >= state.sequence else { throw Self.replacedError }

@@ -28,7 +28,9 @@ extension Entity {
             case .deny:
                 job.denials.append(
                     StrataError.Detail(
-                        model: info.name, number: row._$number, column: info.columns[reference.column].name,
+                        model: info.name,
+                        number: row._$number,
+                        column: info.columns[reference.column].name,
                         message: "still refers to \(number), and \(reference.relationship) denies its delete"
                     )
                 )
@@ -81,7 +83,9 @@ extension Entity {
                 } else {
                     missing.append(
                         StrataError.Detail(
-                            model: info.name, number: change.row._$number, column: info.columns[reference.column].name,
+                            model: info.name,
+                            number: change.row._$number,
+                            column: info.columns[reference.column].name,
                             message: "leads to \(destination.name) \(target), which was deleted",
                             mine: .integer(target)
                         )
@@ -91,7 +95,8 @@ extension Entity {
         }
         guard missing.isEmpty else {
             throw StrataError(
-                .missingReference, "Nothing was saved: relationships lead to objects that are not there.",
+                .missingReference,
+                "Nothing was saved: relationships lead to objects that are not there.",
                 details: missing
             )
         }

@@ -22,7 +22,10 @@ extension Entity {
     /// One change on top of another. Within a layer the newer one may have been made without seeing the older one, which
     /// a child has saved there: then somebody has to be asked.
     private func combine(
-        _ older: Change<Row>, _ newer: Change<Row>, _ job: CommitJob, inOneLevel: Bool
+        _ older: Change<Row>,
+        _ newer: Change<Row>,
+        _ job: CommitJob,
+        inOneLevel: Bool
     ) -> Change<Row> {
         guard inOneLevel, let base = newer.base else { return older.followed(by: newer) }
         if older.kind == .delete, newer.kind == .orphan {
@@ -50,9 +53,12 @@ extension Entity {
 
     func detail(_ mine: Row, _ column: Int, base: Row?, theirs: Row?) -> StrataError.Detail {
         StrataError.Detail(
-            model: info.name, number: mine._$number, column: info.columns[column].name,
+            model: info.name,
+            number: mine._$number,
+            column: info.columns[column].name,
             message: "was changed here and elsewhere",
-            base: base.flatMap { try? $0._$value(at: column) }, mine: try? mine._$value(at: column),
+            base: base.flatMap { try? $0._$value(at: column) },
+            mine: try? mine._$value(at: column),
             theirs: theirs.flatMap { try? $0._$value(at: column) }
         )
     }

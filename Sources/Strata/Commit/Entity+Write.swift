@@ -218,10 +218,14 @@ extension Entity {
                 text += ", which \(job.names(context)) has changed or deleted without saving"
             }
             return StrataError(
-                .notUnique, "Nothing was saved: a value that must be unique is there already.",
+                .notUnique,
+                "Nothing was saved: a value that must be unique is there already.",
                 details: [
                     StrataError.Detail(
-                        model: info.name, number: row._$number, column: info.columns[unique[0]].name, message: text,
+                        model: info.name,
+                        number: row._$number,
+                        column: info.columns[unique[0]].name,
+                        message: text,
                         mine: try? row._$value(at: unique[0])
                     )
                 ],
@@ -236,7 +240,13 @@ extension StrataError.Detail {
     /// The same with another sentence.
     func saying(_ message: String) -> StrataError.Detail {
         StrataError.Detail(
-            model: model, number: number, column: column, message: message, base: base, mine: mine, theirs: theirs
+            model: model,
+            number: number,
+            column: column,
+            message: message,
+            base: base,
+            mine: mine,
+            theirs: theirs
         )
     }
 }

@@ -84,6 +84,7 @@ final class BlockScope: Sendable {
         StrataError(
             .blockEnded,
             "The block that this task was started in has ended, and its stack with it. "
-                + "Take a handle along and use `perform`, or start the task with Task.detached.")
+                + "Take a handle along and use `perform`, or start the task with Task.detached."
+        )
     }
 }

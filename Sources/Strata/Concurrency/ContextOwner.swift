@@ -55,7 +55,8 @@ actor ContextOwner {
 
     /// Runs an asynchronous block in its turn.
     func run<T>(
-        _ scope: BlockScope, _ body: sending nonisolated(nonsending) (ObjectContext) async throws -> sending T
+        _ scope: BlockScope,
+        _ body: sending nonisolated(nonsending) (ObjectContext) async throws -> sending T
     ) async throws -> sending T {
         let core = scope.handle.core
         defer { core.leave() }
@@ -108,7 +109,9 @@ actor ContextOwner {
         if let context { return context }
         if isRetired {
             throw StrataError(
-                .contextEnded, "The context \(handle) has been dropped. Create a new one, or look the name up again.")
+                .contextEnded,
+                "The context \(handle) has been dropped. Create a new one, or look the name up again."
+            )
         }
         let context = ObjectContext(handle: handle)
         self.context = context

@@ -62,7 +62,9 @@ final class WaitGraph: Sendable {
 
     /// The gates of a ring that waiting at `gate` would close for a block with these ancestors.
     private static func ring(
-        from gate: Gate, to ancestors: [BlockScope], _ edges: [ObjectIdentifier: [Edge]]
+        from gate: Gate,
+        to ancestors: [BlockScope],
+        _ edges: [ObjectIdentifier: [Edge]]
     ) -> [Gate]? {
         var visited: Set<ObjectIdentifier> = []
         func follow(_ gate: Gate, _ path: [Gate]) -> [Gate]? {
@@ -83,11 +85,13 @@ final class WaitGraph: Sendable {
             return StrataError(
                 .waitingRing,
                 "A task that was started inside a block on \(names) waits for that block. "
-                    + "Call from the block itself, or start the task with Task.detached and do not await it there.")
+                    + "Call from the block itself, or start the task with Task.detached and do not await it there."
+            )
         }
         return StrataError(
             .waitingRing,
             "Contexts wait for each other: this block waits for \(names), which waits for this block. "
-                + "Leave one block before you enter the other.")
+                + "Leave one block before you enter the other."
+        )
     }
 }

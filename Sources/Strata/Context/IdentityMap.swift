@@ -26,7 +26,11 @@ struct IdentityMap: ~Copyable {
         return (keys, objects)
     }
 
-    private static func free(_ keys: UnsafeMutablePointer<Int64>, _ objects: UnsafeMutablePointer<AnyObject?>, _ size: Int) {
+    private static func free(
+        _ keys: UnsafeMutablePointer<Int64>,
+        _ objects: UnsafeMutablePointer<AnyObject?>,
+        _ size: Int
+    ) {
         objects.deinitialize(count: size)
         objects.deallocate()
         keys.deallocate()

@@ -28,7 +28,9 @@ extension ObjectContext {
             }
         }
         for reference in info.outgoing where reference.deleteRule == .cascade {
-            guard let destination = try self.reference(of: number, entity: entity, column: reference.column) else { continue }
+            guard let destination = try self.reference(of: number, entity: entity, column: reference.column) else {
+                continue
+            }
             try deleteObject(destination, entity: reference.destination)
         }
     }
@@ -74,14 +76,19 @@ extension ObjectContext {
     ///
     /// - Parameter hidingDuplicates: whether a member that was added by contexts which did not see each other comes once.
     func joinRows(
-        _ join: Int, _ column: Int, _ number: Int64, hidingDuplicates: Bool = false
+        _ join: Int,
+        _ column: Int,
+        _ number: Int64,
+        hidingDuplicates: Bool = false
     ) throws -> [JoinRow] {
         publish()
         let info = store.schema.entities[join].info
         let connection = try currentView().reader.connection
         var rows: [JoinRow] = []
         let sql = info.selectReferring(
-            column, isPending: connection.overlay.parts[join] != nil, hidingDuplicates: hidingDuplicates
+            column,
+            isPending: connection.overlay.parts[join] != nil,
+            hidingDuplicates: hidingDuplicates
         )
         try connection.statement(sql).run([.integer(number)]) { rows.append(try JoinRow(_$from: $0)) }
         return rows

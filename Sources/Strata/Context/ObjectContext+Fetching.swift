@@ -86,7 +86,9 @@ extension ObjectContext {
     /// Runs a query over the store and all layers down to this context (C14), and says whether its rows come reversed.
     @discardableResult
     func run<Object: Model>(
-        _ query: Query<Object>, _ shape: ResultShape, _ body: (RowReader) throws -> Void
+        _ query: Query<Object>,
+        _ shape: ResultShape,
+        _ body: (RowReader) throws -> Void
     ) throws -> Bool {
         _ = try store.schema.index(of: Object.self)
         publish()

@@ -121,7 +121,8 @@ extension ObjectContext {
         guard id.isAssigned else { return nil }
         guard store.identity.knows(fingerprint: id.fingerprint, number: id.number) else {
             throw StrataError(
-                .foreignID, "\(id) belongs to another store. Ids are good in the store that handed them out."
+                .foreignID,
+                "\(id) belongs to another store. Ids are good in the store that handed them out."
             )
         }
         let entity = try store.schema.entity(Object.self)
@@ -174,7 +175,11 @@ extension ObjectContext {
     }
 
     private static func base<Row: StoredRow>(
-        of before: Row, entity: Int, layers: Layers, path: [Int], sequence: Int64
+        of before: Row,
+        entity: Int,
+        layers: Layers,
+        path: [Int],
+        sequence: Int64
     ) -> Base<Row> {
         var stored: Row? = before
         var sequence = sequence

@@ -12,7 +12,11 @@ extension ObjectContext {
         noteTurn()
         failedInserts.removeAll()
         for tracker in trackers { tracker?.discard() }
-        drop { segment in includingSaved || segment.carriers == Carriers(id) } keeping: { _ in false }
+        drop { segment in
+            includingSaved || segment.carriers == Carriers(id)
+        } keeping: { _ in
+            false
+        }
     }
 
     /// Drops this context's own edits of these objects only, so that the others can be saved (C18).
@@ -27,7 +31,11 @@ extension ObjectContext {
         }
         publish()
         let numbers = Set(objects.filter { $0._$link.context === self }.map(number))
-        drop { $0.carriers == Carriers(id) } keeping: { !numbers.contains($0) }
+        drop {
+            $0.carriers == Carriers(id)
+        } keeping: {
+            !numbers.contains($0)
+        }
     }
 
     private func number(of object: any Model) -> Int64 {
@@ -40,7 +48,11 @@ extension ObjectContext {
         do {
             let view = try takeView()
             let dropped = store.layers.drop(
-                from: id, isDropped, keeping: keeping, schema: store.schema, connection: view.reader.connection
+                from: id,
+                isDropped,
+                keeping: keeping,
+                schema: store.schema,
+                connection: view.reader.connection
             )
             if dropped { try takeView() }
         } catch {
@@ -123,7 +135,10 @@ extension Model {
 extension LayerStore {
     /// Takes changes out of a layer; says whether there were any.
     func drop(
-        from context: Int, _ isDropped: (Segment) -> Bool, keeping: (Int64) -> Bool, schema: Schema,
+        from context: Int,
+        _ isDropped: (Segment) -> Bool,
+        keeping: (Int64) -> Bool,
+        schema: Schema,
         connection: Connection
     ) -> Bool {
         let dropped = state.withLock { state in
@@ -164,7 +179,11 @@ extension Part {
 
     /// Lets changes stand on what is beneath them once these rows of a layer are gone; where that is the store, it is read.
     func rebaseRead(
-        entity: Int, context: Int, _ schema: Schema, _ connection: Connection, in layers: inout Layers
+        entity: Int,
+        context: Int,
+        _ schema: Schema,
+        _ connection: Connection,
+        in layers: inout Layers
     ) {
         let numbers = touched(in: layers, context: context, entity: entity)
         guard !numbers.isEmpty else { return }

@@ -19,7 +19,10 @@ extension ObjectContext {
                 let view = try takeView()
                 let edits = try checkedEdits(view)
                 let isMoved = store.layers.moveUp(
-                    from: id, expecting: view.layers, edits: edits, schema: store.schema,
+                    from: id,
+                    expecting: view.layers,
+                    edits: edits,
+                    schema: store.schema,
                     connection: view.reader.connection
                 )
                 if isMoved { break }
@@ -57,7 +60,9 @@ extension ObjectContext {
         return PendingCommit(
             store: store,
             request: CommitRequest(
-                committer: id, frozen: store.layers.freeze(contexts), policy: mergePolicy,
+                committer: id,
+                frozen: store.layers.freeze(contexts),
+                policy: mergePolicy,
                 names: { reference.name(of: $0) }
             )
         )
@@ -94,7 +99,8 @@ extension ObjectContext {
         let failures = trackers.flatMap { $0?.failures() ?? [] }
         guard failures.isEmpty else {
             throw StrataError(
-                .misuse, "Objects were changed after they had been deleted in this context. Roll them back.",
+                .misuse,
+                "Objects were changed after they had been deleted in this context. Roll them back.",
                 details: failures
             )
         }
@@ -136,7 +142,9 @@ extension ObjectContext {
         }
         guard denials.isEmpty else {
             throw StrataError(
-                .deleteDenied, "A delete rule forbids to delete what other objects still refer to.", details: denials
+                .deleteDenied,
+                "A delete rule forbids to delete what other objects still refer to.",
+                details: denials
             )
         }
     }
@@ -147,7 +155,9 @@ extension ObjectContext {
             let info = store.schema.entities[reference.entity].info
             return try info.numbers(in: self, column: reference.column, leadingTo: number).map {
                 StrataError.Detail(
-                    model: info.name, number: $0, column: info.columns[reference.column].name,
+                    model: info.name,
+                    number: $0,
+                    column: info.columns[reference.column].name,
                     message: "still refers to \(number), and \(reference.relationship) denies its delete"
                 )
             }
@@ -191,7 +201,9 @@ extension ObjectContext {
         }
         guard duplicates.isEmpty else {
             throw StrataError(
-                .notUnique, "Nothing was saved: a value that must be unique is there already.", details: duplicates
+                .notUnique,
+                "Nothing was saved: a value that must be unique is there already.",
+                details: duplicates
             )
         }
         return edits
@@ -202,7 +214,10 @@ extension LayerStore {
     /// Hands a context's segments to its parent, by reference. Says whether the layers still are what was expected;
     /// where they are not, nothing is done.
     func moveUp(
-        from context: Int, expecting layers: Layers, edits: [Int: any LayerEdits], schema: Schema,
+        from context: Int,
+        expecting layers: Layers,
+        edits: [Int: any LayerEdits],
+        schema: Schema,
         connection: Connection
     ) -> Bool {
         let path = layers.path(to: context)
@@ -216,7 +231,10 @@ extension LayerStore {
             state.layers[context] = []
             for segment in segments {
                 state.layers.push(
-                    segment.parts, carriers: segment.carriers.adding(context), to: parent, frozen: frozen,
+                    segment.parts,
+                    carriers: segment.carriers.adding(context),
+                    to: parent,
+                    frozen: frozen,
                     keeping: frozen.contains(segment.id) ? segment.id : nil
                 )
             }

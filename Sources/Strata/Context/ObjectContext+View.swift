@@ -78,7 +78,11 @@ extension ObjectContext {
         }
         for (number, entry) in stale {
             try trackers[entry.entity]?.refresh(
-                number, entry.object, layers: view.layers, path: path, committed: entry.committed,
+                number,
+                entry.object,
+                layers: view.layers,
+                path: path,
+                committed: entry.committed,
                 connection: view.reader.connection
             )
         }

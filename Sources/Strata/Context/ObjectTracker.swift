@@ -61,7 +61,9 @@ final class ObjectTracker<Object: Model>: AnyTracker {
             case .update, .delete, .orphan:
                 changes.append(
                     Change(
-                        kind: edit.kind, columns: edit.kind == .delete ? ColumnSet() : edit.columns, row: row,
+                        kind: edit.kind,
+                        columns: edit.kind == .delete ? ColumnSet() : edit.columns,
+                        row: row,
                         base: context.base(of: edit.before ?? row, entity: entity.info.index)
                     )
                 )
@@ -93,7 +95,9 @@ final class ObjectTracker<Object: Model>: AnyTracker {
     func failures() -> [StrataError.Detail] {
         changedAfterDelete.map { row in
             StrataError.Detail(
-                model: entity.info.name, number: row._$number, message: "was changed after it had been deleted here"
+                model: entity.info.name,
+                number: row._$number,
+                message: "was changed after it had been deleted here"
             )
         }
     }
@@ -115,7 +119,11 @@ final class ObjectTracker<Object: Model>: AnyTracker {
 
     /// The row as the layers show it, else as the last commit left it, else as it is in the store.
     func refresh(
-        _ number: Int64, _ object: AnyObject, layers: Layers, path: [Int], committed: (any AnyPart)?,
+        _ number: Int64,
+        _ object: AnyObject,
+        layers: Layers,
+        path: [Int],
+        committed: (any AnyPart)?,
         connection: Connection
     ) throws {
         let index = entity.info.index
@@ -143,7 +151,11 @@ protocol AnyTracker: AnyObject {
     func forgetFailures(of number: Int64)
     func show(_ part: any AnyPart, _ number: Int64, in object: AnyObject)
     func refresh(
-        _ number: Int64, _ object: AnyObject, layers: Layers, path: [Int], committed: (any AnyPart)?,
+        _ number: Int64,
+        _ object: AnyObject,
+        layers: Layers,
+        path: [Int],
+        committed: (any AnyPart)?,
         connection: Connection
     ) throws
     func makeObject(_ number: Int64, _ context: ObjectContext) throws -> (any Model)?
@@ -163,7 +175,9 @@ final class JoinTracker: AnyTracker {
     func update(_ before: JoinRow, to row: JoinRow, _ context: ObjectContext) {
         changes.append(
             Change(
-                kind: .update, columns: row._$differences(from: before), row: row,
+                kind: .update,
+                columns: row._$differences(from: before),
+                row: row,
                 base: context.base(of: before, entity: entity)
             )
         )
@@ -187,7 +201,11 @@ final class JoinTracker: AnyTracker {
     func show(_ part: any AnyPart, _ number: Int64, in object: AnyObject) {}
 
     func refresh(
-        _ number: Int64, _ object: AnyObject, layers: Layers, path: [Int], committed: (any AnyPart)?,
+        _ number: Int64,
+        _ object: AnyObject,
+        layers: Layers,
+        path: [Int],
+        committed: (any AnyPart)?,
         connection: Connection
     ) throws {}
 

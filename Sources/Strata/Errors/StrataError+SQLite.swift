@@ -27,7 +27,8 @@ extension StrataError {
         switch isIndexFull ? SQLITE_FULL : code & 0xFF {
         case SQLITE_BUSY, SQLITE_LOCKED:
             self.init(
-                .busy, "Another process holds the store. Try again, or end the other one's long transaction. \(reason)"
+                .busy,
+                "Another process holds the store. Try again, or end the other one's long transaction. \(reason)"
             )
         case SQLITE_FULL:
             self.init(.diskFull, "The disk is full; nothing was written. Free some space and save again. \(reason)")
@@ -36,7 +37,10 @@ extension StrataError {
         case SQLITE_NOTADB:
             self.init(.notAStore, "The file is no SQLite database, and was left as it is. \(reason)")
         case SQLITE_READONLY:
-            self.init(.readOnly, "The store cannot be written. Check the permissions of the file and its folder. \(reason)")
+            self.init(
+                .readOnly,
+                "The store cannot be written. Check the permissions of the file and its folder. \(reason)"
+            )
         case SQLITE_CANTOPEN:
             self.init(.cannotOpen, "The file cannot be opened. Check the path and the permissions. \(reason)")
         case SQLITE_IOERR:

@@ -26,8 +26,12 @@ public struct StrataError: Error, Sendable {
 
     /// An error that says where it was made.
     public init(
-        _ code: Code, _ message: String, details: [Detail] = [], underlying: (any Error)? = nil,
-        file: String = #fileID, line: Int = #line
+        _ code: Code,
+        _ message: String,
+        details: [Detail] = [],
+        underlying: (any Error)? = nil,
+        file: String = #fileID,
+        line: Int = #line
     ) {
         self.code = code
         self.message = message
@@ -58,8 +62,13 @@ extension StrataError {
 
         /// A detail about an object or, with `column`, about one of its columns.
         public init(
-            model: String, number: Int64, column: String? = nil, message: String, base: StoredValue? = nil,
-            mine: StoredValue? = nil, theirs: StoredValue? = nil
+            model: String,
+            number: Int64,
+            column: String? = nil,
+            message: String,
+            base: StoredValue? = nil,
+            mine: StoredValue? = nil,
+            theirs: StoredValue? = nil
         ) {
             self.model = model
             self.number = number

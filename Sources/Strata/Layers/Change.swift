@@ -78,7 +78,10 @@ extension Change {
             return Change(kind: .withdrawn, columns: ColumnSet(), row: newer.row, base: nil)
         case (.update, .update), (.orphan, .update), (.update, .orphan), (.orphan, .orphan):
             return Change(
-                kind: newer.kind, columns: columns.union(newer.columns), row: newer.row, base: mergedBase(newer)
+                kind: newer.kind,
+                columns: columns.union(newer.columns),
+                row: newer.row,
+                base: mergedBase(newer)
             )
         case (.update, .delete), (.orphan, .delete):
             return Change(kind: .delete, columns: ColumnSet(), row: newer.row, base: mergedBase(newer))
@@ -97,7 +100,9 @@ extension Change {
         var stored = later.stored ?? base.stored
         if let old = base.stored { stored?._$copy(columns, from: old) }
         return Base(
-            seen: seen, stored: stored, sequence: min(base.sequence, later.sequence),
+            seen: seen,
+            stored: stored,
+            sequence: min(base.sequence, later.sequence),
             beneath: base.isAsSeen ? later.beneath : base.beneath
         )
     }
@@ -113,7 +118,10 @@ extension Change {
             let isConflicting = base.map { hasChanged(below, since: $0.seen) } ?? false
             if kind == .update, !isConflicting, merged._$differences(from: row).isEmpty { return nil }
             return Change(
-                kind: .update, columns: columns, row: merged, base: base?.over(isConflicting ? .changed(below) : .asSeen)
+                kind: .update,
+                columns: columns,
+                row: merged,
+                base: base?.over(isConflicting ? .changed(below) : .asSeen)
             )
         case (.delete, nil):
             return Change(kind: .delete, columns: columns, row: row, base: base?.over(.gone))

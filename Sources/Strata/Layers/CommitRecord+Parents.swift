@@ -6,7 +6,11 @@ extension Part {
     ///
     /// - Parameter before: the layers with the segments that were committed.
     func leaveBehind(
-        _ record: CommitRecord, entity: Int, path: [Int], before: Layers, in layers: inout Layers
+        _ record: CommitRecord,
+        entity: Int,
+        path: [Int],
+        before: Layers,
+        in layers: inout Layers
     ) {
         let foreign = path.filter { !record.included.contains($0) && before.levels[$0] != nil }
         guard !foreign.isEmpty else { return }
@@ -16,14 +20,18 @@ extension Part {
         for number in numbers {
             guard let committed = self[number] else { continue }
             let fate = Fate(
-                committed, taken: record.taken[entity]?.typed(Row.self)[number], sequence: record.sequence,
+                committed,
+                taken: record.taken[entity]?.typed(Row.self)[number],
+                sequence: record.sequence,
                 wentAlong: record.wentAlong[entity]?.contains(number) ?? false
             )
-            let isWithdrawn = fate.isRemoved && foreign.contains { context in
-                before.stack(number, entity: entity, in: context, Row.self).contains {
-                    $0.change.kind == .insert && !record.segments.contains(before[context][$0.segment].id)
+            let isWithdrawn =
+                fate.isRemoved
+                && foreign.contains { context in
+                    before.stack(number, entity: entity, in: context, Row.self).contains {
+                        $0.change.kind == .insert && !record.segments.contains(before[context][$0.segment].id)
+                    }
                 }
-            }
             var above = Above<Row>()
             for context in path.reversed() {
                 let stack = before.stack(number, entity: entity, in: context, Row.self)
@@ -36,7 +44,8 @@ extension Part {
                         if entry.change.kind == .insert { above.isReplaced = true }
                     } else if !record.included.contains(context) {
                         let isOwn = record.committer.map { entry.carriers.contains($0) } ?? false
-                        let rest = isWithdrawn
+                        let rest =
+                            isWithdrawn
                             ? nil : fate.rest(of: entry.change, shown: shown, above, takenHere, isOwn: isOwn)
                         edits[context, default: [:]][segment, default: [:]][number] = .some(rest)
                     }
@@ -90,12 +99,17 @@ private struct Fate<Row: StoredRow> {
         isRemoved = committed.kind == .withdrawn || (committed.kind == .delete && taken?.kind == .delete)
         isNew = committed.kind == .insert && taken?.kind == .insert
         let all = ColumnSet(first: ColumnSet.limit)
-        written = committed.kind == .insert || isRemoved ? all : committed.kind == .update ? committed.columns : ColumnSet()
+        written =
+            committed.kind == .insert || isRemoved ? all : committed.kind == .update ? committed.columns : ColumnSet()
     }
 
     /// What is left of a parent's change.
     func rest(
-        of change: Change<Row>, shown: Row, _ above: Above<Row>, _ takenHere: ColumnSet, isOwn: Bool
+        of change: Change<Row>,
+        shown: Row,
+        _ above: Above<Row>,
+        _ takenHere: ColumnSet,
+        isOwn: Bool
     ) -> Change<Row>? {
         if above.isReplaced { return nil }
         switch change.kind {
@@ -124,7 +138,9 @@ private struct Fate<Row: StoredRow> {
     /// An edit of the committed row, since there was none before that it could stand on.
     private func standing(_ change: Change<Row>, _ columns: ColumnSet) -> Change<Row> {
         Change(
-            kind: .update, columns: columns, row: change.row,
+            kind: .update,
+            columns: columns,
+            row: change.row,
             base: Base(seen: committed.row, stored: committed.row, sequence: sequence)
         )
     }

@@ -71,7 +71,11 @@ extension Part {
 
     /// Edits made while the commit was under way lie on top of what it wrote: that is their base now (H16).
     private func settleOwn(
-        _ numbers: [Int64], taken: Part<Row>?, entity: Int, context: Int, in layers: inout Layers
+        _ numbers: [Int64],
+        taken: Part<Row>?,
+        entity: Int,
+        context: Int,
+        in layers: inout Layers
     ) {
         var edits: [Int: [Int64: Change<Row>?]] = [:]
         for number in numbers {
@@ -92,7 +96,9 @@ extension Change {
         var stored = base.stored ?? committed.row
         stored._$copy(columns, from: committed.row)
         return Change(
-            kind: kind, columns: self.columns, row: row,
+            kind: kind,
+            columns: self.columns,
+            row: row,
             base: Base(seen: base.seen, stored: stored, sequence: base.sequence)
         )
     }
@@ -104,7 +110,11 @@ extension Layers {
     /// - Parameter fallback: the row in the store, for rows that no layer beneath has changed: `.some(nil)` where it is
     ///   gone, nil where it is as it was.
     mutating func rebase<Row: StoredRow>(
-        _ numbers: [Int64], entity: Int, in context: Int, _ type: Row.Type, fallback: (Int64) -> Row??
+        _ numbers: [Int64],
+        entity: Int,
+        in context: Int,
+        _ type: Row.Type,
+        fallback: (Int64) -> Row??
     ) {
         guard levels[context] != nil else { return }
         let beneath = Array(readPath(to: context).dropLast())

@@ -17,7 +17,10 @@ struct EntityEdits<Row: StoredRow>: LayerEdits {
 extension Entity {
     /// Holds the changes of a layer against what lies beneath them now (C17), as far as that is not what was seen.
     func settleConflicts(
-        _ layers: Layers, context: Int, _ policy: MergePolicy, _ conflicts: inout [StrataError.Detail]
+        _ layers: Layers,
+        context: Int,
+        _ policy: MergePolicy,
+        _ conflicts: inout [StrataError.Detail]
     ) -> (any LayerEdits)? {
         var edits = EntityEdits<Row>()
         var numbers: Set<Int64> = []
@@ -30,7 +33,9 @@ extension Entity {
         for number in numbers.sorted() {
             let stack = layers.stack(number, entity: info.index, in: context, Row.self)
             let settled = settle(stack.map(\.change), policy, &conflicts)
-            for (entry, change) in zip(stack, settled) { edits.changes[entry.segment, default: [:]][number] = .some(change) }
+            for (entry, change) in zip(stack, settled) {
+                edits.changes[entry.segment, default: [:]][number] = .some(change)
+            }
         }
         return edits.changes.isEmpty ? nil : edits
     }
@@ -38,7 +43,9 @@ extension Entity {
     /// The changes of one row in one layer, oldest first, as they are once their conflicts are settled; nil for those
     /// that are given up.
     private func settle(
-        _ stack: [Change<Row>], _ policy: MergePolicy, _ conflicts: inout [StrataError.Detail]
+        _ stack: [Change<Row>],
+        _ policy: MergePolicy,
+        _ conflicts: inout [StrataError.Detail]
     ) -> [Change<Row>?] {
         let parent: Row? = stack[0].base?.beneathRow
         var below = parent
@@ -66,7 +73,8 @@ extension Entity {
             case (.orphan, _):
                 switch policy.kind {
                 case .theirs: return stack.map { _ in nil }
-                case .mine: change = Change(kind: .insert, columns: ColumnSet(), row: stack[index].row, base: change?.base)
+                case .mine:
+                    change = Change(kind: .insert, columns: ColumnSet(), row: stack[index].row, base: change?.base)
                 case .error: conflicts += deletedElsewhere(stack[index])
                 }
             case (.update, let base?):
@@ -101,7 +109,9 @@ extension Entity {
                 var columns = ColumnSet()
                 var row = change.row
                 if let createdAt = info.createdAt, (try? row._$value(at: createdAt)) == .null {
-                    let isNew = parts.contains { part in part.index(of: number).map { part.kind(at: $0) == .insert } ?? false }
+                    let isNew = parts.contains { part in
+                        part.index(of: number).map { part.kind(at: $0) == .insert } ?? false
+                    }
                     if isNew, (try? row._$set(time, at: createdAt)) != nil { columns.insert(createdAt) }
                 }
                 if let updatedAt = info.updatedAt, (try? row._$set(time, at: updatedAt)) != nil {
@@ -111,7 +121,9 @@ extension Entity {
                 let base = change.base ?? Base(seen: change.row, stored: nil, sequence: 0)
                 stamps.append(
                     Change(
-                        kind: .update, columns: columns, row: row,
+                        kind: .update,
+                        columns: columns,
+                        row: row,
                         base: Base(seen: change.row, stored: base.stored, sequence: base.sequence)
                     )
                 )
@@ -122,7 +134,10 @@ extension Entity {
 
     /// Values of a layer that must be unique and that its parents or the store show already (H24).
     func findDuplicates(
-        _ layers: Layers, path: [Int], _ connection: Connection, _ found: inout [StrataError.Detail]
+        _ layers: Layers,
+        path: [Int],
+        _ connection: Connection,
+        _ found: inout [StrataError.Detail]
     ) throws {
         let own = layers.parts(of: info.index, in: [path[path.count - 1]])
         guard !own.isEmpty else { return }
@@ -137,7 +152,9 @@ extension Entity {
                 let names = unique.map { info.columns[$0].name }.joined(separator: ", ")
                 found.append(
                     StrataError.Detail(
-                        model: info.name, number: row._$number, column: info.columns[unique[0]].name,
+                        model: info.name,
+                        number: row._$number,
+                        column: info.columns[unique[0]].name,
                         message: "has the same \(names) as \(info.name) \(holder)",
                         mine: try? row._$value(at: unique[0])
                     )
@@ -177,9 +194,14 @@ extension Change {
         var seen = base.seen
         if let theirs { seen._$copy(kind == .delete ? ColumnSet(first: ColumnSet.limit) : columns, from: theirs) }
         return Change(
-            kind: kind, columns: columns, row: row,
+            kind: kind,
+            columns: columns,
+            row: row,
             base: Base(
-                seen: seen, stored: base.stored, sequence: base.sequence, beneath: theirs == nil ? .gone : .asSeen
+                seen: seen,
+                stored: base.stored,
+                sequence: base.sequence,
+                beneath: theirs == nil ? .gone : .asSeen
             )
         )
     }

@@ -30,7 +30,9 @@ extension LayerStore {
                     if sequence > commit.sequence { return nil }
                     if sequence == commit.sequence {
                         return Pair(
-                            sequence: sequence, layers: state.layers.applying(commit), lastEvent: state.lastEvent,
+                            sequence: sequence,
+                            layers: state.layers.applying(commit),
+                            lastEvent: state.lastEvent,
                             inFlight: commit
                         )
                     }
@@ -39,7 +41,10 @@ extension LayerStore {
                     try state.absorb(through: sequence, schema: schema, connection: reader.connection)
                 }
                 return Pair(
-                    sequence: sequence, layers: state.layers, lastEvent: state.lastEvent, inFlight: nil
+                    sequence: sequence,
+                    layers: state.layers,
+                    lastEvent: state.lastEvent,
+                    inFlight: nil
                 )
             }
             if let pair { return pair }
@@ -91,7 +96,12 @@ extension LayerStore {
             if isMixed || state.lastEvent > cursor {
                 let commits = state.events.filter { $0.number > cursor && $0.isCommit }.map(\.parts)
                 for (entity, part) in parts {
-                    part.rebaseOnCommits(commits.compactMap { $0[entity] }, entity: entity, context: context, in: &state.layers)
+                    part.rebaseOnCommits(
+                        commits.compactMap { $0[entity] },
+                        entity: entity,
+                        context: context,
+                        in: &state.layers
+                    )
                 }
             }
             state.layers.rebaseAll(parts, in: state.layers.descendants(of: context))
@@ -187,7 +197,8 @@ extension LayerStore.State {
 
 extension Entity {
     /// The rows of which layers have updates or deletes, and that were changed in the store since: as they are now.
-    func readChanged(_ parts: [any AnyPart], since sequence: Int64, on connection: Connection) throws -> (any AnyPart)? {
+    func readChanged(_ parts: [any AnyPart], since sequence: Int64, on connection: Connection) throws -> (any AnyPart)?
+    {
         var numbers: Set<Int64> = []
         for part in parts {
             let part = part.typed(Row.self)

@@ -65,7 +65,11 @@ struct Layers: Sendable {
     ///   - id: what the segment is known by already, if a commit is taking it.
     @discardableResult
     mutating func push(
-        _ parts: [Int: any AnyPart], carriers: Carriers, to context: Int, frozen: Set<Int>, keeping id: Int? = nil
+        _ parts: [Int: any AnyPart],
+        carriers: Carriers,
+        to context: Int,
+        frozen: Set<Int>,
+        keeping id: Int? = nil
     ) -> Int {
         var level = self[context]
         level.append(Segment(id: id ?? nextSegment, carriers: carriers, parts: parts))
@@ -101,7 +105,10 @@ struct Layers: Sendable {
 
     /// All changes of a row in one level, oldest first, with their carriers.
     func stack<Row: StoredRow>(
-        _ number: Int64, entity: Int, in context: Int, _ type: Row.Type
+        _ number: Int64,
+        entity: Int,
+        in context: Int,
+        _ type: Row.Type
     ) -> [(carriers: Carriers, change: Change<Row>, segment: Int)] {
         var result: [(carriers: Carriers, change: Change<Row>, segment: Int)] = []
         for (position, segment) in self[context].enumerated() {
@@ -119,7 +126,9 @@ struct Layers: Sendable {
 
     /// Replaces changes of single rows (nil takes them out), by position of the segment and number of the row.
     mutating func edit<Row: StoredRow>(
-        _ context: Int, entity: Int, _ edits: [Int: [Int64: Change<Row>?]]
+        _ context: Int,
+        entity: Int,
+        _ edits: [Int: [Int64: Change<Row>?]]
     ) {
         var level = self[context]
         for (position, rows) in edits {

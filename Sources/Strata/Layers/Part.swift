@@ -98,7 +98,11 @@ protocol AnyPart: AnyObject, Sendable {
     func settle(_ record: CommitRecord, entity: Int, path: [Int], before: Layers, in layers: inout Layers)
     func filtered(_ isKept: (Int64) -> Bool) -> (any AnyPart)?
     func rebaseRead(
-        entity: Int, context: Int, _ schema: Schema, _ connection: Connection, in layers: inout Layers
+        entity: Int,
+        context: Int,
+        _ schema: Schema,
+        _ connection: Connection,
+        in layers: inout Layers
     )
     func rebaseOnCommits(_ commits: [any AnyPart], entity: Int, context: Int, in layers: inout Layers)
     func rebase(onto path: [Int], entity: Int, context: Int, in layers: inout Layers)

@@ -53,7 +53,8 @@ public struct AttributeOption: Sendable {
 
     /// A check of your own on the value as it is stored. A nil value is not asked about.
     public static func check(
-        _ message: String, _ isValid: @escaping @Sendable (StoredValue) -> Bool
+        _ message: String,
+        _ isValid: @escaping @Sendable (StoredValue) -> Bool
     ) -> AttributeOption {
         AttributeOption(kind: .check(message: message, isValid))
     }

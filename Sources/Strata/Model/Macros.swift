@@ -8,8 +8,16 @@
 ///   - options: compound unique constraints and indexes, by names of properties.
 ///   - table: the name of the table; by default the name of the class.
 @attached(
-    member, names: named(Row), named(Columns), named(columns), named(init), named(_$row), named(_$link),
-    named(_$schema), named(snapshot), named(id)
+    member,
+    names: named(Row),
+    named(Columns),
+    named(columns),
+    named(init),
+    named(_$row),
+    named(_$link),
+    named(_$schema),
+    named(snapshot),
+    named(id)
 )
 @attached(memberAttribute)
 @attached(extension, conformances: Model)
@@ -24,7 +32,10 @@ public macro Attribute(_ options: AttributeOption..., originalName: String? = ni
 /// Options of a relationship. The inverse is named on one side only.
 @attached(peer)
 public macro Relationship(
-    _ options: AttributeOption..., deleteRule: DeleteRule = .nullify, inverse: AnyKeyPath? = nil, ordered: Bool = false
+    _ options: AttributeOption...,
+    deleteRule: DeleteRule = .nullify,
+    inverse: AnyKeyPath? = nil,
+    ordered: Bool = false
 ) = #externalMacro(module: "StrataMacros", type: "RelationshipMacro")
 
 /// A property that is kept outside of the model: neither stored nor part of `Row`.

@@ -2,7 +2,8 @@
 ///
 /// An object belongs to one context and is used on that context's executor only. Its values in `Sendable` form are its
 /// ``Row``.
-public protocol Model: AnyObject, SendableMetatype, PropertyValue where Stored == Never, OptionalStored == ObjectID<Self>? {
+public protocol Model: AnyObject, SendableMetatype, PropertyValue
+where Stored == Never, OptionalStored == ObjectID<Self>? {
     /// The values of an object as a struct.
     associatedtype Row: ModelRow where Row.Object == Self
     /// The namespace of the column expressions that query closures are given.

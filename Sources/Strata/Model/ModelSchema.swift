@@ -88,34 +88,58 @@ public enum DeleteRule: String, Sendable, Hashable, Codable {
 extension ColumnSchema {
     /// The column of an attribute.
     public static func _$column<Value: AttributeValue>(
-        _ name: String, _ type: Value.Type, _ options: [AttributeOption] = [], deleteRule: DeleteRule = .nullify
+        _ name: String,
+        _ type: Value.Type,
+        _ options: [AttributeOption] = [],
+        deleteRule: DeleteRule = .nullify
     ) -> ColumnSchema {
         ColumnSchema(attribute: name, type, isOptional: false, options)
     }
 
     /// The column of an optional attribute.
     public static func _$column<Value: AttributeValue>(
-        _ name: String, _ type: Value?.Type, _ options: [AttributeOption] = [], deleteRule: DeleteRule = .nullify
+        _ name: String,
+        _ type: Value?.Type,
+        _ options: [AttributeOption] = [],
+        deleteRule: DeleteRule = .nullify
     ) -> ColumnSchema {
         ColumnSchema(attribute: name, Value.self, isOptional: true, options)
     }
 
     /// The column of a to-one relationship.
     public static func _$column<Destination: Model>(
-        _ name: String, _ type: Destination?.Type, _ options: [AttributeOption] = [], deleteRule: DeleteRule = .nullify
+        _ name: String,
+        _ type: Destination?.Type,
+        _ options: [AttributeOption] = [],
+        deleteRule: DeleteRule = .nullify
     ) -> ColumnSchema {
         ColumnSchema(
-            name: name, type: .integer, isOptional: true, destination: ModelReference(Destination.self),
-            deleteRule: deleteRule, options: options, isDecimal: false, isUnsigned: false
+            name: name,
+            type: .integer,
+            isOptional: true,
+            destination: ModelReference(Destination.self),
+            deleteRule: deleteRule,
+            options: options,
+            isDecimal: false,
+            isUnsigned: false
         )
     }
 
     private init<Value: AttributeValue>(
-        attribute name: String, _ type: Value.Type, isOptional: Bool, _ options: [AttributeOption]
+        attribute name: String,
+        _ type: Value.Type,
+        isOptional: Bool,
+        _ options: [AttributeOption]
     ) {
         self.init(
-            name: name, type: Value.columnType, isOptional: isOptional, destination: nil, deleteRule: .nullify,
-            options: options, isDecimal: Value.self == Decimal.self, isUnsigned: Value.self == UInt64.self || Value.self == UInt.self
+            name: name,
+            type: Value.columnType,
+            isOptional: isOptional,
+            destination: nil,
+            deleteRule: .nullify,
+            options: options,
+            isDecimal: Value.self == Decimal.self,
+            isUnsigned: Value.self == UInt64.self || Value.self == UInt.self
         )
     }
 }
@@ -123,23 +147,37 @@ extension ColumnSchema {
 extension RelationshipSchema {
     /// A to-many relationship.
     public static func _$relationship<Destination: Model>(
-        _ name: String, _ type: Many<Destination>.Type, deleteRule: DeleteRule = .nullify, ordered: Bool = false,
+        _ name: String,
+        _ type: Many<Destination>.Type,
+        deleteRule: DeleteRule = .nullify,
+        ordered: Bool = false,
         inverse: String? = nil
     ) -> RelationshipSchema {
         RelationshipSchema(
-            name: name, isToMany: true, isOrdered: ordered, deleteRule: deleteRule,
-            destination: ModelReference(Destination.self), inverse: inverse
+            name: name,
+            isToMany: true,
+            isOrdered: ordered,
+            deleteRule: deleteRule,
+            destination: ModelReference(Destination.self),
+            inverse: inverse
         )
     }
 
     /// The side of a one-to-one relationship that names its inverse and has no column.
     public static func _$relationship<Destination: Model>(
-        _ name: String, _ type: Destination?.Type, deleteRule: DeleteRule = .nullify, ordered: Bool = false,
+        _ name: String,
+        _ type: Destination?.Type,
+        deleteRule: DeleteRule = .nullify,
+        ordered: Bool = false,
         inverse: String? = nil
     ) -> RelationshipSchema {
         RelationshipSchema(
-            name: name, isToMany: false, isOrdered: false, deleteRule: deleteRule,
-            destination: ModelReference(Destination.self), inverse: inverse
+            name: name,
+            isToMany: false,
+            isOrdered: false,
+            deleteRule: deleteRule,
+            destination: ModelReference(Destination.self),
+            inverse: inverse
         )
     }
 }

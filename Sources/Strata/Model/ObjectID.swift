@@ -55,7 +55,8 @@ extension ObjectID: Codable {
         guard let id = ObjectID(text) else {
             throw DecodingError.dataCorruptedError(
                 in: container,
-                debugDescription: "'\(text)' is no id of \(Object._$schema.name); one looks like \(Object._$schema.name)-42-9f3c"
+                debugDescription:
+                    "'\(text)' is no id of \(Object._$schema.name); one looks like \(Object._$schema.name)-42-9f3c"
             )
         }
         self = id

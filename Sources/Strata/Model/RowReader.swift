@@ -15,9 +15,13 @@ public struct RowReader {
     /// Reads an integer.
     public func read(_ type: Int64.Type, at column: Int32) throws -> Int64 { sqlite3_column_int64(statement, column) }
     /// Reads a number.
-    public func read(_ type: Double.Type, at column: Int32) throws -> Double { sqlite3_column_double(statement, column) }
+    public func read(_ type: Double.Type, at column: Int32) throws -> Double {
+        sqlite3_column_double(statement, column)
+    }
     /// Reads a truth value: all but 0 is true.
-    public func read(_ type: Bool.Type, at column: Int32) throws -> Bool { sqlite3_column_int64(statement, column) != 0 }
+    public func read(_ type: Bool.Type, at column: Int32) throws -> Bool {
+        sqlite3_column_int64(statement, column) != 0
+    }
 
     /// Reads an integer.
     public func read(_ type: Int.Type, at column: Int32) throws -> Int {

@@ -106,19 +106,27 @@ extension ObjectContext {
     ///
     /// - Parameter isMember: false where a row that is there was left behind by an object that went by its to-one side.
     private func addPair(
-        _ join: Int, _ own: Int, _ owner: some Model, _ object: some Model, isMember: Bool
+        _ join: Int,
+        _ own: Int,
+        _ owner: some Model,
+        _ object: some Model,
+        isMember: Bool
     ) throws {
         let (ownNumber, otherNumber) = (owner._$row._$number, object._$row._$number)
         let members = try joinRows(join, own, ownNumber)
         if let old = members.last(where: { $0.end(1 - own) == otherNumber }) {
             if isMember { return }
             var row = old
-            row.setPlace((members.filter { $0.end(1 - own) != otherNumber }.compactMap { $0.place(own) }.max() ?? 0) + 1, own)
+            row.setPlace(
+                (members.filter { $0.end(1 - own) != otherNumber }.compactMap { $0.place(own) }.max() ?? 0) + 1,
+                own
+            )
             noteTurn()
             return joinTracker(join).update(old, to: row, self)
         }
         var row = JoinRow(
-            number: try store.ids.take(), left: own == 0 ? ownNumber : otherNumber,
+            number: try store.ids.take(),
+            left: own == 0 ? ownNumber : otherNumber,
             right: own == 0 ? otherNumber : ownNumber
         )
         // A place is kept for each side, whichever of them is ordered; only the one at hand is known to be last.
@@ -152,7 +160,10 @@ extension ObjectContext {
 
     /// Gives a member a place between two others. Only its own row changes (H25), unless the fractions run out.
     func move<Owner: Model>(
-        _ object: some Model, before next: (some Model)?, in owner: Owner, _ relationship: Int
+        _ object: some Model,
+        before next: (some Model)?,
+        in owner: Owner,
+        _ relationship: Int
     ) throws {
         let resolved = store.schema.entities[Int(owner._$link.entity)].info.relationships[relationship]
         let pair: (join: Int, own: Int)
@@ -160,7 +171,10 @@ extension ObjectContext {
         case .foreignKey(_, let order?): pair = (order, 0)
         case .join(let join, let own, _, .some): pair = (join, own)
         default:
-            throw StrataError(.misuse, "The relationship '\(resolved.name)' has no order. Declare it with ordered: true.")
+            throw StrataError(
+                .misuse,
+                "The relationship '\(resolved.name)' has no order. Declare it with ordered: true."
+            )
         }
         func isLess(_ left: JoinRow, _ right: JoinRow) -> Bool {
             let places = (left.place(pair.own) ?? .infinity, right.place(pair.own) ?? .infinity)

@@ -30,7 +30,8 @@ public struct Many<Object: Model> {
     public var query: Query<Object> {
         func open<Owner: Model>(_ owner: Owner) -> Query<Object> {
             Query(
-                membersOf: Owner.self, number: owner._$row._$number,
+                membersOf: Owner.self,
+                number: owner._$row._$number,
                 relationship: Owner._$schema.relationships[relationship].name
             )
         }
@@ -134,7 +135,9 @@ public struct Members<Object: Model> {
     private func changed(_ query: Query<Object>) -> Members { Members(owner: owner, query: query) }
 
     /// The members that meet a condition as well: see ``Query/where(_:)``.
-    public func `where`(_ condition: (Object.Columns) -> Condition<Object>) -> Members { changed(query.where(condition)) }
+    public func `where`(_ condition: (Object.Columns) -> Condition<Object>) -> Members {
+        changed(query.where(condition))
+    }
     /// The members sorted by this key where the sorts so far leave a choice.
     public func sorted(_ key: (Object.Columns) -> SortKey<Object>) -> Members { changed(query.sorted(key)) }
     /// The members sorted by these keys where the sorts so far leave a choice.
@@ -168,7 +171,10 @@ public struct Members<Object: Model> {
     private var context: ObjectContext {
         get throws {
             guard let context = owner._$link.context else {
-                throw StrataError(.misuse, "The object was not inserted, so its members cannot be queried. Insert it first.")
+                throw StrataError(
+                    .misuse,
+                    "The object was not inserted, so its members cannot be queried. Insert it first."
+                )
             }
             return context
         }

@@ -45,5 +45,7 @@ struct EntitySQL: Sendable {
 
 extension String {
     /// As an identifier of SQL's.
-    var quotedIdentifier: String { "\"\(split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\""))\"" }
+    var quotedIdentifier: String {
+        "\"\(split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\""))\""
+    }
 }

@@ -61,26 +61,37 @@ final class Overlay {
                 """
         }
         return """
-        (SELECT \(info.sql.columnList) FROM \(info.sql.table) WHERE NOT strata_hidden(\(info.index), "id") \
-        UNION ALL SELECT \(info.sql.columnList) FROM \(tableName(info.index)))
-        """
+            (SELECT \(info.sql.columnList) FROM \(info.sql.table) WHERE NOT strata_hidden(\(info.index), "id") \
+            UNION ALL SELECT \(info.sql.columnList) FROM \(tableName(info.index)))
+            """
     }
 
     /// Makes the function and the tables known to a connection, which keeps the overlay alive by itself.
     func register(_ entities: [any AnyEntity], on connection: OpaquePointer) throws {
         let code = sqlite3_create_function_v2(
-            connection, "strata_hidden", 2, SQLITE_UTF8, Unmanaged.passRetained(self).toOpaque(),
+            connection,
+            "strata_hidden",
+            2,
+            SQLITE_UTF8,
+            Unmanaged.passRetained(self).toOpaque(),
             { context, _, arguments in
                 guard let data = sqlite3_user_data(context), let arguments else { return }
                 let overlay = Unmanaged<Overlay>.fromOpaque(data).takeUnretainedValue()
                 let entity = Int(sqlite3_value_int64(arguments[0]))
                 let number = sqlite3_value_int64(arguments[1])
                 sqlite3_result_int(context, overlay.isHidden(number, entity: entity) ? 1 : 0)
-            }, nil, nil, { Unmanaged<Overlay>.fromOpaque($0!).release() }  // the pointer that was passed above
+            },
+            nil,
+            nil,
+            { Unmanaged<Overlay>.fromOpaque($0!).release() }  // the pointer that was passed above
         )
         guard code == SQLITE_OK else { throw StrataError(sqlite: code, connection: connection) }
         let pairCode = sqlite3_create_function_v2(
-            connection, "strata_pair", 3, SQLITE_UTF8, Unmanaged.passRetained(self).toOpaque(),
+            connection,
+            "strata_pair",
+            3,
+            SQLITE_UTF8,
+            Unmanaged.passRetained(self).toOpaque(),
             { context, _, arguments in
                 guard let data = sqlite3_user_data(context), let arguments else { return }
                 let overlay = Unmanaged<Overlay>.fromOpaque(data).takeUnretainedValue()
@@ -89,7 +100,10 @@ final class Overlay {
                 if let number = overlay.row(ofPair: left, right, entity: entity) {
                     sqlite3_result_int64(context, number)
                 }
-            }, nil, nil, { Unmanaged<Overlay>.fromOpaque($0!).release() }  // the pointer that was passed above
+            },
+            nil,
+            nil,
+            { Unmanaged<Overlay>.fromOpaque($0!).release() }  // the pointer that was passed above
         )
         guard pairCode == SQLITE_OK else { throw StrataError(sqlite: pairCode, connection: connection) }
         for entity in entities {

@@ -15,7 +15,10 @@ extension PendingTable {
     /// Makes a table known to a connection, which releases it when it closes.
     static func register(_ table: PendingTable, on connection: OpaquePointer) throws {
         let code = sqlite3_create_module_v2(
-            connection, Overlay.tableName(table.info.index), module, Unmanaged.passRetained(table).toOpaque(),
+            connection,
+            Overlay.tableName(table.info.index),
+            module,
+            Unmanaged.passRetained(table).toOpaque(),
             { Unmanaged<PendingTable>.fromOpaque($0!).release() }  // the pointer that was passed above
         )
         guard code == SQLITE_OK else { throw StrataError(sqlite: code, connection: connection) }
@@ -131,7 +134,11 @@ extension PendingTable {
             text.withUTF8 { utf8 in
                 utf8.withMemoryRebound(to: CChar.self) {
                     sqlite3_result_text64(
-                        context, $0.baseAddress ?? emptyText, UInt64($0.count), transient, UInt8(SQLITE_UTF8)
+                        context,
+                        $0.baseAddress ?? emptyText,
+                        UInt64($0.count),
+                        transient,
+                        UInt8(SQLITE_UTF8)
                     )
                 }
             }

@@ -15,7 +15,8 @@ enum SchemaSQL {
 
     static let insertStore =
         "INSERT INTO \"strata_store\" (\"id\", \"sequence\", \"next_id\", \"fingerprint\", \"place\") VALUES (1, 0, 1, ?, ?)"
-    static let readStore = "SELECT \"sequence\", \"next_id\", \"fingerprint\", \"place\" FROM \"strata_store\" WHERE \"id\" = 1"
+    static let readStore =
+        "SELECT \"sequence\", \"next_id\", \"fingerprint\", \"place\" FROM \"strata_store\" WHERE \"id\" = 1"
     static let readSequence = "SELECT \"sequence\" FROM \"strata_store\" WHERE \"id\" = 1"
     static let setSequence = "UPDATE \"strata_store\" SET \"sequence\" = ? WHERE \"id\" = 1"
     static let readNextID = "SELECT \"next_id\" FROM \"strata_store\" WHERE \"id\" = 1"
@@ -23,7 +24,8 @@ enum SchemaSQL {
     static let setFingerprint = "UPDATE \"strata_store\" SET \"fingerprint\" = ?, \"place\" = ? WHERE \"id\" = 1"
     static let insertLineage = "INSERT INTO \"strata_lineage\" (\"fingerprint\", \"before\") VALUES (?, ?)"
     static let readLineage = "SELECT \"fingerprint\", \"before\" FROM \"strata_lineage\""
-    static let readSchema = "SELECT \"name\", \"sql\", \"tbl_name\", \"type\" FROM sqlite_schema WHERE \"sql\" IS NOT NULL"
+    static let readSchema =
+        "SELECT \"name\", \"sql\", \"tbl_name\", \"type\" FROM sqlite_schema WHERE \"sql\" IS NOT NULL"
 
     /// The names of everything that an entity needs, each with the statement that makes it.
     static func statements(for info: EntityInfo) -> [(name: String, sql: String)] {

@@ -89,8 +89,14 @@ extension ColumnSchema {
     /// A to-one column that must not be empty.
     static func reference(_ name: String, to destination: ModelReference) -> ColumnSchema {
         ColumnSchema(
-            name: name, type: .integer, isOptional: false, destination: destination, deleteRule: .nullify, options: [],
-            isDecimal: false, isUnsigned: false
+            name: name,
+            type: .integer,
+            isOptional: false,
+            destination: destination,
+            deleteRule: .nullify,
+            options: [],
+            isDecimal: false,
+            isUnsigned: false
         )
     }
 }

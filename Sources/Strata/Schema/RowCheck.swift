@@ -7,7 +7,11 @@ enum RowCheck {
             func fail(_ message: String, _ value: StoredValue?) {
                 failures.append(
                     StrataError.Detail(
-                        model: info.name, number: row._$number, column: declared.name, message: message, mine: value
+                        model: info.name,
+                        number: row._$number,
+                        column: declared.name,
+                        message: message,
+                        mine: value
                     )
                 )
             }

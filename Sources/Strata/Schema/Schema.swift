@@ -17,7 +17,8 @@ final class Schema: Sendable {
         infosByName = Dictionary(entities.map { ($0.info.name, $0.info) }, uniquingKeysWith: { first, _ in first })
         infosByTable = Dictionary(entities.map { ($0.info.table, $0.info) }, uniquingKeysWith: { first, _ in first })
         indexes = Dictionary(
-            models.enumerated().map { (ObjectIdentifier($0.element), $0.offset) }, uniquingKeysWith: { first, _ in first }
+            models.enumerated().map { (ObjectIdentifier($0.element), $0.offset) },
+            uniquingKeysWith: { first, _ in first }
         )
     }
 
@@ -37,7 +38,8 @@ final class Schema: Sendable {
             guard let info = infosByName[model.name], let found = info.relationships.first(where: { $0.name == name })
             else {
                 throw StrataError(
-                    .unknownModel, "\(model.name).\(name) is no relationship of a model that this stack was opened with."
+                    .unknownModel,
+                    "\(model.name).\(name) is no relationship of a model that this stack was opened with."
                 )
             }
             switch found.storage {
@@ -46,7 +48,9 @@ final class Schema: Sendable {
                     column: entities[found.destination].info.columns[column].name,
                     order: order.map {
                         RelationshipResolver.PlaceTable(
-                            name: entities[$0].info.table, ownColumn: "left", otherColumn: "right",
+                            name: entities[$0].info.table,
+                            ownColumn: "left",
+                            otherColumn: "right",
                             placeColumn: "left_place"
                         )
                     }
@@ -54,7 +58,9 @@ final class Schema: Sendable {
             case .join(let join, let own, let other, let place):
                 let info = entities[join].info
                 return .joinTable(
-                    info.table, ownColumn: info.columns[own].name, otherColumn: info.columns[other].name,
+                    info.table,
+                    ownColumn: info.columns[own].name,
+                    otherColumn: info.columns[other].name,
                     orderColumn: place.map { info.columns[$0].name }
                 )
             }
@@ -97,10 +103,16 @@ protocol AnyEntity: AnyObject, Sendable {
     func validate(_ parts: [any AnyPart], _ failures: inout [StrataError.Detail])
     func stamps(_ parts: [any AnyPart], layers: Layers, context: Int, now: Date) -> (any AnyPart)?
     func settleConflicts(
-        _ layers: Layers, context: Int, _ policy: MergePolicy, _ conflicts: inout [StrataError.Detail]
+        _ layers: Layers,
+        context: Int,
+        _ policy: MergePolicy,
+        _ conflicts: inout [StrataError.Detail]
     ) -> (any LayerEdits)?
     func findDuplicates(
-        _ layers: Layers, path: [Int], _ connection: Connection, _ found: inout [StrataError.Detail]
+        _ layers: Layers,
+        path: [Int],
+        _ connection: Connection,
+        _ found: inout [StrataError.Detail]
     ) throws
 
     // Committing

@@ -17,7 +17,8 @@ struct SchemaBuilder {
             }
             guard schema.columns.count <= ColumnSet.limit else {
                 throw StrataError(
-                    .invalidSchema, "\(schema.name) has more than \(ColumnSet.limit) columns. Split it into two models."
+                    .invalidSchema,
+                    "\(schema.name) has more than \(ColumnSet.limit) columns. Split it into two models."
                 )
             }
             infos.append(try Self.makeInfo(index, schema))
@@ -45,7 +46,8 @@ struct SchemaBuilder {
             let columns = try option.columns.map { name in
                 guard let column = info.column(named: name) else {
                     throw StrataError(
-                        .invalidSchema, "\(schema.name) has no column '\(name)', which @Model(.unique or .index) names."
+                        .invalidSchema,
+                        "\(schema.name) has no column '\(name)', which @Model(.unique or .index) names."
                     )
                 }
                 return column
@@ -92,7 +94,8 @@ struct SchemaBuilder {
                 try resolveJoin(relationship, owner: owner, far: far, destination: destination)
             } else {
                 throw StrataError(
-                    .invalidSchema, "\(place) names \(other.name).\(inverse) as its inverse, which is no relationship."
+                    .invalidSchema,
+                    "\(place) names \(other.name).\(inverse) as its inverse, which is no relationship."
                 )
             }
             return
@@ -114,14 +117,18 @@ struct SchemaBuilder {
     }
 
     private mutating func resolveForeignKey(
-        _ relationship: RelationshipSchema, owner: Int, destination: Int, column: Int
+        _ relationship: RelationshipSchema,
+        owner: Int,
+        destination: Int,
+        column: Int
     ) throws {
         let place = "\(schemas[owner].name).\(relationship.name)"
         let declared = infos[destination].columns[column]
         let far = "\(schemas[destination].name).\(declared.name)"
         guard declared.destination?.type == models[owner] else {
             throw StrataError(
-                .invalidSchema, "\(place) names \(far) as its inverse, which does not lead to \(schemas[owner].name)."
+                .invalidSchema,
+                "\(place) names \(far) as its inverse, which does not lead to \(schemas[owner].name)."
             )
         }
         guard !infos[owner].incoming.contains(where: { $0.entity == destination && $0.column == column }) else {
@@ -138,26 +145,36 @@ struct SchemaBuilder {
         }
         infos[owner].incoming.append(
             IncomingReference(
-                entity: destination, column: column, deleteRule: relationship.deleteRule, relationship: place
+                entity: destination,
+                column: column,
+                deleteRule: relationship.deleteRule,
+                relationship: place
             )
         )
         add(
             ResolvedRelationship(
-                name: relationship.name, isToMany: relationship.isToMany, destination: destination,
-                deleteRule: relationship.deleteRule, storage: .foreignKey(column: column, order: order)
+                name: relationship.name,
+                isToMany: relationship.isToMany,
+                destination: destination,
+                deleteRule: relationship.deleteRule,
+                storage: .foreignKey(column: column, order: order)
             ),
             to: owner
         )
     }
 
     private mutating func resolveJoin(
-        _ near: RelationshipSchema, owner: Int, far: RelationshipSchema, destination: Int
+        _ near: RelationshipSchema,
+        owner: Int,
+        far: RelationshipSchema,
+        destination: Int
     ) throws {
         let place = "\(schemas[owner].name).\(near.name)"
         let farPlace = "\(schemas[destination].name).\(far.name)"
         guard far.destination.type == models[owner] else {
             throw StrataError(
-                .invalidSchema, "\(place) names \(farPlace) as its inverse, which does not lead to \(schemas[owner].name)."
+                .invalidSchema,
+                "\(place) names \(farPlace) as its inverse, which does not lead to \(schemas[owner].name)."
             )
         }
         guard near.isToMany, far.isToMany else {
@@ -168,16 +185,22 @@ struct SchemaBuilder {
         }
         guard far.inverse == nil || far.inverse == near.name else {
             throw StrataError(
-                .invalidSchema, "\(place) names \(farPlace) as its inverse, but that names '\(far.inverse ?? "")'."
+                .invalidSchema,
+                "\(place) names \(farPlace) as its inverse, but that names '\(far.inverse ?? "")'."
             )
         }
         let join = addJoin(near, owner: owner, destination: destination)
         for (side, entity, other, own) in [(near, owner, destination, 0), (far, destination, owner, 1)] {
             add(
                 ResolvedRelationship(
-                    name: side.name, isToMany: true, destination: other, deleteRule: side.deleteRule,
+                    name: side.name,
+                    isToMany: true,
+                    destination: other,
+                    deleteRule: side.deleteRule,
                     storage: .join(
-                        entity: join, own: own, other: 1 - own,
+                        entity: join,
+                        own: own,
+                        other: 1 - own,
                         place: side.isOrdered ? own + JoinRow.Column.leftPlace : nil
                     )
                 ),
@@ -190,7 +213,9 @@ struct SchemaBuilder {
     private mutating func addJoin(_ relationship: RelationshipSchema, owner: Int, destination: Int) -> Int {
         let name = "\(schemas[owner].table)_\(relationship.name)"
         var info = EntityInfo(
-            index: infos.count, name: "\(schemas[owner].name).\(relationship.name)", table: name,
+            index: infos.count,
+            name: "\(schemas[owner].name).\(relationship.name)",
+            table: name,
             columns: JoinRow.columns(left: ModelReference(models[owner]), right: ModelReference(models[destination]))
         )
         info.isJoin = true
@@ -222,7 +247,9 @@ struct SchemaBuilder {
             }) {
                 infos[reference.destination].incoming.append(
                     IncomingReference(
-                        entity: info.index, column: reference.column, deleteRule: .nullify,
+                        entity: info.index,
+                        column: reference.column,
+                        deleteRule: .nullify,
                         relationship: "\(info.name).\(info.columns[reference.column].name)"
                     )
                 )

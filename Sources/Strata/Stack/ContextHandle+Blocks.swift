@@ -27,7 +27,9 @@ extension ContextHandle {
     }
 
     nonisolated(nonsending) func run<T: Sendable>(
-        stack: [ContextHandle], dropping: Bool = false, _ body: sending (ObjectContext) throws -> T
+        stack: [ContextHandle],
+        dropping: Bool = false,
+        _ body: sending (ObjectContext) throws -> T
     ) async throws -> T {
         let scope = try core.enter(self, stack: stack, dropping: dropping)
         defer { core.callerGoesOn() }
@@ -35,7 +37,8 @@ extension ContextHandle {
     }
 
     nonisolated(nonsending) func run<T>(
-        stack: [ContextHandle], dropping: Bool = false,
+        stack: [ContextHandle],
+        dropping: Bool = false,
         _ body: sending nonisolated(nonsending) (ObjectContext) async throws -> sending T
     ) async throws -> sending T {
         let scope = try core.enter(self, stack: stack, dropping: dropping)

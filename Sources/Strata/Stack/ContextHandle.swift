@@ -22,7 +22,12 @@ public final class ContextHandle: Sendable, Identifiable, Hashable, CustomString
     let owner: ContextOwner
 
     init(
-        core: StackCore, id: Int, kind: ContextKind, name: ContextName?, parent: ContextHandle?, reads: ContextReads
+        core: StackCore,
+        id: Int,
+        kind: ContextKind,
+        name: ContextName?,
+        parent: ContextHandle?,
+        reads: ContextReads
     ) {
         self.core = core
         self.id = id

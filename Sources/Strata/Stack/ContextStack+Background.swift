@@ -8,7 +8,8 @@ extension ContextStack {
     /// - Throws: what the block throws; `unknownName`, `foreignContext`, `blockEnded`, `closed`, `contextEnded`, `waitingRing`;
     ///   `CancellationError` when the task is cancelled while it waits for its turn.
     public nonisolated(nonsending) func background<T: Sendable>(
-        parent: ContextChoice = .current, _ body: sending (ObjectContext) throws -> T
+        parent: ContextChoice = .current,
+        _ body: sending (ObjectContext) throws -> T
     ) async throws -> T {
         let handle = try core.makeWorker(over: parent)
         return try await handle.run(stack: [handle], dropping: true, body)

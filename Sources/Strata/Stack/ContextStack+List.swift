@@ -37,7 +37,9 @@ extension ContextStack {
     /// - Throws: as ``push(_:named:)-(_,_)`` does.
     @discardableResult
     public func create(
-        _ kind: ContextKind, named name: ContextName? = nil, reads: ContextReads = .parents
+        _ kind: ContextKind,
+        named name: ContextName? = nil,
+        reads: ContextReads = .parents
     ) throws -> ContextHandle {
         core.publishCaller()
         return try core.make(kind, named: name, parent: current, reads: reads)

@@ -5,7 +5,8 @@ extension ContextStack {
     /// - Throws: what the block throws; `unknownName`, `closed`, `contextEnded`, `waitingRing`;
     ///   `CancellationError` when the task is cancelled while it waits for its turn.
     public nonisolated(nonsending) func on<T: Sendable>(
-        _ name: ContextName, _ body: sending (ObjectContext) throws -> T
+        _ name: ContextName,
+        _ body: sending (ObjectContext) throws -> T
     ) async throws -> T {
         try await core.handle(named: name).perform(body)
     }
@@ -18,7 +19,8 @@ extension ContextStack {
     /// - Throws: what the block throws; `unknownName`, `closed`, `contextEnded`, `waitingRing`;
     ///   `CancellationError` when the task is cancelled while it waits for its turn.
     public nonisolated(nonsending) func on<T>(
-        _ name: ContextName, _ body: sending nonisolated(nonsending) (ObjectContext) async throws -> sending T
+        _ name: ContextName,
+        _ body: sending nonisolated(nonsending) (ObjectContext) async throws -> sending T
     ) async throws -> sending T {
         try await core.handle(named: name).perform(body)
     }
@@ -29,7 +31,8 @@ extension ContextStack {
     /// - Throws: what the block throws; `foreignContext`, `closed`, `contextEnded`, `waitingRing`;
     ///   `CancellationError` when the task is cancelled while it waits for its turn.
     public nonisolated(nonsending) func on<T: Sendable>(
-        _ handle: ContextHandle, _ body: sending (ObjectContext) throws -> T
+        _ handle: ContextHandle,
+        _ body: sending (ObjectContext) throws -> T
     ) async throws -> T {
         try core.check(handle)
         return try await handle.perform(body)
@@ -43,7 +46,8 @@ extension ContextStack {
     /// - Throws: what the block throws; `foreignContext`, `closed`, `contextEnded`, `waitingRing`;
     ///   `CancellationError` when the task is cancelled while it waits for its turn.
     public nonisolated(nonsending) func on<T>(
-        _ handle: ContextHandle, _ body: sending nonisolated(nonsending) (ObjectContext) async throws -> sending T
+        _ handle: ContextHandle,
+        _ body: sending nonisolated(nonsending) (ObjectContext) async throws -> sending T
     ) async throws -> sending T {
         try core.check(handle)
         return try await handle.perform(body)

@@ -17,8 +17,11 @@ extension ContextStack {
     /// - Throws: ``StrataError`` with `invalidSchema`, `schemaMismatch`, `notAStore`, `newerStore`, `damagedStore`,
     ///   `readOnly`, `cannotOpen`, `busy` or `diskFull`.
     public static func open(
-        _ location: StoreLocation = .userData, models: [any Model.Type], stack: StackSetUp = .standard,
-        configuration: StoreConfiguration = StoreConfiguration(), mergePolicy: MergePolicy = .error,
+        _ location: StoreLocation = .userData,
+        models: [any Model.Type],
+        stack: StackSetUp = .standard,
+        configuration: StoreConfiguration = StoreConfiguration(),
+        mergePolicy: MergePolicy = .error,
         logger: Logger = Logger(label: "strata")
     ) async throws -> ContextStack {
         let store = try await withCheckedThrowingContinuation { continuation in
@@ -37,6 +40,7 @@ extension ContextStack {
     ///
     /// - Throws: ``StrataError`` where the store cannot reserve ids; `closed`.
     public func newID<Object: Model>(for model: Object.Type) throws -> ObjectID<Object> {
+        try core.engine.checkOpen()
         _ = try core.engine.schema.index(of: model)
         return ObjectID(number: try core.engine.ids.take(), fingerprint: core.engine.ids.fingerprint)
     }

@@ -8,7 +8,9 @@ extension ContextStack {
     /// - Throws: what the block throws; `nameTaken`, `invalidName`, `blockEnded`, `closed`, `contextEnded`, `waitingRing`;
     ///   `CancellationError` when the task is cancelled while it waits for its turn.
     public nonisolated(nonsending) func push<T: Sendable>(
-        _ kind: ContextKind, named name: ContextName? = nil, _ body: sending (ObjectContext) throws -> T
+        _ kind: ContextKind,
+        named name: ContextName? = nil,
+        _ body: sending (ObjectContext) throws -> T
     ) async throws -> T {
         let list = try all
         core.publishCaller()
@@ -27,7 +29,8 @@ extension ContextStack {
     /// - Throws: what the block throws; `nameTaken`, `invalidName`, `blockEnded`, `closed`, `contextEnded`, `waitingRing`;
     ///   `CancellationError` when the task is cancelled while it waits for its turn.
     public nonisolated(nonsending) func push<T>(
-        _ kind: ContextKind, named name: ContextName? = nil,
+        _ kind: ContextKind,
+        named name: ContextName? = nil,
         _ body: sending nonisolated(nonsending) (ObjectContext) async throws -> sending T
     ) async throws -> sending T {
         let list = try all
@@ -44,7 +47,8 @@ extension ContextStack {
     /// - Throws: what the block throws; `foreignContext`, `blockEnded`, `closed`, `contextEnded`, `waitingRing`;
     ///   `CancellationError` when the task is cancelled while it waits for its turn.
     public nonisolated(nonsending) func push<T: Sendable>(
-        _ handle: ContextHandle, _ body: sending (ObjectContext) throws -> T
+        _ handle: ContextHandle,
+        _ body: sending (ObjectContext) throws -> T
     ) async throws -> T {
         try core.check(handle)
         return try await handle.run(stack: all + [handle], body)
@@ -60,7 +64,8 @@ extension ContextStack {
     /// - Throws: what the block throws; `foreignContext`, `blockEnded`, `closed`, `contextEnded`, `waitingRing`;
     ///   `CancellationError` when the task is cancelled while it waits for its turn.
     public nonisolated(nonsending) func push<T>(
-        _ handle: ContextHandle, _ body: sending nonisolated(nonsending) (ObjectContext) async throws -> sending T
+        _ handle: ContextHandle,
+        _ body: sending nonisolated(nonsending) (ObjectContext) async throws -> sending T
     ) async throws -> sending T {
         try core.check(handle)
         return try await handle.run(stack: all + [handle], body)

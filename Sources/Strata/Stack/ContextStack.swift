@@ -11,7 +11,9 @@ public final class ContextStack: Sendable {
     let core: StackCore
 
     init(
-        setUp: StackSetUp, engine: Store, mergePolicy: MergePolicy = .error,
+        setUp: StackSetUp,
+        engine: Store,
+        mergePolicy: MergePolicy = .error,
         log: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         core = StackCore(engine: engine, mergePolicy: mergePolicy, log: log)

@@ -17,7 +17,9 @@ final class FailureHub: Sendable {
     /// A stream of the failures from now on; the first subscriber gets the earlier ones too.
     func subscribe() -> AsyncStream<SaveFailure> {
         let (stream, continuation) = AsyncStream.makeStream(
-            of: SaveFailure.self, bufferingPolicy: .bufferingNewest(Self.capacity))
+            of: SaveFailure.self,
+            bufferingPolicy: .bufferingNewest(Self.capacity)
+        )
         let (id, backlog, isFinished) = state.withLock { state in
             defer { state.nextID += 1 }
             let backlog = state.backlog

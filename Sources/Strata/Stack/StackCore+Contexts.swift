@@ -10,7 +10,8 @@ extension StackCore {
             throw StrataError(
                 .unknownName,
                 "There is no context named '\(name)'; there are: \(known.isEmpty ? "none" : known). "
-                    + "Create it with `create` or `push` first.")
+                    + "Create it with `create` or `push` first."
+            )
         }
     }
 
@@ -29,11 +30,16 @@ extension StackCore {
     ///
     /// - Throws: `nameTaken`, `invalidName`, `closed`.
     func make(
-        _ kind: ContextKind, named name: ContextName?, parent: ContextHandle?, reads: ContextReads = .parents
+        _ kind: ContextKind,
+        named name: ContextName?,
+        parent: ContextHandle?,
+        reads: ContextReads = .parents
     ) throws -> ContextHandle {
         if let name, let owner = [ContextKind.root, .main].first(where: { $0.ownName == name }), owner != kind {
             throw StrataError(
-                .invalidName, "The name '\(name)' belongs to the context of that kind. Take another name.")
+                .invalidName,
+                "The name '\(name)' belongs to the context of that kind. Take another name."
+            )
         }
         if let ownName = kind.ownName, let name, name != ownName {
             throw StrataError(.invalidName, "A context of this kind is always named '\(ownName)'. Leave the name out.")
@@ -45,7 +51,8 @@ extension StackCore {
             if let name, state.names[name] != nil {
                 throw StrataError(
                     .nameTaken,
-                    "There is a context named '\(name)' already. Push or use that one, or take another name.")
+                    "There is a context named '\(name)' already. Push or use that one, or take another name."
+                )
             }
             return register(kind, named: name, parent: parent, reads: reads, in: &state)
         }
@@ -77,10 +84,20 @@ extension StackCore {
     }
 
     private func register(
-        _ kind: ContextKind, named name: ContextName?, parent: ContextHandle?, reads: ContextReads, in state: inout State
+        _ kind: ContextKind,
+        named name: ContextName?,
+        parent: ContextHandle?,
+        reads: ContextReads,
+        in state: inout State
     ) -> ContextHandle {
         let handle = ContextHandle(
-            core: self, id: state.nextID, kind: kind, name: name, parent: kind == .root ? nil : parent, reads: reads)
+            core: self,
+            id: state.nextID,
+            kind: kind,
+            name: name,
+            parent: kind == .root ? nil : parent,
+            reads: reads
+        )
         state.nextID += 1
         state.owners[handle.id] = (handle.owner, handle.description)
         if let name { state.names[name] = handle }
@@ -93,7 +110,9 @@ extension StackCore {
     func check(_ handle: ContextHandle) throws {
         if handle.core !== self {
             throw StrataError(
-                .foreignContext, "The context \(handle) belongs to another stack. Use it through that stack.")
+                .foreignContext,
+                "The context \(handle) belongs to another stack. Use it through that stack."
+            )
         }
     }
 

@@ -47,7 +47,11 @@ final class StackCore: Sendable {
         publishCaller()
         try admit()
         return BlockScope(
-            handle, list: stack, outer: BlockScope.outer(for: self), dropsContext: dropping)
+            handle,
+            list: stack,
+            outer: BlockScope.outer(for: self),
+            dropsContext: dropping
+        )
     }
 
     /// Counts a use in.

@@ -68,7 +68,12 @@ final class Statement {
     init(_ sql: String, on connection: Connection) throws {
         var pointer: OpaquePointer?
         let code = sqlite3_prepare_v3(
-            connection.pointer, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &pointer, nil
+            connection.pointer,
+            sql,
+            -1,
+            UInt32(SQLITE_PREPARE_PERSISTENT),
+            &pointer,
+            nil
         )
         guard code == SQLITE_OK, let pointer else { throw connection.lastError(code) }
         self.pointer = pointer

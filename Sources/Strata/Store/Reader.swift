@@ -12,7 +12,10 @@ final class Reader: @unchecked Sendable {
     private(set) var isReading = false
 
     fileprivate init(
-        path: String, configuration: Configuration, identity: StoreIdentity, entities: [any AnyEntity]
+        path: String,
+        configuration: Configuration,
+        identity: StoreIdentity,
+        entities: [any AnyEntity]
     ) throws {
         var configuration = configuration
         configuration.readonly = true

@@ -39,7 +39,8 @@ final class Store: Sendable {
                 pool = handed
                 ownsPool = false
             } else {
-                pool = try Self.openPool(url!, configuration, schema, isTemporary: folder != nil)  // set for all other kinds
+                // Set for all other kinds.
+                pool = try Self.openPool(url!, configuration, schema, isTemporary: folder != nil)
                 ownsPool = true
             }
             let prepared = try pool.writeWithoutTransaction { db in
@@ -49,7 +50,10 @@ final class Store: Sendable {
             writer = prepared.writer
             layers = LayerStore(sequence: prepared.sequence)
             readers = ReaderPool(
-                path: pool.path, configuration: pool.configuration, identity: identity, entities: schema.entities
+                path: pool.path,
+                configuration: pool.configuration,
+                identity: identity,
+                entities: schema.entities
             )
             foreignCommits = ForeignCommits(readers: readers)
             ids = IDSource(fingerprint: identity.fingerprint)
@@ -63,7 +67,10 @@ final class Store: Sendable {
     deinit { try? close() }
 
     private static func openPool(
-        _ url: URL, _ configuration: StoreConfiguration, _ schema: Schema, isTemporary: Bool
+        _ url: URL,
+        _ configuration: StoreConfiguration,
+        _ schema: Schema,
+        isTemporary: Bool
     ) throws -> DatabasePool {
         try StoreFile.inspect(url)
         var settings = Configuration()
@@ -113,7 +120,8 @@ final class Store: Sendable {
     }
 
     private static func prepareTables(
-        _ db: Database, schema: Schema
+        _ db: Database,
+        schema: Schema
     ) throws -> (identity: StoreIdentity, sequence: Int64) {
         guard let pointer = db.sqliteConnection else {
             throw StrataError(.closed, "The pool that was handed in is closed.")
@@ -132,7 +140,8 @@ final class Store: Sendable {
     }
 
     private static func prepare(
-        _ db: Database, schema: Schema
+        _ db: Database,
+        schema: Schema
     ) throws -> (identity: StoreIdentity, writer: Exclusive<Connection>, sequence: Int64) {
         let (identity, sequence) = try prepareTables(db, schema: schema)
         guard let pointer = db.sqliteConnection else { throw closedError }
@@ -175,7 +184,8 @@ final class Store: Sendable {
     ///   - body: what to write. It gives the tables that it has touched.
     ///   - beforeCommit: the last thing before COMMIT.
     func write(
-        _ body: (Connection) throws -> [String], beforeCommit: (Connection) throws -> Void = { _ in }
+        _ body: (Connection) throws -> [String],
+        beforeCommit: (Connection) throws -> Void = { _ in }
     ) throws {
         try checkOpen()
         do {
@@ -200,7 +210,9 @@ final class Store: Sendable {
     /// A transaction by statements of our own. Nobody else has this pool, so no observer misses it; it costs a third of
     /// a commit of one row less than GRDB's.
     private static func transact(
-        _ connection: Connection, _ body: (Connection) throws -> [String], _ beforeCommit: (Connection) throws -> Void
+        _ connection: Connection,
+        _ body: (Connection) throws -> [String],
+        _ beforeCommit: (Connection) throws -> Void
     ) throws {
         try connection.execute("BEGIN IMMEDIATE")
         do {

@@ -1,3 +1,4 @@
+import CStrataSQLite
 import Foundation
 
 /// What can be told of a file before SQLite touches it: opening may change a file, looking does not.
@@ -32,20 +33,34 @@ enum StoreFile {
         guard info.st_mode & S_IFMT == S_IFREG else {
             throw StrataError(.cannotOpen, "'\(path)' is a pipe or a device. Name a file.")
         }
-        guard let handle = FileHandle(forReadingAtPath: path) else {
-            throw StrataError(.cannotOpen, "'\(path)' cannot be read. Check its permissions.")
-        }
-        defer { try? handle.close() }
-        let header: Data
-        do {
-            header = try handle.read(upToCount: 100) ?? Data()
-        } catch {
-            throw StrataError(.cannotOpen, "'\(path)' cannot be read.", underlying: error)
-        }
+        let header = try header(of: path, size: Int64(info.st_size))
         try inspect(header: header, path: path)
         try requireWritable(path, of: path)
         // The journal stands beside the file itself, not beside a link to it.
         try requireWritable(url.resolvingSymlinksInPath().deletingLastPathComponent().path, of: path)
+    }
+
+    /// The first hundred bytes, read by way of SQLite: closing a descriptor of one's own drops all locks that this process
+    /// has on the file, and then other processes take away the journal under another stack of this one. See "POSIX
+    /// Advisory Locks" in https://www.sqlite.org/howtocorrupt.html
+    private static func header(of path: String, size: Int64) throws -> Data {
+        var connection: OpaquePointer?
+        let code = sqlite3_open_v2(path, &connection, SQLITE_OPEN_READONLY, nil)
+        // Nothing was read by SQLite itself and no lock taken, so that closing leaves everything as it is.
+        defer { sqlite3_close(connection) }
+        guard code == SQLITE_OK else { throw StrataError(sqlite: code, connection: connection) }
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        let result = sqlite3_file_control(connection, "main", SQLITE_FCNTL_FILE_POINTER, &file)
+        guard result == SQLITE_OK, let file, let methods = file.pointee.pMethods else {
+            throw StrataError(sqlite: result, connection: connection)
+        }
+        var bytes = [UInt8](repeating: 0, count: 100)
+        let count = Int(min(size, 100))
+        if count > 0 {
+            let result = methods.pointee.xRead(file, &bytes, Int32(count), 0)
+            guard result == SQLITE_OK else { throw StrataError(sqlite: result, connection: nil) }
+        }
+        return Data(bytes.prefix(count))
     }
 
     private static func requireWritable(_ place: String, of path: String) throws {
@@ -96,7 +111,9 @@ enum StoreFile {
             return folder.appendingPathComponent("\(program).sqlite")
         } catch {
             throw StrataError(
-                .cannotOpen, "There is no folder for the user's data. Name a place: .sqlite(url).", underlying: error
+                .cannotOpen,
+                "There is no folder for the user's data. Name a place: .sqlite(url).",
+                underlying: error
             )
         }
     }
@@ -111,7 +128,9 @@ enum StoreFile {
         let folder = base.appendingPathComponent("\(prefix)\(getpid())-\(UUID().uuidString)")
         do {
             try FileManager.default.createDirectory(
-                at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700]
+                at: folder,
+                withIntermediateDirectories: false,
+                attributes: [.posixPermissions: 0o700]
             )
         } catch {
             throw StrataError(.cannotOpen, "No temporary folder can be made in '\(base.path)'.", underlying: error)

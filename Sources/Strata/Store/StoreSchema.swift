@@ -22,7 +22,8 @@ enum StoreSchema {
             for sql in SchemaSQL.housekeeping { try connection.execute(sql) }
             let place = StorePlace.current(of: connection)
             try connection.execute(
-                SchemaSQL.insertStore, [.integer(StorePlace.newFingerprint()), .text(place)]
+                SchemaSQL.insertStore,
+                [.integer(StorePlace.newFingerprint()), .text(place)]
             )
             for statement in wanted { try connection.execute(statement.sql) }
             return
@@ -38,21 +39,26 @@ enum StoreSchema {
 
     /// Indexes and triggers on Strata's tables that Strata did not make, and tables of models that are gone.
     private static func hasMore(
-        _ found: [String: (name: String, sql: String, table: String)], than wanted: [(name: String, sql: String)]
+        _ found: [String: (name: String, sql: String, table: String)],
+        than wanted: [(name: String, sql: String)]
     ) -> Bool {
         found.contains { name, entry in isUnknown(name, entry, wanted: Set(wanted.map { $0.name.lowercased() })) }
     }
 
     private static func isUnknown(
-        _ name: String, _ entry: (name: String, sql: String, table: String), wanted: Set<String>
+        _ name: String,
+        _ entry: (name: String, sql: String, table: String),
+        wanted: Set<String>
     ) -> Bool {
         guard !wanted.contains(name), !entry.table.hasPrefix("strata_") else { return false }
         return wanted.contains(entry.table) || (name == entry.table && entry.sql.contains("\"_version\" INTEGER"))
     }
 
     private static func differences(
-        _ entities: [any AnyEntity], found: [String: (name: String, sql: String, table: String)],
-        wanted: [(name: String, sql: String)], on connection: Connection
+        _ entities: [any AnyEntity],
+        found: [String: (name: String, sql: String, table: String)],
+        wanted: [(name: String, sql: String)],
+        on connection: Connection
     ) throws -> [String] {
         var result: [String] = []
         for entity in entities {

@@ -27,7 +27,8 @@ extension Bank {
         }
         for transfer in transfers {
             let legs = try transfer.legs.fetch()
-            if legs.count != 2 || legs.reduce(0, { $0 + $1.amount }) != 0 || legs.contains(where: { $0.account == nil }) {
+            if legs.count != 2 || legs.reduce(0, { $0 + $1.amount }) != 0 || legs.contains(where: { $0.account == nil })
+            {
                 audit.faults.append("transfer \(transfer.position) has legs \(legs.map(\.amount))")
             }
             audit.ids[transfer.position] = [transfer.id.number] + legs.map { $0.id.number }

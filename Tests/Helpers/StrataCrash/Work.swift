@@ -16,9 +16,9 @@ enum Work {
         }
     }
 
-    /// Adds one to the first account so many times, again and again where another process was faster, and to an account
+    /// Adds an amount to the first account so many times, again and again where another process was faster, and to an account
     /// of its own.
-    static func add(_ path: String, times: Int) async throws {
+    static func add(_ path: String, amount: Int, times: Int) async throws {
         let stack = try await ContextStack.open(.sqlite(path: path), models: Bank.models, stack: .rootOnly)
         let own = "own \(getpid())"
         try await stack.on(.root) { context in
@@ -27,7 +27,7 @@ enum Work {
         }
         var conflicts = 0
         for _ in 0..<times {
-            conflicts += try await Bank.add(to: ["account 0", own], stack)
+            conflicts += try await Bank.add(amount, to: ["account 0", own], stack)
         }
         try await stack.close()
         acknowledge("done \(own) \(conflicts)")

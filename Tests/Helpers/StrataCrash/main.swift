@@ -24,7 +24,7 @@ let (path, number) = (arguments[2], arguments.count > 3 ? Int(arguments[3]) ?? 0
 do {
     switch arguments[1] {
     case "transfer": try await Work.transfer(path)
-    case "add": try await Work.add(path, times: number)
+    case "add": try await Work.add(path, amount: number, times: 30)
     case "ids": try await Work.ids(path, count: number)
     case "lock": try await Work.lock(path)
     case "memory": try await Work.memory()

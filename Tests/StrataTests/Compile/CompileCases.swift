@@ -55,7 +55,9 @@ struct CompileCases: Sendable {
     }
 
     private static func compile(
-        _ names: [String], _ mode: Mode, untilNothingIsRejected: Bool
+        _ names: [String],
+        _ mode: Mode,
+        untilNothingIsRejected: Bool
     ) async throws -> CompileCases {
         let scratch = FileManager.default.temporaryDirectory.appendingPathComponent("strata-cases-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: scratch, withIntermediateDirectories: false)

@@ -16,7 +16,8 @@ struct CompileTests {
 
     @Test(
         "H1 TR13 an object does not get out of its block or into another one: it does not compile",
-        arguments: Mode.allCases, CompileCases.names("Leak")
+        arguments: Mode.allCases,
+        CompileCases.names("Leak")
     )
     func leaks(_ mode: Mode, _ name: String) async throws {
         let cases = try await CompileCases.rejected(mode)
@@ -49,7 +50,9 @@ struct CompileTests {
     @Test("H3 an object as the value of a synchronous block gives the plain message")
     func message() async throws {
         let diagnostics = try await CompileCases.rejected(.plain).outcomes["Leak-Return-sync.swift"] ?? []
-        #expect(diagnostics.contains { $0.isError && $0.message.contains("does not conform to the 'Sendable' protocol") })
+        #expect(
+            diagnostics.contains { $0.isError && $0.message.contains("does not conform to the 'Sendable' protocol") }
+        )
     }
 
     @Test("MA11 MA17 MA18 MA19 an unknown property does not compile", arguments: CompileCases.names("Unknown"))

@@ -23,7 +23,8 @@ struct Compiler {
 
     init() throws {
         build = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-        package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../..").standardized
+        package =
+            URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../..").standardized
     }
 
     private func existing(_ paths: [String]) throws -> String {
@@ -60,7 +61,8 @@ struct Compiler {
         let handle = try FileHandle(forWritingTo: log)
         process.standardOutput = handle
         process.standardError = handle
-        let status = try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Int32, any Error>) in
+        let status = try await withCheckedThrowingContinuation {
+            (continuation: CheckedContinuation<Int32, any Error>) in
             process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
             do { try process.run() } catch { continuation.resume(throwing: error) }
         }
@@ -72,7 +74,10 @@ struct Compiler {
         let pattern = /(?m)^(?:.*\/)?([^\/\n]+\.swift):(\d+):\d+: (error|warning): (.*)$/
         return text.matches(of: pattern).map { match in
             Diagnostic(
-                file: String(match.1), line: Int(match.2) ?? 0, isError: match.3 == "error", message: String(match.4)
+                file: String(match.1),
+                line: Int(match.2) ?? 0,
+                isError: match.3 == "error",
+                message: String(match.4)
             )
         }
     }

@@ -6,7 +6,8 @@ import Testing
 struct DeleteTrapTests {
     /// A committed author, and a named worker.
     private nonisolated(nonsending) func withAuthor(
-        _ place: Place = .memory, _ body: nonisolated(nonsending) (ContextStack, ObjectID<Author>) async throws -> Void
+        _ place: Place = .memory,
+        _ body: nonisolated(nonsending) (ContextStack, ObjectID<Author>) async throws -> Void
     ) async throws {
         try await withStack(place) { stack in
             let id = try await stack.background { context in
@@ -54,7 +55,10 @@ struct DeleteTrapTests {
         }
     }
 
-    @Test("TR10 C9 deny looks at all data, not only at what is loaded, and names what blocks", arguments: Place.allCases)
+    @Test(
+        "TR10 C9 deny looks at all data, not only at what is loaded, and names what blocks",
+        arguments: Place.allCases
+    )
     func deny(_ place: Place) async throws {
         try await withStack(place) { stack in
             let (publisher, contract) = try await stack.background { context in
@@ -120,7 +124,7 @@ struct DeleteTrapTests {
         }
     }
 
-    @Test("TR19 C1 reset lets objects of dropped contexts go, and one that is still held stays readable")
+    @Test("TR19 C1 reset lets the objects go that a dropped context kept")
     func reset() async throws {
         enum Kept: ContextStateKey { typealias Value = Author }
         try await withStack(.memory) { stack in

@@ -21,7 +21,10 @@ struct MechanismTests {
         }
     }
 
-    @Test("H15 C5 a block keeps its moment: what is committed meanwhile shows in the next one", arguments: Place.allCases)
+    @Test(
+        "H15 C5 a block keeps its moment: what is committed meanwhile shows in the next one",
+        arguments: Place.allCases
+    )
     func oneMoment(_ place: Place) async throws {
         try await withStack(place) { stack in
             try stack.create(.private, named: .network)
@@ -196,130 +199,5 @@ struct MechanismTests {
                 #expect(try await stack.on(name) { !$0.hasChanges })
             }
         }
-    }
-
-    @Test("H24 unique values: against the parent's view at save, against the store at commit, and swapped in one go")
-    func unique() async throws {
-        try await withStack(.memory) { stack in
-            try await stack.background { context in
-                let (one, two) = (Article(slug: "1", title: "1"), Article(slug: "2", title: "2"))
-                context.insert(one)
-                context.insert(two)
-                try context.commit()
-                (one.slug, two.slug) = ("2", "1")
-                try context.commit()
-                #expect(try context.first(Article.where { $0.slug == "1" }) === two)
-                context.insert(Article(slug: "1", title: "3"))
-                let error = #expect(throws: StrataError.self) { try context.save() }
-                #expect(error?.code == .notUnique && error?.details.contains { $0.column == "slug" } == true)
-                context.rollback()
-            }
-            // The holder is gone in the parent's view, and still in the store.
-            try await stack.on(.main) { context in
-                context.delete(try #require(try context.first(Article.where { $0.slug == "1" })))
-            }
-            try await stack.background { context in
-                context.insert(Article(slug: "1", title: "4"))
-                try context.save()
-                let error = #expect(throws: StrataError.self) { try context.commit() }
-                #expect(error?.code == .notUnique)
-            }
-            try await stack.commit(.main)
-            #expect(try await stack.on(.root) { try $0.fetch(Article.where { $0.slug == "1" }).map(\.title) } == ["4"])
-        }
-    }
-
-    @Test("H25 both sides of an ordered relationship agree, and moves of different members do not conflict")
-    func ordered() async throws {
-        try await withStack(.memory) { stack in
-            let id = try await stack.background { context in
-                let writer = context.insert(Writer(name: "w"))
-                for name in ["1", "2", "3", "4"] { writer.spouses.insert(Spouse(name: name)) }
-                try context.commit()
-                return writer.id
-            }
-            try stack.create(.private, named: .network)
-            try await stack.on(.network) { context in
-                let writer = try #require(try context.find(id))
-                let members = try writer.spouses.fetch()
-                try writer.spouses.move(members[3], before: members[0])
-                #expect(try writer.spouses.fetch().map(\.name) == ["4", "1", "2", "3"])
-            }
-            try await stack.background { context in
-                let writer = try #require(try context.find(id))
-                let members = try writer.spouses.fetch()
-                try writer.spouses.move(members[0], before: nil)
-                try context.commit()
-                #expect(try writer.spouses.fetch().map(\.name) == ["2", "3", "4", "1"])
-            }
-            try await stack.commit(.network)
-            #expect(try await stack.on(.root) { try $0.find(id)?.spouses.fetch().map(\.name) } == ["4", "2", "3", "1"])
-        }
-    }
-
-    @Test("H26 a row that is merged from two writers is validated as a whole")
-    func mergedRow() async throws {
-        try await withStack(.memory) { stack in
-            let id = try await stack.background { context in
-                let writer = context.insert(Writer(name: "w", fee: 1))
-                try context.commit()
-                return writer.id
-            }
-            try stack.create(.private, named: .network)
-            try await stack.on(.network) { try #require(try $0.find(id)).fee = 12 }
-            try await stack.background(parent: .named(.root)) { context in
-                try #require(try context.find(id)).name = "other"
-                try context.commit()
-            }
-            try await stack.commit(.network)
-            let row = try await stack.on(.root) { try $0.find(id)?.snapshot }
-            #expect(row?.name == "other" && row?.fee == 12)
-        }
-    }
-
-    @Test("H27 the save of a chain that fails at the store leaves every layer as it was")
-    func chain() async throws {
-        try await withStack(.memory) { stack in
-            try await stack.background { context in
-                context.insert(Article(slug: "s", title: "1"))
-                try context.commit()
-            }
-            try await stack.on(.main) { _ = $0.insert(Author(name: "main's")) }
-            try stack.push(.private, named: .network)
-            try await stack.on(.network) { _ = $0.insert(Article(slug: "s", title: "2")) }
-            await expect(.notUnique) { try await stack.save() }
-            #expect(try await stack.on(.main) { try $0.count(Article.all) } == 1)
-            #expect(try await stack.on(.network) { $0.hasChanges })
-            #expect(try await stack.on(.root) { try $0.count(Author.all) } == 0)
-            try await stack.on(.network) { try #require(try $0.first(Article.where { $0.title == "2" })).slug = nil }
-            try await stack.save()
-            #expect(try await stack.on(.root) { try $0.count(Article.all) + $0.count(Author.all) } == 3)
-        }
-    }
-
-    @Test("H28 an id of another store is a thrown error, in each of its forms")
-    func foreignID() async throws {
-        try await withStack(.memory) { stack in
-            let id = try await stack.background { $0.insert(Author(name: "a")).id }
-            try await withStack(.memory) { other in
-                let text = try #require(ObjectID<Author>(id.description))
-                let coded = try JSONDecoder().decode([ObjectID<Author>].self, from: JSONEncoder().encode([id]))
-                #expect(text == id && coded == [id] && ObjectID<Article>(id.description) == nil)
-                await expect(.foreignID) { try await other.background { _ = try $0.find(text) } }
-            }
-        }
-    }
-
-    @Test("H28 raw rows take their ids from the stack, and are objects like any other")
-    func rawRows() async throws {
-        let folder = try StoreFolder()
-        let stack = try openItems(.standard, at: folder.location)
-        let id = try stack.newID(for: Item.self)
-        let raw = try DiskLock(folder.file)
-        try raw.run("INSERT INTO Item (id, number) VALUES (\(id.number), 4)")
-        try raw.run("COMMIT")
-        #expect(try await stack.background { try $0.find(id)?.number } == 4)
-        #expect(try await stack.background { $0.insert(Item(number: 5)).id } != id)
-        try await stack.close()
     }
 }

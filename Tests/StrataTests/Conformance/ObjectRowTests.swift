@@ -79,7 +79,9 @@ struct ObjectRowTests {
                 stored.append($0.value(at: 0))
             }
             #expect(stored == [.integer(1), .integer(0)])
-            let titles = try await stack.background { try $0.fetch(Article.where { $0.published == true }).map(\.title) }
+            let titles = try await stack.background {
+                try $0.fetch(Article.where { $0.published == true }).map(\.title)
+            }
             #expect(titles == ["1"])
         }
     }

@@ -6,7 +6,9 @@ import Testing
 
 @Suite("Behaviour tables: opening a stack", .timeLimit(.minutes(1)))
 struct OpeningTests {
-    @Test("CX1 H29 a model whose partner was not handed in is an error at open, one that is unknown an error at its use")
+    @Test(
+        "CX1 H29 a model whose partner was not handed in is an error at open, one that is unknown an error at its use"
+    )
     func missingModel() async throws {
         let error = await #expect(throws: StrataError.self) {
             try await ContextStack.open(.inMemory, models: [Author.self])

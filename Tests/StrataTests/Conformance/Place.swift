@@ -7,12 +7,15 @@ enum Place: CaseIterable, Sendable {
 
 /// Runs a body on a stack of its own with all models of the tables.
 nonisolated(nonsending) func withStack(
-    _ place: Place, _ setUp: StackSetUp = .standard,
+    _ place: Place,
+    _ setUp: StackSetUp = .standard,
     _ body: nonisolated(nonsending) (ContextStack) async throws -> Void
 ) async throws {
     let folder = try StoreFolder()
     let stack = try await ContextStack.open(
-        place == .memory ? .inMemory : folder.location, models: allModels, stack: setUp
+        place == .memory ? .inMemory : folder.location,
+        models: allModels,
+        stack: setUp
     )
     try await body(stack)
     try await stack.close()

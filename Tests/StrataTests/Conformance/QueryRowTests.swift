@@ -52,7 +52,10 @@ struct QueryRowTests {
         }
     }
 
-    @Test("TQ2 TQ3 TQ4 TR6 what is not saved is counted, fetched as the same objects and found", arguments: Place.allCases)
+    @Test(
+        "TQ2 TQ3 TQ4 TR6 what is not saved is counted, fetched as the same objects and found",
+        arguments: Place.allCases
+    )
     func unsaved(_ place: Place) async throws {
         try await withStack(place) { stack in
             try await stack.background { context in
@@ -72,7 +75,8 @@ struct QueryRowTests {
 
     /// The authors of the table, saved.
     private func withAuthors(
-        _ place: Place, _ body: sending @escaping @Sendable (ObjectContext, [Author]) throws -> Void
+        _ place: Place,
+        _ body: sending @escaping @Sendable (ObjectContext, [Author]) throws -> Void
     ) async throws {
         try await withStack(place) { stack in
             try await stack.background { context in

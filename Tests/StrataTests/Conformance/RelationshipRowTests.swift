@@ -5,7 +5,9 @@ import Testing
 struct RelationshipRowTests {
     /// An author with saved articles.
     private func withArticles(
-        _ place: Place, _ count: Int, _ body: @escaping @Sendable (ObjectContext, Author, [Article]) throws -> Void
+        _ place: Place,
+        _ count: Int,
+        _ body: @escaping @Sendable (ObjectContext, Author, [Article]) throws -> Void
     ) async throws {
         try await withStack(place) { stack in
             try await stack.background { context in

@@ -62,7 +62,10 @@ struct TrapTests {
         try await other.close()
     }
 
-    @Test("TR3 C16 a child's save and commit stay apart from the parent's half-finished edits", arguments: Place.allCases)
+    @Test(
+        "TR3 C16 a child's save and commit stay apart from the parent's half-finished edits",
+        arguments: Place.allCases
+    )
     func apart(_ place: Place) async throws {
         try await withStack(place) { stack in
             // Not valid yet: it could not be saved.
@@ -99,7 +102,9 @@ struct TrapTests {
                 #expect(error?.code == .conflict)
                 let detail = try #require(error?.details.first)
                 #expect(detail.model == "Author" && detail.number == id.number && detail.column == "name")
-                #expect(detail.base == .text("base") && detail.mine == .text("mine") && detail.theirs == .text("theirs"))
+                #expect(
+                    detail.base == .text("base") && detail.mine == .text("mine") && detail.theirs == .text("theirs")
+                )
                 #expect(try context.find(id)?.name == "mine")
             }
         }
@@ -145,7 +150,10 @@ struct TrapTests {
         }
     }
 
-    @Test("TR7 C19 siblings and long-lived contexts show what others committed at their next block", arguments: Place.allCases)
+    @Test(
+        "TR7 C19 siblings and long-lived contexts show what others committed at their next block",
+        arguments: Place.allCases
+    )
     func siblings(_ place: Place) async throws {
         enum Kept: ContextStateKey { typealias Value = Author }
         try await withStack(place) { stack in

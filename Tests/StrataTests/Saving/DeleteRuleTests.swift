@@ -98,7 +98,9 @@ import Testing
         try await house.close()
     }
 
-    @Test("H23 a reference from a parent's unsaved row does not block a child's commit; it surfaces at the parent's save")
+    @Test(
+        "H23 a reference from a parent's unsaved row does not block a child's commit; it surfaces at the parent's save"
+    )
     func fromUnsaved() async throws {
         let house = try await House()
         let id = try await house.stack.on(.root) { context in

@@ -90,7 +90,10 @@ struct History {
     }
 
     private static func pick(
-        _ model: ReferenceModel, _ name: String, _ step: Int, _ generator: inout SeededGenerator
+        _ model: ReferenceModel,
+        _ name: String,
+        _ step: Int,
+        _ generator: inout SeededGenerator
     ) -> Step {
         let policies: [MergePolicy] = [.error, .error, .mine, .theirs]
         let policy = policies.randomElement(using: &generator)!
@@ -111,7 +114,9 @@ struct History {
     }
 
     private static func perform(
-        _ step: Step, _ handle: ContextHandle, _ stack: ContextStack
+        _ step: Step,
+        _ handle: ContextHandle,
+        _ stack: ContextStack
     ) async throws -> (Outcome, inserted: Int64?) {
         if case .commitChain(let policy) = step {
             try await stack.on(.main) { $0.mergePolicy = policy }
@@ -167,7 +172,10 @@ struct History {
     }
 
     private static func apply(
-        _ step: Step, _ name: String, _ inserted: Int64?, to model: inout ReferenceModel
+        _ step: Step,
+        _ name: String,
+        _ inserted: Int64?,
+        to model: inout ReferenceModel
     ) -> Outcome {
         defer { model.tidy() }
         switch step {

@@ -23,7 +23,11 @@ extension ReferenceModel {
     }
 
     private func settle(
-        _ number: Int64, _ entries: [Entry], over parent: Values?, _ policy: MergePolicy, _ conflicts: inout Set<String>
+        _ number: Int64,
+        _ entries: [Entry],
+        over parent: Values?,
+        _ policy: MergePolicy,
+        _ conflicts: inout Set<String>
     ) -> [Entry] {
         var shown = parent
         var result: [Entry] = []
@@ -101,8 +105,7 @@ extension ReferenceModel {
             }
             guard !taken.isEmpty, var net = Self.net(taken) else { continue }
             var wentAlong = false
-            if case .update(let edits, _) = net, let row = shownInForeign(number, context, whole)
-            {
+            if case .update(let edits, _) = net, let row = shownInForeign(number, context, whole) {
                 // Inserted by a parent, it goes along whole (H21).
                 net = .insert(Self.apply([Entry(carriers: [], change: .update(edits, row: row))], to: row) ?? row)
                 wentAlong = true
@@ -194,14 +197,21 @@ extension ReferenceModel {
     /// What a parent has set is dropped where the committed changes lie on top of it: in its own level, or higher up by
     /// having seen just what the parent still shows. Everything else stays, with its old base.
     private mutating func leaveBehind(
-        _ number: Int64, _ net: Net, _ written: Set<Int>, _ wentAlong: Bool, _ context: String, _ whole: Set<String>,
+        _ number: Int64,
+        _ net: Net,
+        _ written: Set<Int>,
+        _ wentAlong: Bool,
+        _ context: String,
+        _ whole: Set<String>,
         before: [String: Values]
     ) {
         let isRemoved = store[number] == nil && net.isRemoval
         let path = path(context)
-        let isWithdrawn = isRemoved && path.contains { level in
-            levels[level]?[number]?.contains { $0.isInsert && !isTaken($0, level, context, whole) } ?? false
-        }
+        let isWithdrawn =
+            isRemoved
+            && path.contains { level in
+                levels[level]?[number]?.contains { $0.isInsert && !isTaken($0, level, context, whole) } ?? false
+            }
         let isNew: Bool = if case .insert = net { true } else { false }
         /// By column, what the lowest of the changes above the level at hand has seen, down from the committed ones.
         var seenAbove: [Int: Int] = [:]
@@ -223,7 +233,8 @@ extension ReferenceModel {
                 case .update(var edits, let row):
                     for (column, _) in edits {
                         let isTouched = seenAbove[column] != nil || takenHere.contains(column)
-                        let isBeneath = takenHere.contains(column)
+                        let isBeneath =
+                            takenHere.contains(column)
                             || (seenAbove[column] != nil && before[level]?[column] == seenAbove[column])
                         if isBeneath && (written.contains(column) || isRemoved) || (wentAlong && !isTouched) {
                             edits[column] = nil
@@ -232,7 +243,9 @@ extension ReferenceModel {
                             edits[column]?.stored = committed[column]
                         }
                     }
-                    if !edits.isEmpty { rest.insert(Entry(carriers: entry.carriers, change: .update(edits, row: row)), at: 0) }
+                    if !edits.isEmpty {
+                        rest.insert(Entry(carriers: entry.carriers, change: .update(edits, row: row)), at: 0)
+                    }
                 }
             }
             for entry in entries.reversed() {

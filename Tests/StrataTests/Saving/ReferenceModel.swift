@@ -83,7 +83,9 @@ struct ReferenceModel {
 
     func view(_ context: String) -> [Int64: Values] {
         let numbers = Set(store.keys).union(path(context).flatMap { levels[$0].map { Array($0.keys) } ?? [] })
-        return Dictionary(uniqueKeysWithValues: numbers.compactMap { number in row(number, in: context).map { (number, $0) } })
+        return Dictionary(
+            uniqueKeysWithValues: numbers.compactMap { number in row(number, in: context).map { (number, $0) } }
+        )
     }
 
     // MARK: Editing
@@ -103,7 +105,8 @@ struct ReferenceModel {
 
     mutating func insert(_ number: Int64, _ values: Values, in context: String) {
         levels[context, default: [:]][number, default: []].append(
-            Entry(carriers: [context], change: .insert(values)))
+            Entry(carriers: [context], change: .insert(values))
+        )
     }
 
     mutating func set(_ number: Int64, _ column: Int, _ value: Int, in context: String) {
@@ -111,14 +114,16 @@ struct ReferenceModel {
         let edit = Edit(value: value, seen: shown[column], stored: storedBase(number, column, context))
         shown[column] = value
         levels[context, default: [:]][number, default: []].append(
-            Entry(carriers: [context], change: .update([column: edit], row: shown)))
+            Entry(carriers: [context], change: .update([column: edit], row: shown))
+        )
     }
 
     mutating func delete(_ number: Int64, in context: String) {
         guard let shown = row(number, in: context) else { return }
         let stored = shown.indices.map { storedBase(number, $0, context) }
         levels[context, default: [:]][number, default: []].append(
-            Entry(carriers: [context], change: .delete(seen: shown, stored: stored)))
+            Entry(carriers: [context], change: .delete(seen: shown, stored: stored))
+        )
     }
 
     mutating func rollback(_ context: String, includingSaved: Bool = false, only: Set<Int64>? = nil) {

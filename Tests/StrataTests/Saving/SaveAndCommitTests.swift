@@ -21,7 +21,9 @@ import Testing
         try await house.close()
     }
 
-    @Test("C16 H18 H19 a parent's unfinished edit of the same column stays on top of a child's commit, with its old base")
+    @Test(
+        "C16 H18 H19 a parent's unfinished edit of the same column stays on top of a child's commit, with its old base"
+    )
     func editStaysOnTop() async throws {
         let house = try await House()
         let id = try await house.cell(1)
@@ -143,7 +145,10 @@ import Testing
         try await house.close()
     }
 
-    @Test("C17 C18 at a save: .error names columns and values and changes nothing, .mine and .theirs decide", arguments: [0, 1])
+    @Test(
+        "C17 C18 at a save: .error names columns and values and changes nothing, .mine and .theirs decide",
+        arguments: [0, 1]
+    )
     func policiesAtSave(_ commits: Int) async throws {
         for policy in [MergePolicy.error, .mine, .theirs] {
             let house = try await House()
@@ -152,7 +157,8 @@ import Testing
             try await house.edit(id, in: .main, a: 3, c: 3)
             if commits == 1 { #expect(try await house.commit(.main) == .success) }
             #expect(try await house.values(id, in: .network) == [2, 2, 3])
-            let outcome = commits == 0 ? try await house.save(.network, policy) : try await house.commit(.network, policy)
+            let outcome =
+                commits == 0 ? try await house.save(.network, policy) : try await house.commit(.network, policy)
             let shown: [Int]
             switch policy {
             case .error:
@@ -188,7 +194,9 @@ import Testing
         try await house.close()
     }
 
-    @Test("C17 H18 a stale edit of a parent over what a child has saved is asked about at the parent's own save and commit")
+    @Test(
+        "C17 H18 a stale edit of a parent over what a child has saved is asked about at the parent's own save and commit"
+    )
     func staleEdit() async throws {
         let house = try await House()
         let id = try await house.cell(1)

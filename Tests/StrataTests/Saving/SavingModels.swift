@@ -65,7 +65,8 @@ struct House: Sendable {
     let deep: ContextHandle
 
     init() async throws {
-        let folder = FileManager.default.isWritableFile(atPath: "/dev/shm")
+        let folder =
+            FileManager.default.isWritableFile(atPath: "/dev/shm")
             ? URL(fileURLWithPath: "/dev/shm") : FileManager.default.temporaryDirectory
         url = folder.appendingPathComponent("saving-\(getpid())-\(UUID().uuidString).sqlite")
         stack = try await Self.open(url)
@@ -77,7 +78,9 @@ struct House: Sendable {
 
     static func open(_ url: URL) async throws -> ContextStack {
         try await ContextStack.open(
-            .sqlite(url), models: savingModels, configuration: StoreConfiguration(synchronous: .normal)
+            .sqlite(url),
+            models: savingModels,
+            configuration: StoreConfiguration(synchronous: .normal)
         )
     }
 
@@ -107,7 +110,11 @@ struct House: Sendable {
 
     /// Changes a cell.
     func edit(
-        _ id: ObjectID<Cell>, in name: ContextName, a: Int? = nil, b: Int? = nil, c: Int? = nil
+        _ id: ObjectID<Cell>,
+        in name: ContextName,
+        a: Int? = nil,
+        b: Int? = nil,
+        c: Int? = nil
     ) async throws {
         try await stack.on(name) { context in
             let cell = try #require(try context.find(id))

@@ -70,7 +70,9 @@ import Testing
     }
 
     @MainActor private func readTurns(
-        _ stack: ContextStack, until deadline: ContinuousClock.Instant, _ counts: Counts
+        _ stack: ContextStack,
+        until deadline: ContinuousClock.Instant,
+        _ counts: Counts
     ) async throws {
         while ContinuousClock.now < deadline {
             counts.check([try sum(try stack.main)])

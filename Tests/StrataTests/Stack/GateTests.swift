@@ -35,7 +35,8 @@ struct GateTests {
                             journal.add("\(index)")
                         }
                     }
-                })
+                }
+            )
             await untilWaiting(index + 1, at: handle)
         }
         #expect(journal.all.isEmpty)
@@ -258,30 +259,5 @@ struct GateTests {
         await untilActive(8, stack)
         for _ in 0..<8 { await Task.detached { _ = gate.signal() }.value }
         for block in blocks { try await block.value }
-    }
-
-    @Test("C4 H9 the hop of a synchronous block, set against an actor on a serial queue (printed only)")
-    func hop() async throws {
-        let handle = try stack.create(.private)
-        let peer = Peer()
-        func time(_ body: () async throws -> Void) async rethrows -> Duration {
-            let start = ContinuousClock.now
-            for _ in 0..<2_000 { try await body() }
-            return (ContinuousClock.now - start) / 2_000
-        }
-        try await handle.perform { _ in }
-        var (ours, theirs) = (Duration.zero, Duration.zero)
-        for _ in 0..<3 {
-            theirs = await time { await peer.touch() }
-            ours = try await time { try await handle.perform { _ in } }
-        }
-        print("hop: \(ours), actor on a queue: \(theirs), ratio \(ours / theirs)")
-    }
-
-    private actor Peer {
-        let executor = ContextExecutor(label: "peer")
-        nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
-        var count = 0
-        func touch() { count += 1 }
     }
 }

@@ -10,8 +10,10 @@ import Testing
 
 /// A stack for ``Item`` alone, by default on a store of its own.
 func openItems(
-    _ setUp: StackSetUp, at location: StoreLocation = .inMemory,
-    configuration: StoreConfiguration = StoreConfiguration(), log: @escaping @Sendable (String) -> Void = { _ in }
+    _ setUp: StackSetUp,
+    at location: StoreLocation = .inMemory,
+    configuration: StoreConfiguration = StoreConfiguration(),
+    log: @escaping @Sendable (String) -> Void = { _ in }
 ) throws -> ContextStack {
     let store = try Store(location, schema: Schema([Item.self]), configuration: configuration)
     return ContextStack(setUp: setUp, engine: store, log: log)

@@ -36,7 +36,9 @@ struct MainSavingTests {
     func commitsOfMain() async throws {
         let folder = try StoreFolder()
         let stack = try openItems(
-            .standard, at: folder.location, configuration: StoreConfiguration(busyTimeout: 0.05)
+            .standard,
+            at: folder.location,
+            configuration: StoreConfiguration(busyTimeout: 0.05)
         )
         try await stack.on(.main) { $0.insert(1) }
         let disk = try DiskLock(folder.file)

@@ -11,7 +11,8 @@ final class Child: Sendable {
 
     private static let folder: URL = {
         // The tests and the helper are built into one folder.
-        let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
+        let own =
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
         let place = URL(fileURLWithPath: own).deletingLastPathComponent()
         let named = CommandLine.arguments.first { $0.hasSuffix(".xctest") }
         return named.map { URL(fileURLWithPath: $0).deletingLastPathComponent() } ?? place
@@ -32,7 +33,10 @@ final class Child: Sendable {
         // A thread that reads until the pipe ends: simpler than a handler, and nothing is lost when the process dies.
         Thread.detachNewThread {
             var rest = Data()
-            while let data = try? handle.read(upToCount: 4096), !data.isEmpty {
+            while true {
+                // What is there; `read(upToCount:)` would wait until it has all that was asked for.
+                let data = handle.availableData
+                if data.isEmpty { break }
                 rest += data
                 while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
                     continuation.yield(String(decoding: rest[rest.startIndex..<end], as: UTF8.self))

@@ -9,8 +9,10 @@ import Testing
     /// The files below a folder that this process has open.
     private func openFiles(in folder: ScratchFolder) -> [String] {
         let descriptors = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
-        return descriptors.compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)") }
-            .filter { $0.contains(folder.url.lastPathComponent) }
+        return descriptors.compactMap {
+            try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")
+        }
+        .filter { $0.contains(folder.url.lastPathComponent) }
     }
 
     /// Waits until something holds that needs a moment and has no event of its own; gives up after ten seconds.

@@ -115,7 +115,9 @@ import Testing
         try await living.on(.root) { context in
             for _ in 0..<5 { _ = try Bank.transfer(1, in: context) }
         }
-        let (store, journal) = (try Data(contentsOf: url), try Data(contentsOf: URL(fileURLWithPath: url.path + "-wal")))
+        let (store, journal) = (
+            try Data(contentsOf: url), try Data(contentsOf: URL(fileURLWithPath: url.path + "-wal"))
+        )
         try await living.close()
         for round in 0..<20 {
             let crashed = folder.file("crashed \(round).sqlite")

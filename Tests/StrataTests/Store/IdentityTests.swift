@@ -76,7 +76,9 @@ import Testing
         for (stack, own, foreign) in [(original, here, there), (copy, there, here)] {
             let found = try await stack.on(.root) { try $0.find(own) != nil }
             #expect(found)
-            let error = await #expect(throws: StrataError.self) { try await stack.on(.root) { _ = try $0.find(foreign) } }
+            let error = await #expect(throws: StrataError.self) {
+                try await stack.on(.root) { _ = try $0.find(foreign) }
+            }
             #expect(error?.code == .foreignID)
         }
         try await original.close()
@@ -121,8 +123,10 @@ import Testing
         #expect(try JSONDecoder().decode([ObjectID<Account>].self, from: data) == [id])
         #expect(throws: DecodingError.self) { try JSONDecoder().decode([ObjectID<Leg>].self, from: data) }
         for text in [
-            "", "-", "--", "Account", "Account-1", "Account-1-", "Account--1", "Account-x-1", "Account-1-g", "Account-1-10000",
-            "Account-281474976710656-1", "Account-99999999999999999999-1", "Account-1-1-1", "account-1-1", " Account-1-1",
+            "", "-", "--", "Account", "Account-1", "Account-1-", "Account--1", "Account-x-1", "Account-1-g",
+            "Account-1-10000",
+            "Account-281474976710656-1", "Account-99999999999999999999-1", "Account-1-1-1", "account-1-1",
+            " Account-1-1",
             "Account-1-1 ", "Account-+1-1", "Account-1-+1", "Account-01-1", "Account-1-01", "Account-1-ABCD",
         ] {
             #expect(ObjectID<Account>(text) == nil, "\(text)")
@@ -131,7 +135,9 @@ import Testing
         let foreign = ObjectID<Account>(number: 1, fingerprint: id.fingerprint ^ 1)
         let error = await #expect(throws: StrataError.self) { try await stack.on(.root) { _ = try $0.find(foreign) } }
         #expect(error?.code == .foreignID)
-        let missing = try await stack.on(.root) { try $0.find(id) == nil && $0.find(ObjectID<Account>.unassigned) == nil }
+        let missing = try await stack.on(.root) {
+            try $0.find(id) == nil && $0.find(ObjectID<Account>.unassigned) == nil
+        }
         #expect(missing)
         try await stack.close()
     }

@@ -44,7 +44,8 @@ import Testing
             // Some die while they open the store, the others after a few commits; each at a moment of its own.
             let lives = Int.random(in: 0..<6, using: &random)
             for _ in 0..<lives { ledger.take(line: try await child.next()) }
-            let pause = lives == 0 ? Int.random(in: 0..<40_000, using: &random) : Int.random(in: 0..<4000, using: &random)
+            let pause =
+                lives == 0 ? Int.random(in: 0..<40_000, using: &random) : Int.random(in: 0..<4000, using: &random)
             try await Task.sleep(for: .microseconds(pause))
             child.kill()
             for line in await child.end() { ledger.take(line: line) }

@@ -54,7 +54,8 @@ import Testing
         try await stack.on(.root) { try Bank.found(in: $0) }
         let observer = Observer()
         pool.add(transactionObserver: observer, extent: .databaseLifetime)
-        let values = ValueObservation
+        let values =
+            ValueObservation
             .trackingConstantRegion { try Int.fetchOne($0, sql: "SELECT max(\"last\") FROM \"Counter\"") ?? -1 }
             .removeDuplicates()
             .values(in: pool)
@@ -78,7 +79,9 @@ import Testing
 
     @Test("a name of the user's own is refused, and nothing is left behind")
     func clash() async throws {
-        for statement in ["CREATE TABLE account (x)", "CREATE VIEW \"Leg\" AS SELECT 1 AS x", "CREATE TABLE strata_lineage (x)"] {
+        for statement in [
+            "CREATE TABLE account (x)", "CREATE VIEW \"Leg\" AS SELECT 1 AS x", "CREATE TABLE strata_lineage (x)",
+        ] {
             let folder = try ScratchFolder()
             let pool = try DatabasePool(path: folder.file("own.sqlite").path)
             try await pool.write { try $0.execute(sql: statement) }

@@ -92,14 +92,16 @@ import Testing
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (index, stack) in stacks.enumerated() {
                 group.addTask {
-                    for _ in 0..<40 { _ = try await Bank.add(to: ["account 0", "account \(index + 1)"], stack) }
+                    for _ in 0..<40 {
+                        _ = try await Bank.add([1, 1000][index], to: ["account 0", "account \(index + 1)"], stack)
+                    }
                 }
             }
             try await group.waitForAll()
         }
         for stack in stacks {
             let gains = try await gains(stack)
-            #expect(gains == [80, 40, 40, 0, 0, 0])
+            #expect(gains == [40_040, 40, 40_000, 0, 0, 0])
             try await stack.close()
         }
     }
@@ -108,19 +110,22 @@ import Testing
         // Three transfers of one were made before.
         try await stack.background { context in
             let legs = try context.fetch(Leg.all)
-            return try context.fetch(Account.where { $0.name.hasPrefix("account") }.sorted { $0.name.ascending }).map { account in
+            return try context.fetch(Account.where { $0.name.hasPrefix("account") }.sorted { $0.name.ascending }).map {
+                account in
                 account.balance - Bank.openingBalance
                     - legs.filter { $0.account === account }.reduce(0) { $0 + $1.amount }
             }
         }
     }
 
-    @Test("three processes add to one row and to their own: nothing is lost, and a stack that looks on sees only whole commits")
+    @Test(
+        "three processes add to one row and to their own: nothing is lost, and a stack that looks on sees only whole commits"
+    )
     func processes() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()
         let stack = try await openBank(url)
-        let children = try (0..<3).map { _ in try Child("add", url.path, "30") }
+        let children = try ["1", "100", "10000"].map { try Child("add", url.path, $0) }
         // While they work: the shared account has gained exactly what the own ones have, at every moment.
         var looks = 0
         let before = try await stack.background { try $0.first(Account.where { $0.name == "account 0" })?.balance ?? 0 }
@@ -133,19 +138,36 @@ import Testing
                 )
             }
             #expect(shared - before == own)
-            if own == 90 { break }
+            if own == 303_030 { break }
         }
         for child in children {
             let lines = await child.end()
             #expect(lines.count == 1 && lines[0].hasPrefix("done"), "\(lines)")
         }
         let total = try await stack.background { try $0.sum(Account.where { $0.name.hasPrefix("own") }, \.balance) }
-        #expect(total == 90)
+        #expect(total == 303_030)
         let pool = try DatabaseQueue(path: url.path)
         let sequence = try await pool.read { try Int64.fetchOne($0, sql: SchemaSQL.readSequence) }
         #expect(sequence == stack.core.engine.layers.state.withLock { $0.sequence })
         try pool.close()
         try await stack.close()
+    }
+
+    @Test("opening a second time in one process keeps the locks of the first: others do not take its journal away")
+    func locks() async throws {
+        let folder = try ScratchFolder()
+        let url = try await folder.makeBank()
+        let first = try await openBank(url)
+        _ = try await first.on(.root) { try Bank.transfer(1, in: $0) }
+        let second = try await openBank(url)
+        try await second.close()
+        // A process that closes as the last one removes the journal.
+        let child = try Child("open", url.path)
+        #expect(await child.end() == ["done"])
+        #expect(FileManager.default.fileExists(atPath: url.path + "-wal"))
+        let count = try await first.background { try $0.count(Account.all) }
+        #expect(count == Bank.accountCount + 1)
+        try await first.close()
     }
 
     @Test("several processes open a file that is not there yet")

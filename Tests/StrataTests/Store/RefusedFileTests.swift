@@ -30,7 +30,8 @@ import Testing
     }
 
     @Test(
-        "a database of another program", arguments: [["PRAGMA application_id = 77"], [], ["PRAGMA journal_mode = WAL"]]
+        "a database of another program",
+        arguments: [["PRAGMA application_id = 77"], [], ["PRAGMA journal_mode = WAL"]]
     )
     func otherProgram(statements: [String]) async throws {
         let folder = try ScratchFolder()
@@ -72,7 +73,9 @@ import Testing
 
     @Test(
         "names of every kind",
-        arguments: ["with space", "ünïcödé 文 🐟", "a?mode=ro", "a%20b#c", "file:x", "'quoted\" name", "-dash", ":memory:"]
+        arguments: [
+            "with space", "ünïcödé 文 🐟", "a?mode=ro", "a%20b#c", "file:x", "'quoted\" name", "-dash", ":memory:",
+        ]
     )
     func names(name: String) async throws {
         let folder = try ScratchFolder()

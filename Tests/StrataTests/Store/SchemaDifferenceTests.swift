@@ -24,22 +24,31 @@ import Testing
     }
 
     static let cases = [
-        Case(title: "a missing table", statements: [#"DROP TABLE "Counter""#], texts: ["table 'Counter' of model Counter is missing"]),
         Case(
-            title: "a missing column", statements: [#"ALTER TABLE "Account" DROP COLUMN "note""#],
+            title: "a missing table",
+            statements: [#"DROP TABLE "Counter""#],
+            texts: ["table 'Counter' of model Counter is missing"]
+        ),
+        Case(
+            title: "a missing column",
+            statements: [#"ALTER TABLE "Account" DROP COLUMN "note""#],
             texts: ["Account.note is missing in the store"]
         ),
         Case(
-            title: "an extra column", statements: [#"ALTER TABLE "Account" ADD COLUMN "more" TEXT"#],
+            title: "an extra column",
+            statements: [#"ALTER TABLE "Account" ADD COLUMN "more" TEXT"#],
             texts: ["column 'more' of table 'Account' is in no model"]
         ),
         Case(
-            title: "a missing index", statements: [#"DROP INDEX "Account_name_unique""#],
+            title: "a missing index",
+            statements: [#"DROP INDEX "Account_name_unique""#],
             texts: ["index 'Account_name_unique' is missing"]
         ),
         Case(
             title: "another index under the same name",
-            statements: [#"DROP INDEX "Account_name_unique""#, #"CREATE INDEX "Account_name_unique" ON "Account" ("note")"#],
+            statements: [
+                #"DROP INDEX "Account_name_unique""#, #"CREATE INDEX "Account_name_unique" ON "Account" ("note")"#,
+            ],
             texts: ["index 'Account_name_unique' is another one"]
         ),
         Case(title: "an extra index", statements: [#"CREATE INDEX "extra" ON "Leg" ("amount")"#], texts: ["'extra'"]),
@@ -49,11 +58,13 @@ import Testing
             texts: ["'watch'"]
         ),
         Case(
-            title: "another type", statements: rebuilt(#""balance" INTEGER"#, as: #""balance" TEXT"#),
+            title: "another type",
+            statements: rebuilt(#""balance" INTEGER"#, as: #""balance" TEXT"#),
             texts: ["Account.balance is TEXT in the store and INTEGER in the model"]
         ),
         Case(
-            title: "optional in the store only", statements: rebuilt(#""balance" INTEGER NOT NULL"#, as: #""balance" INTEGER"#),
+            title: "optional in the store only",
+            statements: rebuilt(#""balance" INTEGER NOT NULL"#, as: #""balance" INTEGER"#),
             texts: ["Account.balance is optional in the store only"]
         ),
         Case(
@@ -65,20 +76,27 @@ import Testing
             texts: ["Leg.transfer is optional in the model only"]
         ),
         Case(
-            title: "a check", statements: rebuilt(#""balance" INTEGER NOT NULL"#, as: #""balance" INTEGER NOT NULL CHECK ("balance" > 0)"#),
+            title: "a check",
+            statements: rebuilt(
+                #""balance" INTEGER NOT NULL"#,
+                as: #""balance" INTEGER NOT NULL CHECK ("balance" > 0)"#
+            ),
             texts: ["table 'Account' is declared in another way"]
         ),
         Case(
-            title: "no version column", statements: rebuilt(#", "_version" INTEGER NOT NULL DEFAULT 0"#, as: ""),
+            title: "no version column",
+            statements: rebuilt(#", "_version" INTEGER NOT NULL DEFAULT 0"#, as: ""),
             texts: ["Account"]
         ),
         Case(
-            title: "a view in place of a table", statements: [#"DROP TABLE "Counter""#, #"CREATE VIEW "Counter" AS SELECT 1"#],
+            title: "a view in place of a table",
+            statements: [#"DROP TABLE "Counter""#, #"CREATE VIEW "Counter" AS SELECT 1"#],
             texts: ["Counter"]
         ),
         Case(
             title: "a virtual table over a shadow of ours",
-            statements: [#"DROP TABLE "Counter""#, #"CREATE VIRTUAL TABLE "Counter" USING fts5(last)"#], texts: ["Counter"]
+            statements: [#"DROP TABLE "Counter""#, #"CREATE VIRTUAL TABLE "Counter" USING fts5(last)"#],
+            texts: ["Counter"]
         ),
         Case(
             title: "several at once",
@@ -107,7 +125,10 @@ import Testing
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()
         let before = try folder.image()
-        for (models, text) in [([Account.self, Transfer.self, Leg.self], "table 'Counter' is in the store and in no model"), (Bank.models + [Seal.self, Contract.self, Publisher.self], "Seal")]
+        for (models, text) in [
+            ([Account.self, Transfer.self, Leg.self], "table 'Counter' is in the store and in no model"),
+            (Bank.models + [Seal.self, Contract.self, Publisher.self], "Seal"),
+        ]
             as [([any Model.Type], String)]
         {
             let error = await #expect(throws: StrataError.self) {

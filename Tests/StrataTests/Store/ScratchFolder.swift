@@ -55,10 +55,16 @@ final class ScratchFolder: Sendable {
 }
 
 func openBank(
-    _ url: URL, timeout: TimeInterval = 5, policy: MergePolicy = .error, setUp: StackSetUp = .rootOnly
+    _ url: URL,
+    timeout: TimeInterval = 5,
+    policy: MergePolicy = .error,
+    setUp: StackSetUp = .rootOnly
 ) async throws -> ContextStack {
     try await ContextStack.open(
-        .sqlite(url), models: Bank.models, stack: setUp, configuration: StoreConfiguration(busyTimeout: timeout),
+        .sqlite(url),
+        models: Bank.models,
+        stack: setUp,
+        configuration: StoreConfiguration(busyTimeout: timeout),
         mergePolicy: policy
     )
 }
@@ -76,7 +82,10 @@ func errorOfOpening(_ url: URL, timeout: TimeInterval = 5) async throws -> Strat
 
 /// Opening fails with this code, and every file stays as it was.
 func expectRefusal(
-    _ url: URL, in folder: ScratchFolder, _ code: StrataError.Code, timeout: TimeInterval = 5,
+    _ url: URL,
+    in folder: ScratchFolder,
+    _ code: StrataError.Code,
+    timeout: TimeInterval = 5,
     location: SourceLocation = #_sourceLocation
 ) async throws {
     let before = try folder.image()
@@ -84,14 +93,17 @@ func expectRefusal(
     #expect(error?.code == code, "\(String(describing: error))", sourceLocation: location)
     let after = try folder.image()
     #expect(
-        after == before, "changed: \(Set(after.keys).union(before.keys).filter { after[$0] != before[$0] })",
+        after == before,
+        "changed: \(Set(after.keys).union(before.keys).filter { after[$0] != before[$0] })",
         sourceLocation: location
     )
 }
 
 /// The books of a store are whole.
 func expectBalancedBooks(
-    _ stack: ContextStack, last: Int? = nil, location: SourceLocation = #_sourceLocation
+    _ stack: ContextStack,
+    last: Int? = nil,
+    location: SourceLocation = #_sourceLocation
 ) async throws {
     let audit = try await stack.background { try Bank.audit($0) }
     #expect(audit.faults == [], sourceLocation: location)
