@@ -205,7 +205,8 @@ import Testing
         // The block of main keeps its view, so it has not seen the save when it edits.
         let outcomes = try await stack.on(.main) { context in
             let cell = try #require(try context.find(id))
-            try await stack.save(.network)
+            // Detached, since a block sees what it has itself waited for.
+            try await Task.detached { try await stack.save(.network) }.value
             cell.a = 3
             return [Outcome { try context.save() }, Outcome { try context.commit() }]
         }
