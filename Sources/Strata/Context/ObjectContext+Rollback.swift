@@ -100,7 +100,11 @@ extension ObjectContext {
         guard !isEnded, let entity = try? store.schema.entity(Object.self),
             let change = pendingChanges(entity).first(where: { $0.row._$number == object._$row._$number })
         else { return [:] }
-        let columns = change.kind == .insert ? ColumnSet(first: entity.info.columns.count) : change.columns
+        var columns = change.kind == .insert ? ColumnSet(first: entity.info.columns.count) : change.columns
+        if change.kind == .update, let seen = change.base?.seen {
+            // A value that was set back is none that has changed.
+            columns = columns.intersection(change.row._$differences(from: seen))
+        }
         var result: [String: ChangedValue] = [:]
         for column in columns {
             result[entity.info.columns[column].name] = ChangedValue(

@@ -4,9 +4,10 @@ enum StoreSchema {
     ///
     /// - Throws: ``StrataError`` with `schemaMismatch`, a line for each difference, where tables and models differ.
     static func prepare(_ entities: [any AnyEntity], on connection: Connection) throws {
-        var found: [String: (sql: String, table: String)] = [:]
+        var found: [String: (name: String, sql: String, table: String)] = [:]
         try connection.statement(SchemaSQL.readSchema).run([]) { row in
-            found[row.string(at: 0).lowercased()] = (row.string(at: 1), row.string(at: 2).lowercased())
+            let name = row.string(at: 0)
+            found[name.lowercased()] = (name, row.string(at: 1), row.string(at: 2).lowercased())
         }
         let wanted = entities.flatMap { SchemaSQL.statements(for: $0.info) }
         if found["strata_store"] == nil {
@@ -38,7 +39,7 @@ enum StoreSchema {
 
     /// Indexes and triggers on Strata's tables that Strata did not make, and tables of models that are gone.
     private static func hasMore(
-        _ found: [String: (sql: String, table: String)],
+        _ found: [String: (name: String, sql: String, table: String)],
         than wanted: [(name: String, sql: String)]
     ) -> Bool {
         found.contains { name, entry in isUnknown(name, entry, wanted: Set(wanted.map { $0.name.lowercased() })) }
@@ -46,7 +47,7 @@ enum StoreSchema {
 
     private static func isUnknown(
         _ name: String,
-        _ entry: (sql: String, table: String),
+        _ entry: (name: String, sql: String, table: String),
         wanted: Set<String>
     ) -> Bool {
         guard !wanted.contains(name), !entry.table.hasPrefix("strata_") else { return false }
@@ -55,7 +56,7 @@ enum StoreSchema {
 
     private static func differences(
         _ entities: [any AnyEntity],
-        found: [String: (sql: String, table: String)],
+        found: [String: (name: String, sql: String, table: String)],
         wanted: [(name: String, sql: String)],
         on connection: Connection
     ) throws -> [String] {
@@ -82,7 +83,7 @@ enum StoreSchema {
         let names = Set(wanted.map { $0.name.lowercased() })
         for (name, entry) in found.sorted(by: { $0.key < $1.key }) where isUnknown(name, entry, wanted: names) {
             let kind = name == entry.table ? "table" : "index or trigger"
-            result.append("\(kind) '\(name)' is in the store and in no model: \(entry.sql)")
+            result.append("\(kind) '\(entry.name)' is in the store and in no model: \(entry.sql)")
         }
         return result
     }

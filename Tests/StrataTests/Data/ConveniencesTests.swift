@@ -59,6 +59,23 @@ struct ConveniencesTests {
         }
     }
 
+    @Test("A value that was set back is not among the changed ones (C8)")
+    func setBack() async throws {
+        let stack = try await openStack(.rootOnly)
+        try await stack.background { context in
+            let article = context.insert(Article(title: "A"))
+            try context.commit()
+            article.title = "B"
+            article.views = 1
+            #expect(article.changedValues.keys.sorted() == ["title", "views"])
+            article.title = "A"
+            #expect(article.changedValues == ["views": ChangedValue(old: .integer(0), new: .integer(1))])
+            article.views = 0
+            #expect(!article.hasChanges)
+            try context.commit()
+        }
+    }
+
     @Test("A detail shows what stood against what, as far as there was anything")
     func details() {
         var detail = StrataError.Detail(model: "Article", number: 7, column: "views", message: "was changed")

@@ -126,7 +126,7 @@ import Testing
         let url = try await folder.makeBank()
         let before = try folder.image()
         for (models, text) in [
-            ([Account.self, Transfer.self, Leg.self], "table 'counter' is in the store and in no model"),
+            ([Account.self, Transfer.self, Leg.self], "table 'Counter' is in the store and in no model"),
             (Bank.models + [Seal.self, Contract.self, Publisher.self], "Seal"),
         ]
             as [([any Model.Type], String)]
