@@ -189,14 +189,14 @@ extension LayerStore {
                     segment.parts, carriers: segment.carriers.adding(context), to: parent, frozen: frozen
                 )
             }
-            let others = state.layers.descendants(of: parent)
+            // A context over the committed state has made its changes without seeing the parent's.
+            let isBlind = state.layers.committedOnly.contains(context)
+            let others = (isBlind ? [parent] : []) + state.layers.descendants(of: parent)
             for segment in segments {
                 state.layers.rebaseAll(segment.parts, in: others)
                 state.note(.layer(parent), segment.parts, by: nil)
-                // A context over the committed state does not see what it has handed on.
-                if state.layers.committedOnly.contains(context) {
-                    state.note(.layer(context), segment.parts, by: nil)
-                }
+                // Nor does it see what it has handed on.
+                if isBlind { state.note(.layer(context), segment.parts, by: nil) }
             }
             return true
         }

@@ -69,8 +69,11 @@ extension Change {
         case (.insert, .delete), (.insert, .withdrawn), (.withdrawn, _):
             return Change(kind: .withdrawn, columns: ColumnSet(), row: newer.row, base: nil)
         case (.update, .update), (.orphan, .update), (.update, .orphan), (.orphan, .orphan):
+            // The newer row may show what others have made of the columns that only this change sets.
+            var merged = newer.row
+            merged._$copy(columns.subtracting(newer.columns), from: row)
             return Change(
-                kind: newer.kind, columns: columns.union(newer.columns), row: newer.row, base: mergedBase(newer)
+                kind: newer.kind, columns: columns.union(newer.columns), row: merged, base: mergedBase(newer)
             )
         case (.update, .delete), (.orphan, .delete):
             return Change(kind: .delete, columns: ColumnSet(), row: newer.row, base: mergedBase(newer))
