@@ -23,7 +23,7 @@ struct SelectBuilder {
     /// The terms of WHERE.
     private var filter: String
     /// What members are ordered by when the query has no sorts.
-    private var memberOrder: String?
+    private var memberOrder: [String] = []
     private(set) var isReversed = false
 
     init(_ parts: QueryParts, model: ModelSchema, sources: SQLSources) throws {
@@ -56,12 +56,12 @@ struct SelectBuilder {
             scope.from += "\(scope.alias).\"id\" AND \(alias).\(SQLName.quoted(order.ownColumn)) = \(number)"
             let place = "\(alias).\(SQLName.quoted(order.placeColumn))"
             // Members that were given no place come last.
-            memberOrder = "\(place) IS NULL, \(place)"
+            memberOrder = ["\(place) IS NULL", place]
         case .joinTable(let name, let own, let other, let order):
             let (source, alias) = writer.table(.join(name))
             scope.from += " JOIN \(source) AS \(alias) ON \(alias).\(SQLName.quoted(other)) = \(scope.alias).\"id\""
             filter = " WHERE \(alias).\(SQLName.quoted(own)) = \(number)"
-            memberOrder = order.map { "\(alias).\(SQLName.quoted($0))" }
+            memberOrder = order.map { ["\(alias).\(SQLName.quoted($0))"] } ?? []
         }
     }
 
@@ -115,7 +115,7 @@ extension SelectBuilder {
         func add(_ expression: String, _ isDescending: Bool, _ nilsFirst: Bool? = nil) {
             terms.append((expression, SelectBuilder.order(expression, isDescending, nilsFirst)))
         }
-        if parts.sorts.isEmpty, let memberOrder { add(memberOrder, reversed) }
+        if parts.sorts.isEmpty { for term in memberOrder { add(term, reversed) } }
         for sort in parts.sorts {
             let sort = reversed ? sort.reversed : sort
             add(try writer.comparable(sort.expression, in: &scope), sort.isDescending, sort.nilsFirst)

@@ -1,0 +1,202 @@
+import Testing
+
+@testable import Strata
+
+/// Layers over a small world, every case of it.
+@Suite struct LayerWorldTests {
+    private static let kinds: [ChangeKind?] = [nil, .insert, .update, .delete, .withdrawn, .orphan]
+
+    private func row(_ number: Int64, _ place: Double? = nil, _ other: Double? = nil) -> JoinRow {
+        JoinRow(number: number, left: 1, right: 2, leftPlace: place, rightPlace: other)
+    }
+
+    /// What a change makes of the row beneath it.
+    private func applied(_ change: Change<JoinRow>, to below: JoinRow?) -> JoinRow? {
+        switch change.kind {
+        case .insert: return change.row
+        case .update:
+            guard var row = below else { return nil }
+            row._$copy(change.columns, from: change.row)
+            return row
+        case .delete, .withdrawn, .orphan: return nil
+        }
+    }
+
+    private func update(_ below: JoinRow, _ columns: [Int], _ value: Double) -> Change<JoinRow> {
+        var row = below
+        for column in columns { row.setPlace(value, column - 2) }
+        let set = columns.reduce(into: ColumnSet()) { $0.insert($1) }
+        return Change(kind: .update, columns: set, row: row, base: Base(seen: below, stored: below, sequence: 1))
+    }
+
+    @Test("C14: one change after another is what both do, for all kinds and columns")
+    func followed() {
+        let places = [[2], [3], [2, 3]]
+        let below = row(1, 10, 20)
+        for older in [nil] + places {
+            let first = older.map { update(below, $0, 1) } ?? .insert(below)
+            let middle = applied(first, to: below)!
+            for newer in [nil] + places {
+                let second =
+                    newer.map { update(middle, $0, 2) }
+                    ?? Change(
+                        kind: .delete, columns: ColumnSet(), row: middle,
+                        base: Base(seen: middle, stored: nil, sequence: 1)
+                    )
+                let both = first.followed(by: second)
+                #expect(applied(both, to: below) == applied(second, to: middle))
+                if both.kind == .update {
+                    #expect(both.row == applied(second, to: middle))
+                    #expect(both.base?.seen == below)
+                }
+            }
+        }
+    }
+
+    @Test("C14: a newer change that did not see the older one keeps its columns")
+    func unseen() {
+        let below = row(1, 10, 20)
+        let both = update(below, [2], 1).followed(by: update(below, [3], 2))
+        #expect(both.row == row(1, 1, 2))
+    }
+
+    @Test("C14: a change over another row beneath it shows that row with its own columns")
+    func rebased() throws {
+        let values: [Double?] = [nil, 1, 10]
+        for columns in [[2], [3], [2, 3]] {
+            let change = update(row(1, 10, 20), columns, 5)
+            for left in values {
+                for right in values {
+                    let below = row(1, left, right)
+                    let moved = change.rebased(onto: below) ?? change
+                    #expect(moved.row == applied(change, to: below))
+                    #expect(moved.columns == change.columns)
+                    let orphan = try #require(moved.rebased(onto: nil))
+                    #expect(orphan.kind == .orphan)
+                    let back = try #require(orphan.rebased(onto: below))
+                    #expect(back.kind == .update && back.row == moved.row)
+                }
+            }
+        }
+    }
+
+    @Test("C14: parts merge to the rows of both, in order, the newer on top")
+    func merged() {
+        for left in 0..<32 {
+            for right in 0..<32 {
+                func part(_ bits: Int, _ value: Double) -> Part<JoinRow> {
+                    Part(unsorted: (0..<5).reversed().filter { bits & (1 << $0) != 0 }.map { .insert(row(Int64($0), value)) })
+                }
+                let (older, newer) = (part(left, 1), part(right, 2))
+                let both = older.followed(by: newer).typed(JoinRow.self)
+                #expect(both.numbers == (0..<5).filter { (left | right) & (1 << $0) != 0 })
+                for number in both.numbers {
+                    #expect(both[number]?.row.leftPlace == (newer.index(of: number) == nil ? 1 : 2))
+                }
+                #expect((0..<6).allSatisfy { (both.index(of: $0) != nil) == both.numbers.contains($0) })
+            }
+        }
+    }
+
+    @Test("C14: the cursor over pending rows shows of each row the newest version, for all layers of three rows")
+    func cursor() throws {
+        let kinds = Self.kinds
+        // One digit for each row of each of two parts.
+        for code in 0..<46_656 {
+            var rest = code
+            var parts: [Part<JoinRow>] = []
+            for part in 0..<2 {
+                var changes: [Change<JoinRow>] = []
+                for number in 1...3 {
+                    defer { rest /= kinds.count }
+                    guard let kind = kinds[rest % kinds.count] else { continue }
+                    changes.append(
+                        Change(kind: kind, columns: ColumnSet(), row: row(Int64(number), Double(part)), base: nil)
+                    )
+                }
+                if !changes.isEmpty { parts.append(Part(unsorted: changes)) }
+            }
+            var expected: [Int64: Double] = [:]
+            for number in Int64(1)...3 {
+                guard let top = parts.last(where: { $0[number] != nil })?[number], top.kind.isVisible else { continue }
+                expected[number] = top.row.leftPlace
+            }
+            let cursor = PendingCursor(parts)
+            var found: [Int64] = []
+            cursor.start(only: nil)
+            while !cursor.isAtEnd {
+                found.append(cursor.number)
+                guard case .real(let place) = try cursor.value(3), place == expected[cursor.number] else {
+                    Issue.record("code \(code), row \(cursor.number)")
+                    return
+                }
+                cursor.advance()
+            }
+            guard found == expected.keys.sorted() else {
+                Issue.record("code \(code): \(found), not \(expected)")
+                return
+            }
+            for number in Int64(0)...4 {
+                cursor.start(only: number)
+                guard cursor.isAtEnd == (expected[number] == nil) else {
+                    Issue.record("code \(code): look-up of \(number)")
+                    return
+                }
+            }
+        }
+    }
+
+    @Test("a set of columns is a set")
+    func columnSet() {
+        let columns = [0, 1, 62, 63, 64, 65, 127]
+        for left in 0..<(1 << columns.count) {
+            for right in 0..<(1 << columns.count) {
+                func make(_ bits: Int) -> (ColumnSet, Set<Int>) {
+                    let chosen = columns.indices.filter { bits & (1 << $0) != 0 }.map { columns[$0] }
+                    return (chosen.reduce(into: ColumnSet()) { $0.insert($1) }, Set(chosen))
+                }
+                let ((one, first), (two, second)) = (make(left), make(right))
+                let isSame =
+                    Array(one.union(two)) == first.union(second).sorted()
+                    && Array(one.intersection(two)) == first.intersection(second).sorted()
+                    && Array(one.subtracting(two)) == first.subtracting(second).sorted()
+                    && one.count == first.count && one.isEmpty == first.isEmpty
+                guard isSame else {
+                    Issue.record("\(first.sorted()) and \(second.sorted())")
+                    return
+                }
+            }
+        }
+    }
+
+    @Test("C6: the identity map finds what was inserted, and a sweep keeps what somebody holds")
+    func identityMap() {
+        final class Thing {}
+        for count in 0..<70 {
+            for stride in [1, 2, 16, 1 << 20, (1 << 40) + 1] as [Int64] {
+                var map = IdentityMap()
+                var held: [Int64: Thing] = [:]
+                for index in 0..<count {
+                    let (number, thing) = (Int64(index) * stride + 1, Thing())
+                    map.insert(thing, number)
+                    if index % 3 != 0 { held[number] = thing }
+                }
+                #expect(map.count == count)
+                #expect((0..<count).allSatisfy { map[Int64($0) * stride + 1] != nil })
+                #expect(map[Int64(count) * stride + 1] == nil)
+                map.sweep()
+                #expect(map.count == held.count)
+                for index in 0..<count {
+                    let number = Int64(index) * stride + 1
+                    #expect(map[number] === held[number])
+                }
+            }
+        }
+    }
+}
+
+extension JoinRow: Equatable {
+    public static func == (left: JoinRow, right: JoinRow) -> Bool {
+        left._$number == right._$number && left._$differences(from: right).isEmpty
+    }
+}

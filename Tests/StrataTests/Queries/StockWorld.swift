@@ -1,0 +1,200 @@
+@testable import Strata
+
+/// What the contexts of a stack must show, known without asking any of them: a list of edits for each context, and the
+/// rows of the store. Deliberately slow and simple.
+struct StockWorld {
+    /// A row of one of the models, which are numbered in the order of `stockModels`.
+    struct Row {
+        let entity: Int
+        var values: [StoredValue]
+    }
+
+    enum Join: Int, CaseIterable {
+        /// Items and their tags, which are ordered.
+        case itemTags
+        /// Houses and the places of their shelves.
+        case houseShelves
+
+        var ends: (left: Int, right: Int) { self == .itemTags ? (0, 4) : (2, 1) }
+        var table: String { self == .itemTags ? "StockItem_tags" : "StockHouse_shelves" }
+    }
+
+    struct Pair: Hashable {
+        let join: Join
+        let left: Int64
+        let right: Int64
+    }
+
+    struct Places {
+        var left: Double
+        var right: Double
+    }
+
+    enum Edit {
+        case insert(Int64, Row)
+        case set(Int64, Int, StoredValue)
+        case delete(Int64)
+        case pair(Pair, Places)
+        case place(Pair, Double)
+        case unpair(Pair)
+    }
+
+    struct Entry {
+        let edit: Edit
+        /// The contexts whose commits take it along.
+        var carriers: Set<Int>
+    }
+
+    /// What somebody sees.
+    struct View {
+        var rows: [Int64: Row] = [:]
+        var pairs: [Pair: Places] = [:]
+
+        mutating func apply(_ edit: Edit) {
+            switch edit {
+            case .insert(let number, let row): rows[number] = row
+            case .set(let number, let column, let value): rows[number]?.values[column] = value
+            case .delete(let number): rows[number] = nil
+            case .pair(let pair, let places): pairs[pair] = places
+            case .place(let pair, let place): pairs[pair]?.left = place
+            case .unpair(let pair): pairs[pair] = nil
+            }
+        }
+
+        func numbers(_ entity: Int) -> [Int64] { rows.filter { $0.value.entity == entity }.keys.sorted() }
+
+        /// The rows of a model whose reference leads to a number.
+        func referring(_ entity: Int, _ column: Int, to number: Int64) -> [Int64] {
+            numbers(entity).filter { rows[$0]?.values[column] == .integer(number) }
+        }
+    }
+
+    struct Level {
+        let parent: Int?
+        let readsCommitted: Bool
+        var entries: [Entry] = []
+    }
+
+    var store = View()
+    var levels: [Int: Level] = [:]
+
+    /// References: the model and column where they are, and the model that they lead to.
+    static let references: [(entity: Int, column: Int, destination: Int)] = [
+        (0, column("shelf", of: 0), 1), (1, column("house", of: 1), 2), (3, column("item", of: 3), 0),
+    ]
+
+    static func column(_ name: String, of entity: Int) -> Int {
+        stockModels[entity]._$schema.columns.firstIndex { $0.name == name } ?? -1
+    }
+
+    func path(_ level: Int) -> [Int] { (levels[level]?.parent.map { path($0) } ?? []) + [level] }
+
+    func view(_ level: Int) -> View {
+        var view = store
+        for context in levels[level]?.readsCommitted == true ? [level] : path(level) {
+            for entry in levels[context]?.entries ?? [] { view.apply(entry.edit) }
+        }
+        return view
+    }
+
+    mutating func add(_ edit: Edit, at level: Int) {
+        levels[level]?.entries.append(Entry(edit: edit, carriers: [level]))
+    }
+
+    // MARK: Saving
+
+    /// Whether a save or commit is as simple as this world knows: nothing of the level hangs in the air.
+    func canSave(_ level: Int) -> Bool {
+        guard let parent = levels[level]?.parent else { return canCommit(level) }
+        let entries = levels[level]?.entries ?? []
+        var result = view(parent)
+        for entry in entries {
+            if result.isPast(entry.edit) { return false }
+            result.apply(entry.edit)
+        }
+        return view(level).isWhole && result.isWhole
+    }
+
+    mutating func save(_ level: Int) {
+        guard let parent = levels[level]?.parent else { return commit(level) }
+        for var entry in levels[level]?.entries ?? [] {
+            entry.carriers.insert(level)
+            levels[parent]?.entries.append(entry)
+        }
+        levels[level]?.entries = []
+    }
+
+    private static func isTaken(_ entry: Entry, in context: Int, by level: Int) -> Bool {
+        context == level || entry.carriers.contains(level)
+    }
+
+    /// Whether a commit touches nothing that the parents have changed and not finished.
+    func canCommit(_ level: Int) -> Bool {
+        var result = store
+        var (own, others): (Set<Int64>, Set<Int64>) = ([], [])
+        for context in path(level) {
+            for entry in levels[context]?.entries ?? [] {
+                guard Self.isTaken(entry, in: context, by: level) else {
+                    others.formUnion(entry.edit.numbers)
+                    continue
+                }
+                own.formUnion(entry.edit.numbers)
+                if result.isPast(entry.edit) { return false }
+                result.apply(entry.edit)
+            }
+        }
+        return own.isDisjoint(with: others) && result.isWhole && view(level).isWhole
+    }
+
+    mutating func commit(_ level: Int) {
+        for context in path(level) {
+            let entries = levels[context]?.entries ?? []
+            for entry in entries where Self.isTaken(entry, in: context, by: level) { store.apply(entry.edit) }
+            levels[context]?.entries = entries.filter { !Self.isTaken($0, in: context, by: level) }
+        }
+    }
+}
+
+extension StockWorld.Edit {
+    /// The rows that an edit is about.
+    var numbers: [Int64] {
+        switch self {
+        case .insert(let number, let row): [number] + row.references
+        case .set(let number, _, .integer(let value)): [number, value]
+        case .set(let number, _, _), .delete(let number): [number]
+        case .pair(let pair, _), .place(let pair, _), .unpair(let pair): [pair.left, pair.right]
+        }
+    }
+}
+
+extension StockWorld.Row {
+    var references: [Int64] {
+        StockWorld.references.filter { $0.entity == entity }.compactMap {
+            if case .integer(let number) = values[$0.column] { number } else { nil }
+        }
+    }
+}
+
+extension StockWorld.View {
+    /// Whether an edit is of something that is gone: a save then brings it back, or asks.
+    func isPast(_ edit: StockWorld.Edit) -> Bool {
+        switch edit {
+        case .set(let number, _, _): rows[number] == nil
+        case .place(let pair, _): pairs[pair] == nil
+        default: false
+        }
+    }
+
+    /// Whether nothing leads to what is not there, and what must be unique is.
+    var isWhole: Bool {
+        for pair in pairs.keys where rows[pair.left] == nil || rows[pair.right] == nil { return false }
+        var lids: Set<StoredValue> = []
+        for row in rows.values {
+            if row.references.contains(where: { rows[$0] == nil }) { return false }
+            guard row.entity == 3 else { continue }
+            let item = row.values[StockWorld.column("item", of: 3)]
+            if item != .null, !lids.insert(item).inserted { return false }
+        }
+        return true
+    }
+}
