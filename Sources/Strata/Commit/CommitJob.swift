@@ -71,6 +71,7 @@ final class CommitJob {
         guard failures.isEmpty else { throw Self.validationError(failures) }
         for entity in schema.entities { try entity.checkReferences(self) }
         for entity in schema.entities { try entity.write(self) }
+        for entity in schema.entities { entity.noteShadowed(self) }
         try throwConflicts()
         if !isEmpty { try connection.execute(SchemaSQL.setSequence, [.integer(sequence)]) }
     }

@@ -3,6 +3,8 @@ extension Entity {
     /// has saved upward before (C16, H20). Nil where there is nothing.
     func gather(_ job: CommitJob) -> (any AnyPart)? {
         var gathered: Part<Row>?
+        // Layers that are taken as a whole, one above the other, meet each other as they would by being saved (H27).
+        var isChain = false
         for context in job.path {
             var level: Part<Row>?
             for segment in job.layers[context] {
@@ -11,7 +13,9 @@ extension Entity {
                 level = level?.merged(with: newer) { combine($0, $1, job, inOneLevel: true) } ?? newer
             }
             guard let level else { continue }
-            gathered = gathered?.merged(with: level) { combine($0, $1, job, inOneLevel: false) } ?? level
+            let isChained = isChain && job.frozen[context] != nil
+            gathered = gathered?.merged(with: level) { combine($0, $1, job, inOneLevel: isChained) } ?? level
+            isChain = job.frozen[context] != nil
         }
         guard let gathered, gathered.changes.contains(where: { $0.kind == .withdrawn }) else { return gathered }
         job.withdrawn[info.index] = Part(unsorted: gathered.changes.filter { $0.kind == .withdrawn })
@@ -49,6 +53,17 @@ extension Entity {
             }
         }
         return older.followed(by: newer)
+    }
+
+    /// Rows that parents have changed as well show what those say once the committer's own change is gone.
+    func noteShadowed(_ job: CommitJob) {
+        guard let written = job.written[info.index]?.typed(Row.self) else { return }
+        for context in job.foreignPath {
+            let numbers = Set(written.touched(in: job.layers, context: context, entity: info.index))
+            guard !numbers.isEmpty, let shadowed = written.filtered(numbers.contains) else { continue }
+            let adjusted = job.adjusted[info.index]?.typed(Row.self)
+            job.adjusted[info.index] = adjusted?.merged(with: shadowed.typed(Row.self)) { $1 } ?? shadowed
+        }
     }
 
     func detail(_ mine: Row, _ column: Int, base: Row?, theirs: Row?) -> StrataError.Detail {

@@ -119,7 +119,8 @@ extension Change {
             var merged = below
             merged._$copy(columns, from: row)
             let isConflicting = base.map { hasChanged(below, since: $0.seen) } ?? false
-            if kind == .update, !isConflicting, merged._$differences(from: row).isEmpty { return nil }
+            let isUnmarked = base?.isAsSeen ?? true
+            if kind == .update, !isConflicting, isUnmarked, merged._$differences(from: row).isEmpty { return nil }
             return Change(
                 kind: .update,
                 columns: columns,
@@ -129,8 +130,10 @@ extension Change {
         case (.delete, nil):
             return Change(kind: .delete, columns: columns, row: row, base: base?.over(.gone))
         case (.delete, let below?):
-            guard let base, !below._$differences(from: base.seen).isEmpty else { return nil }
-            return Change(kind: .delete, columns: columns, row: row, base: base.over(.changed(below)))
+            guard let base else { return nil }
+            let isChanged = !below._$differences(from: base.seen).isEmpty
+            if !isChanged && base.isAsSeen { return nil }
+            return Change(kind: .delete, columns: columns, row: row, base: base.over(isChanged ? .changed(below) : .asSeen))
         default:
             return nil
         }

@@ -47,7 +47,7 @@ extension Entity {
         _ policy: MergePolicy,
         _ conflicts: inout [StrataError.Detail]
     ) -> [Change<Row>?] {
-        let parent: Row? = stack[0].base?.beneathRow
+        let parent = stack[0].beneathRow
         var below = parent
         var result: [Change<Row>?] = []
         // Own edits before a delete are no matter any more: the delete is held against what they set out from.
@@ -212,13 +212,21 @@ extension Change {
     }
 }
 
-extension Base {
-    /// The row that lies beneath the change now.
+extension Change {
+    /// The row that lies beneath the change now; nil where there is none.
+    ///
+    /// What a base has seen may have become another value in columns that this change does not set; the change's own row
+    /// shows those as they are.
     fileprivate var beneathRow: Row? {
-        switch beneath {
-        case .asSeen: seen
-        case .changed(let row): row
-        case .gone: nil
+        guard let base else { return nil }
+        switch base.beneath {
+        case .gone: return nil
+        case .changed(let row): return row
+        case .asSeen:
+            guard kind == .update else { return base.seen }
+            var beneath = row
+            beneath._$copy(columns, from: base.seen)
+            return beneath
         }
     }
 }

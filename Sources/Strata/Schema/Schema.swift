@@ -123,6 +123,7 @@ protocol AnyEntity: AnyObject, Sendable {
     func follow(_ reference: IncomingReference, deleted number: Int64, _ job: CommitJob) throws -> [Int64]
     func checkReferences(_ job: CommitJob) throws
     func write(_ job: CommitJob) throws
+    func noteShadowed(_ job: CommitJob)
 }
 
 extension AnyEntity {

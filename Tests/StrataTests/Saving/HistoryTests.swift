@@ -106,8 +106,7 @@ struct History {
             return .set(row, Int.random(in: 0..<3, using: &generator), step * 10 + 1)
         case ..<62: return rows.randomElement(using: &generator).map(Step.delete) ?? .insert(step * 10)
         case ..<78: return .save(policy)
-        case ..<92: return .commit(policy)
-        case ..<94: return .commitChain(policy)
+        case ..<94: return .commit(policy)
         case ..<96: return .rollback(includingSaved: Bool.random(using: &generator))
         default: return rows.randomElement(using: &generator).map(Step.rollbackObject) ?? .save(policy)
         }

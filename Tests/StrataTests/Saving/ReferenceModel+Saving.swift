@@ -44,7 +44,12 @@ extension ReferenceModel {
                     if policy == .mine {
                         entry.change = .insert(row)
                     } else {
-                        for column in edits.keys { conflicts.insert(place(number, column)) }
+                        // All that was set here is named, not only what this entry has set.
+                        for entry in entries {
+                            if case .update(let edits, _) = entry.change {
+                                for column in edits.keys { conflicts.insert(place(number, column)) }
+                            }
+                        }
                         return []
                     }
                     break
