@@ -190,8 +190,8 @@ extension ObjectContext {
                 let change = part.typed(Row.self).changes[index]
                 if change.kind == .insert { return Base(seen: before, stored: nil, sequence: sequence) }
                 guard let base = change.base else { continue }
-                guard let old = base.stored else { return Base(seen: before, stored: nil, sequence: sequence) }
-                stored?._$copy(change.columns.subtracting(known), from: old)
+                // An older change of a row that was not in the store then, and is now: it stands on what it has seen.
+                stored?._$copy(change.columns.subtracting(known), from: base.stored ?? base.seen)
                 known.formUnion(change.columns)
                 sequence = min(sequence, base.sequence)
             }

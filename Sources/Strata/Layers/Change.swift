@@ -100,8 +100,12 @@ extension Change {
         if newer.kind == .update && added.isEmpty { return base }
         var seen = later.seen
         seen._$copy(columns, from: base.seen)
-        var stored = later.stored ?? base.stored
-        if let old = base.stored { stored?._$copy(columns, from: old) }
+        // Where one of the two was made before the row came into the store, what it has seen stands for what was stored.
+        var stored: Row?
+        if base.stored != nil || later.stored != nil {
+            stored = later.stored ?? later.seen
+            stored?._$copy(columns, from: base.stored ?? base.seen)
+        }
         return Base(
             seen: seen,
             stored: stored,
@@ -133,7 +137,12 @@ extension Change {
             guard let base else { return nil }
             let isChanged = !below._$differences(from: base.seen).isEmpty
             if !isChanged && base.isAsSeen { return nil }
-            return Change(kind: .delete, columns: columns, row: row, base: base.over(isChanged ? .changed(below) : .asSeen))
+            return Change(
+                kind: .delete,
+                columns: columns,
+                row: row,
+                base: base.over(isChanged ? .changed(below) : .asSeen)
+            )
         default:
             return nil
         }

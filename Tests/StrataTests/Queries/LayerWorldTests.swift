@@ -40,7 +40,9 @@ import Testing
                 let second =
                     newer.map { update(middle, $0, 2) }
                     ?? Change(
-                        kind: .delete, columns: ColumnSet(), row: middle,
+                        kind: .delete,
+                        columns: ColumnSet(),
+                        row: middle,
                         base: Base(seen: middle, stored: nil, sequence: 1)
                     )
                 let both = first.followed(by: second)
@@ -85,7 +87,11 @@ import Testing
         for left in 0..<32 {
             for right in 0..<32 {
                 func part(_ bits: Int, _ value: Double) -> Part<JoinRow> {
-                    Part(unsorted: (0..<5).reversed().filter { bits & (1 << $0) != 0 }.map { .insert(row(Int64($0), value)) })
+                    Part(
+                        unsorted: (0..<5).reversed().filter { bits & (1 << $0) != 0 }.map {
+                            .insert(row(Int64($0), value))
+                        }
+                    )
                 }
                 let (older, newer) = (part(left, 1), part(right, 2))
                 let both = older.followed(by: newer).typed(JoinRow.self)

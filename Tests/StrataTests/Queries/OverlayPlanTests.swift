@@ -39,7 +39,8 @@ import Testing
                 case .join(let name): schema.info(ofTable: name).map { Overlay.source($0) } ?? ""
                 }
             },
-            resolver: schema.resolver, fingerprint: context.store.ids.fingerprint
+            resolver: schema.resolver,
+            fingerprint: context.store.ids.fingerprint
         )
     }
 
@@ -62,7 +63,10 @@ import Testing
         let child = try stack.push(.private)
         let isFast = try await child.perform { context in
             for index in 0..<edits {
-                let id = ObjectID<StockItem>(number: numbers[index * 7 % rows], fingerprint: context.store.ids.fingerprint)
+                let id = ObjectID<StockItem>(
+                    number: numbers[index * 7 % rows],
+                    fingerprint: context.store.ids.fingerprint
+                )
                 try context.find(id)?.ratio = 1
             }
             context.publish()
@@ -72,7 +76,8 @@ import Testing
                 var times: [Double] = []
                 for isPending in [false, true] {
                     let compiled = try question.query.compile(
-                        question.shape, using: sources(context, isPending: isPending)
+                        question.shape,
+                        using: sources(context, isPending: isPending)
                     )
                     var plan: [String] = []
                     try connection.statement("EXPLAIN QUERY PLAN " + compiled.sql).run(compiled.bindings) {

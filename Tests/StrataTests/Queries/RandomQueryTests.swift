@@ -22,7 +22,8 @@ import Testing
         run.fingerprint = stack.core.engine.ids.fingerprint
         for handle in handles {
             run.world.levels[handle.id] = StockWorld.Level(
-                parent: handle.parent?.id, readsCommitted: handle === committed
+                parent: handle.parent?.id,
+                readsCommitted: handle === committed
             )
         }
         try await stack.on(.root) { context in

@@ -125,10 +125,34 @@ extension StockRun {
     /// Random questions about one of the models.
     func ask(_ context: ObjectContext, _ reference: StockReference) {
         switch generator.below(8) {
-        case 0: ask(context, reference, StockShelf.where { _ in self.shelfCondition(2) }, [StockShelf.columns.title.ascending])
-        case 1: ask(context, reference, StockHouse.where { _ in self.houseCondition(2) }, [StockHouse.columns.name.descending])
-        case 2: ask(context, reference, StockLid.where { _ in self.lidCondition(2) }, [StockLid.columns.item.rank.ascending])
-        case 3: ask(context, reference, StockTag.where { _ in self.tagCondition(2) }, [StockTag.columns.name.ascending.nilsLast])
+        case 0:
+            ask(
+                context,
+                reference,
+                StockShelf.where { _ in self.shelfCondition(2) },
+                [StockShelf.columns.title.ascending]
+            )
+        case 1:
+            ask(
+                context,
+                reference,
+                StockHouse.where { _ in self.houseCondition(2) },
+                [StockHouse.columns.name.descending]
+            )
+        case 2:
+            ask(
+                context,
+                reference,
+                StockLid.where { _ in self.lidCondition(2) },
+                [StockLid.columns.item.rank.ascending]
+            )
+        case 3:
+            ask(
+                context,
+                reference,
+                StockTag.where { _ in self.tagCondition(2) },
+                [StockTag.columns.name.ascending.nilsLast]
+            )
         default: askItems(context, reference)
         }
     }
@@ -142,7 +166,10 @@ extension StockRun {
     }
 
     private func ask<Object: StockModel>(
-        _ context: ObjectContext, _ reference: StockReference, _ query: Query<Object>, _ keys: [SortKey<Object>]
+        _ context: ObjectContext,
+        _ reference: StockReference,
+        _ query: Query<Object>,
+        _ keys: [SortKey<Object>]
     ) {
         let query = sliced(query, keys)
         let answers = StockAnswers(run: self, context: context, reference: reference, query: query)
@@ -166,7 +193,9 @@ extension StockRun {
         for _ in 0..<2 { answers.checkShape(generator.below(9), count: generator.below(5)) }
         askColumns(
             StockAnswers(
-                run: self, context: context, reference: reference,
+                run: self,
+                context: context,
+                reference: reference,
                 query: generator.chance(3) ? query.distinct() : query
             )
         )

@@ -15,7 +15,9 @@ extension StockField {
     private static func column(_ name: String) -> Int { Object._$schema.columns.firstIndex { $0.name == name } ?? -1 }
 
     static func required<Value: AttributeValue>(
-        _ name: String, _ path: ReferenceWritableKeyPath<Object, Value>, _ pool: [Value]
+        _ name: String,
+        _ path: ReferenceWritableKeyPath<Object, Value>,
+        _ pool: [Value]
     ) -> StockField {
         StockField(
             column: column(name),
@@ -28,7 +30,9 @@ extension StockField {
     }
 
     static func optional<Value: AttributeValue>(
-        _ name: String, _ path: ReferenceWritableKeyPath<Object, Value?>, _ pool: [Value]
+        _ name: String,
+        _ path: ReferenceWritableKeyPath<Object, Value?>,
+        _ pool: [Value]
     ) -> StockField {
         StockField(
             column: column(name),

@@ -65,19 +65,24 @@ let stockModels: [any Model.Type] = [
 /// The pools from which random values come: few, so that queries find something, and the awkward ones among them.
 enum StockValues {
     static let texts = [
-        "", "a", "A", "b", "ab", "Ab", "abc", "é", "e\u{301}", "E\u{301}", "élan", "ß", "SS", "a\u{0}b", "\u{0}", "👩‍👩‍👧", "👩", "z%_", "\\",
+        "", "a", "A", "b", "ab", "Ab", "abc", "é", "e\u{301}", "E\u{301}", "élan", "ß", "SS", "a\u{0}b", "\u{0}", "👩‍👩‍👧",
+        "👩", "z%_", "\\",
         "\"'", "a\nb", "日本",
     ]
     static let integers = [-3, -1, 0, 1, 2, 3, 7, 1_000_000_007]
     static let smalls: [Int8] = [-128, -1, 0, 1, 127]
     /// Multiples of a power of two, so that sums are the same in any order.
     static let reals = [-2.5, -1, 0, 0.25, 0.5, 1, 3, 1024.125]
-    static let decimals: [Decimal] = ["-10", "-0.5", "0", "0.1", "0.10000000000000000001", "1", "2.5", "10", "9", "100"]
-        .map { Decimal(string: $0)! }
+    static let decimals: [Decimal] = [
+        "-10", "-0.5", "0", "0.1", "0.10000000000000000001", "1", "2.5", "10", "9", "100",
+    ]
+    .map { Decimal(string: $0)! }
     static let unsigned: [UInt64] = [0, 1, 2, 5, UInt64(Int64.max), UInt64(Int64.max) + 1, .max - 3, .max]
     static let dates = [-1.5, 0, 0.25, 86_400, 700_000_000].map { Date(timeIntervalSinceReferenceDate: $0) }
     static let keys = (0..<4).map { UUID(uuid: (0, 0, 0, UInt8($0), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8(255 - $0))) }
     static let bytes = [Data(), Data([0]), Data([0, 1]), Data([255]), Data([104, 105])]
     static let flavors: [StockFlavor] = [.sweet, .sour, .bitter]
-    static let spots = [StockSpot(aisle: 1, label: ""), StockSpot(aisle: 2, label: "é\""), StockSpot(aisle: 2, label: "x")]
+    static let spots = [
+        StockSpot(aisle: 1, label: ""), StockSpot(aisle: 2, label: "é\""), StockSpot(aisle: 2, label: "x"),
+    ]
 }

@@ -12,7 +12,8 @@ extension StockRun {
     }
 
     func equal<Root: Model, Value: ColumnValue>(
-        _ column: Column<Root, Value>, _ pool: [Value.Unwrapped]
+        _ column: Column<Root, Value>,
+        _ pool: [Value.Unwrapped]
     ) -> Condition<Root> {
         switch generator.below(6) {
         case 0: column == pick(pool)
@@ -25,7 +26,8 @@ extension StockRun {
     }
 
     func ordered<Root: Model, Value: ColumnValue>(
-        _ column: Column<Root, Value>, _ pool: [Value.Unwrapped]
+        _ column: Column<Root, Value>,
+        _ pool: [Value.Unwrapped]
     ) -> Condition<Root> where Value.Unwrapped: OrderedAttributeValue {
         let (one, two) = (pick(pool), pick(pool))
         let (low, high) = (min(one, two), max(one, two))
@@ -42,7 +44,9 @@ extension StockRun {
 
     func text<Root: Model, Value: TextColumnValue>(_ column: Column<Root, Value>) -> Condition<Root> {
         let text = pick(StockValues.texts)
-        let options = pick([[], .caseInsensitive, .diacriticInsensitive, [.caseInsensitive, .diacriticInsensitive]] as [TextOptions])
+        let options = pick(
+            [[], .caseInsensitive, .diacriticInsensitive, [.caseInsensitive, .diacriticInsensitive]] as [TextOptions]
+        )
         return switch generator.below(12) {
         case 0: column.equals(text, options)
         case 1: column.contains(text, options)
@@ -69,7 +73,8 @@ extension StockRun {
     }
 
     func members<Root: Model, Member: Model>(
-        _ many: ToMany<Root, Member>, _ condition: () -> Condition<Member>
+        _ many: ToMany<Root, Member>,
+        _ condition: () -> Condition<Member>
     ) -> Condition<Root> {
         switch generator.below(7) {
         case 0: many.isEmpty
@@ -141,7 +146,8 @@ extension StockRun {
         case 21: equal(item.mood, StockValues.flavors)
         case 22: equal(item.spot, StockValues.spots)
         case 23: ordered(pick([item.rank + 1, item.rank * 2, item.rank - 3]), StockValues.integers)
-        case 24: ordered(pick([item.rank + item.size, item.rank * item.size, item.size - item.rank]), StockValues.integers)
+        case 24:
+            ordered(pick([item.rank + item.size, item.rank * item.size, item.size - item.rank]), StockValues.integers)
         case 25: pick([item.rank < item.size, item.rank == item.size, item.name != item.note, item.cost <= item.price])
         case 26: id(item.id)
         case 27: leading(item.shelf)

@@ -26,12 +26,15 @@ final class StockReference {
             )
         }
         for join in StockWorld.Join.allCases {
-            try connection.execute("CREATE TABLE \(join.table) (\"left\", \"right\", left_place REAL, right_place REAL)")
+            try connection.execute(
+                "CREATE TABLE \(join.table) (\"left\", \"right\", left_place REAL, right_place REAL)"
+            )
         }
         for (number, row) in view.rows {
             let places = repeatElement("?", count: row.values.count + 1).joined(separator: ", ")
             try connection.execute(
-                "INSERT INTO \(stockModels[row.entity]._$schema.table) VALUES (\(places))", [.integer(number)] + row.values
+                "INSERT INTO \(stockModels[row.entity]._$schema.table) VALUES (\(places))",
+                [.integer(number)] + row.values
             )
         }
         for (pair, places) in view.pairs {

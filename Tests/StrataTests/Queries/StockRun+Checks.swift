@@ -24,7 +24,10 @@ extension StockRun {
     }
 
     private func checkObject<Object: StockModel>(
-        _ model: Object.Type, _ number: Int64, _ context: ObjectContext, _ view: StockWorld.View
+        _ model: Object.Type,
+        _ number: Int64,
+        _ context: ObjectContext,
+        _ view: StockWorld.View
     ) throws {
         let found = try context.find(ObjectID<Object>(number: number, fingerprint: fingerprint))
         guard let row = view.rows[number] else {
@@ -56,7 +59,11 @@ extension StockRun {
         }
         for number in view.numbers(1).shuffled(using: &generator).prefix(2) {
             guard let shelf = try find(StockShelf.self, number, context) else { continue }
-            try compare(shelf.items, view.referring(0, StockWorld.references[0].column, to: number), "items of \(number)")
+            try compare(
+                shelf.items,
+                view.referring(0, StockWorld.references[0].column, to: number),
+                "items of \(number)"
+            )
         }
         for number in view.numbers(2).prefix(2) {
             guard let house = try find(StockHouse.self, number, context) else { continue }
@@ -64,7 +71,9 @@ extension StockRun {
         }
         for number in view.numbers(4).shuffled(using: &generator).prefix(2) {
             guard let tag = try find(StockTag.self, number, context) else { continue }
-            let items = view.pairs.keys.filter { $0.join == .itemTags && $0.right == number && view.rows[$0.left] != nil }
+            let items = view.pairs.keys.filter {
+                $0.join == .itemTags && $0.right == number && view.rows[$0.left] != nil
+            }
             try compare(tag.items, items.map(\.left).sorted(), "items of tag \(number)")
         }
     }
@@ -74,7 +83,9 @@ extension StockRun {
         cases += 1
         let found = try many.fetch()
         if found.map(\.id.number) != expected { fail("\(name) are \(found.map(\.id.number)), not \(expected)") }
-        if try many.count != expected.count { fail("the number of \(name) is \(try many.count), not \(expected.count)") }
+        if try many.count != expected.count {
+            fail("the number of \(name) is \(try many.count), not \(expected.count)")
+        }
         if try many.first?.id.number != expected.first { fail("the first of \(name) is not \(expected)") }
         if try many.last(2).map(\.id.number) != expected.suffix(2) { fail("the last of \(name) are not \(expected)") }
         if try many.ids.map(\.number) != expected { fail("the ids of \(name) are not \(expected)") }

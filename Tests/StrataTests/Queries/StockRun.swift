@@ -99,7 +99,11 @@ final class StockRun: @unchecked Sendable {
     }
 
     private func change<Object: StockModel>(
-        _ model: Object.Type, _ number: Int64, _ row: StockWorld.Row, _ context: ObjectContext, _ level: Int
+        _ model: Object.Type,
+        _ number: Int64,
+        _ row: StockWorld.Row,
+        _ context: ObjectContext,
+        _ level: Int
     ) throws {
         guard let object = try find(model, number, context) else { return }
         for _ in 0...generator.below(3) {

@@ -253,7 +253,7 @@ extension ReferenceModel {
             guard let entries = levels[level]?[number] else { continue }
             var rest: [Entry] = []
             var takenHere: Set<Int> = []
-            for entry in entries.reversed() {
+            for (index, entry) in entries.enumerated().reversed() {
                 if isTaken(entry, level, context, whole) {
                     takenHere.formUnion(entry.columns)
                     if entry.isInsert { isReplaced = true }
@@ -272,7 +272,12 @@ extension ReferenceModel {
                         if isBeneath && (written.contains(column) || isRemoved) || (wentAlong && !isTouched) {
                             edits[column] = nil
                         } else if isNew, let committed = store[number] {
-                            edits[column]?.seen = committed[column]
+                            // What lies on an earlier edit of the same column goes on standing on that.
+                            let isLowest = !entries[..<index].contains { lower in
+                                !isTaken(lower, level, context, whole) && !lower.isInsert
+                                    && lower.columns.contains(column)
+                            }
+                            if isLowest { edits[column]?.seen = committed[column] }
                             edits[column]?.stored = committed[column]
                         }
                     }

@@ -95,7 +95,7 @@ struct ReferenceModel {
             for entry in levels[level]?[number] ?? [] {
                 switch entry.change {
                 case .insert: return nil
-                case .update(let edits, _): if let edit = edits[column] { return edit.stored }
+                case .update(let edits, _): if let edit = edits[column] { return edit.stored ?? edit.seen }
                 case .delete: continue
                 }
             }

@@ -27,7 +27,10 @@ import Testing
         try await house.close()
     }
 
-    @Test("H24 a holder that a parent has deleted or renamed without saving still blocks a commit; the error names both", arguments: [false, true])
+    @Test(
+        "H24 a holder that a parent has deleted or renamed without saving still blocks a commit; the error names both",
+        arguments: [false, true]
+    )
     func holderOfParent(_ deletes: Bool) async throws {
         let house = try await House()
         let holder = try await articles(house, "a")[0]
@@ -57,7 +60,10 @@ import Testing
             }
             return try await self.slugs(house, in: .other)
         }
-        for slugs in [["b", "a", "c", "d"], ["a", "c", "b", "d"], ["c", "d", "a", "b"], ["d", "a", "b", nil], ["a", nil, "d", "b"]] {
+        for slugs in [
+            ["b", "a", "c", "d"], ["a", "c", "b", "d"], ["c", "d", "a", "b"], ["d", "a", "b", nil],
+            ["a", nil, "d", "b"],
+        ] {
             #expect(try await set(slugs) == slugs)
         }
         try await house.stack.on(.network) { context in
