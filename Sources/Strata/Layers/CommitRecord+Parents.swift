@@ -37,6 +37,8 @@ extension Part {
                 let stack = before.stack(number, entity: entity, in: context, Row.self)
                 guard let shown = stack.last?.change.row else { continue }
                 var takenHere = ColumnSet()
+                /// What later changes of this layer set; an insert beneath them does not show it.
+                var later = ColumnSet()
                 for entry in stack.reversed() {
                     let segment = before[context][entry.segment].id
                     if record.segments.contains(segment) {
@@ -46,9 +48,10 @@ extension Part {
                         let isOwn = record.committer.map { entry.carriers.contains($0) } ?? false
                         let rest =
                             isWithdrawn
-                            ? nil : fate.rest(of: entry.change, shown: shown, above, takenHere, isOwn: isOwn)
+                            ? nil : fate.rest(of: entry.change, shown: shown, above, takenHere, later: later, isOwn: isOwn)
                         edits[context, default: [:]][segment, default: [:]][number] = .some(rest)
                     }
+                    later.formUnion(entry.change.touchedColumns)
                 }
                 above.pass(stack.map(\.change), taken: takenHere)
             }
@@ -109,6 +112,7 @@ private struct Fate<Row: StoredRow> {
         shown: Row,
         _ above: Above<Row>,
         _ takenHere: ColumnSet,
+        later: ColumnSet,
         isOwn: Bool
     ) -> Change<Row>? {
         if above.isReplaced { return nil }
@@ -118,9 +122,9 @@ private struct Fate<Row: StoredRow> {
         case .insert:
             guard wentAlong, let seen = above.seen else { return wentAlong ? nil : change }
             // What the parent has set since, merged into its insert, stays as an edit of the committed row.
-            let later = above.columns.intersection(change.row._$differences(from: seen))
+            let since = above.columns.subtracting(later).intersection(change.row._$differences(from: seen))
                 .intersection(change.row._$differences(from: committed.row))
-            return later.isEmpty ? nil : standing(change, later)
+            return since.isEmpty ? nil : standing(change, since)
         case .update, .orphan:
             var beneath = takenHere
             if let seen = above.seen {
