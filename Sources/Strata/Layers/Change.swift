@@ -110,8 +110,16 @@ extension Change {
             seen: seen,
             stored: stored,
             sequence: min(base.sequence, later.sequence),
-            beneath: base.isAsSeen ? later.beneath : base.beneath
+            beneath: base.isAsSeen ? beneathBoth(later, base) : base.beneath
         )
+    }
+
+    /// What lies beneath this change, which is as it was seen, where something else lies beneath the newer one: in this
+    /// change's own columns that is only what it has set itself.
+    private func beneathBoth(_ later: Base<Row>, _ base: Base<Row>) -> Base<Row>.Beneath {
+        guard case .changed(var row) = later.beneath else { return later.beneath }
+        row._$copy(columns, from: base.seen)
+        return .changed(row)
     }
 
     /// The same change over another row beneath it (nil: the row is gone). Nil where nothing is different.

@@ -39,7 +39,7 @@ extension Part {
                 var takenHere = ColumnSet()
                 /// What later changes of this layer set; an insert beneath them does not show it.
                 var later = ColumnSet()
-                for entry in stack.reversed() {
+                for (index, entry) in stack.enumerated().reversed() {
                     let segment = before[context][entry.segment].id
                     if record.segments.contains(segment) {
                         takenHere.formUnion(entry.change.touchedColumns)
@@ -49,6 +49,15 @@ extension Part {
                         let rest =
                             isWithdrawn
                             ? nil : fate.rest(of: entry.change, shown: shown, above, takenHere, later: later, isOwn: isOwn)
+                            .map { kept in
+                                // What lies on an earlier edit of the same column goes on standing on that.
+                                var lower = ColumnSet()
+                                for below in stack[..<index] where below.change.kind == .update {
+                                    guard !record.segments.contains(before[context][below.segment].id) else { continue }
+                                    lower.formUnion(below.change.columns)
+                                }
+                                return fate.isNew ? kept.standing(on: lower, of: entry.change) : kept
+                            }
                         edits[context, default: [:]][segment, default: [:]][number] = .some(rest)
                     }
                     later.formUnion(entry.change.touchedColumns)
@@ -151,6 +160,19 @@ private struct Fate<Row: StoredRow> {
 }
 
 extension Change {
+    /// This change with what the original has seen in columns that an earlier edit of its layer sets.
+    fileprivate func standing(on lower: ColumnSet, of original: Change) -> Change {
+        guard let base, let seen = original.base?.seen, !lower.isEmpty else { return self }
+        var merged = base.seen
+        merged._$copy(lower, from: seen)
+        return Change(
+            kind: kind,
+            columns: columns,
+            row: row,
+            base: Base(seen: merged, stored: base.stored, sequence: base.sequence)
+        )
+    }
+
     /// The columns that this change sets; all of them, unless it is an update.
     fileprivate var touchedColumns: ColumnSet {
         kind == .update || kind == .orphan ? columns : ColumnSet(first: ColumnSet.limit)
