@@ -48,16 +48,19 @@ extension Part {
                         let isOwn = record.committer.map { entry.carriers.contains($0) } ?? false
                         let rest =
                             isWithdrawn
-                            ? nil : fate.rest(of: entry.change, shown: shown, above, takenHere, later: later, isOwn: isOwn)
-                            .map { kept in
-                                // What lies on an earlier edit of the same column goes on standing on that.
-                                var lower = ColumnSet()
-                                for below in stack[..<index] where below.change.kind == .update {
-                                    guard !record.segments.contains(before[context][below.segment].id) else { continue }
-                                    lower.formUnion(below.change.columns)
+                            ? nil
+                            : fate.rest(of: entry.change, shown: shown, above, takenHere, later: later, isOwn: isOwn)
+                                .map { kept in
+                                    // What lies on an earlier edit of the same column goes on standing on that.
+                                    var lower = ColumnSet()
+                                    for below in stack[..<index] where below.change.kind == .update {
+                                        guard !record.segments.contains(before[context][below.segment].id) else {
+                                            continue
+                                        }
+                                        lower.formUnion(below.change.columns)
+                                    }
+                                    return fate.isNew ? kept.standing(on: lower, of: entry.change) : kept
                                 }
-                                return fate.isNew ? kept.standing(on: lower, of: entry.change) : kept
-                            }
                         edits[context, default: [:]][segment, default: [:]][number] = .some(rest)
                     }
                     later.formUnion(entry.change.touchedColumns)
