@@ -77,5 +77,5 @@ struct SQLFunctionsTests {
     }
 
     @Test("names are quoted")
-    func names() { #expect(SQLName.quoted("a\"b") == "\"a\"\"b\"") }
+    func names() { #expect("a\"b".quotedIdentifier == "\"a\"\"b\"") }
 }

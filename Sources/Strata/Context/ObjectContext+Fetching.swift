@@ -71,9 +71,18 @@ extension ObjectContext {
     func object<Object: Model>(from reader: RowReader, entity: Int) throws -> Object {
         let number = try reader.read(Int64.self, at: 0)
         if let object = identity[number] {
-            return unsafeDowncast(object, to: Object.self)  // ids are unique across the tables of a store
+            // Ids are unique across the tables of a store, unless the file is damaged or was changed by hand.
+            guard type(of: object) == Object.self else { throw Self.sharedIDError(number) }
+            return unsafeDowncast(object, to: Object.self)  // its type was compared
         }
         return register(Object(_$row: try Object.Row(_$from: reader)), entity: entity)
+    }
+
+    static func sharedIDError(_ number: Int64) -> StrataError {
+        StrataError(
+            .damagedStore,
+            "Objects of two models have the id \(number). The file is damaged or was changed by hand; restore a backup of it."
+        )
     }
 
     /// One value.

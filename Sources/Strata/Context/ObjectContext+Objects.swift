@@ -49,7 +49,8 @@ extension ObjectContext {
     private func carryOut<Object: Model>(_ draft: Draft, of object: Object) {
         for (column, destination) in draft.one.sorted(by: { $0.key < $1.key }) {
             insertAny(destination)
-            object.setReference(number(of: destination), at: column)
+            let number = destination.storedNumber
+            object.setReference(number == 0 ? nil : number, at: column)
         }
         for (relationship, members) in draft.many.sorted(by: { $0.key < $1.key }) {
             func add<Member: Model>(_ member: Member) {
@@ -60,13 +61,6 @@ extension ObjectContext {
         for leading in draft.leadingHere {
             if let other = leading.object as? any Model, other._$link.context == nil { insertAny(other) }
         }
-    }
-
-    private func number(of object: any Model) -> Int64? {
-        func open<Object: Model>(_ object: Object) -> Int64? {
-            object._$row.id.isAssigned ? object._$row._$number : nil
-        }
-        return open(object)
     }
 
     func insertAny(_ object: any Model) {

@@ -27,20 +27,15 @@ extension ObjectContext {
         noteTurn()
         failedInserts.removeAll { failed in objects.contains { $0 === failed.object } }
         for object in objects where object._$link.context === self {
-            trackers[Int(object._$link.entity)]?.forgetFailures(of: number(of: object))
+            trackers[Int(object._$link.entity)]?.forgetFailures(of: object.storedNumber)
         }
         publish()
-        let numbers = Set(objects.filter { $0._$link.context === self }.map(number))
+        let numbers = Set(objects.filter { $0._$link.context === self }.map(\.storedNumber))
         drop {
             $0.carriers == Carriers(id)
         } keeping: {
             !numbers.contains($0)
         }
-    }
-
-    private func number(of object: any Model) -> Int64 {
-        func open<Object: Model>(_ object: Object) -> Int64 { object._$row._$number }
-        return open(object)
     }
 
     /// Takes changes out of this context's layer, and lets everything above stand on what is left.
@@ -77,7 +72,7 @@ extension ObjectContext {
         publish()
         guard !isEnded, let entity = try? store.schema.entity(model) else { return [] }
         return pendingChanges(entity).filter { isWanted($0.kind) }.compactMap { change in
-            if let object = identity[change.row._$number] { return unsafeDowncast(object, to: Object.self) }
+            if let object = identity[change.row._$number] { return object as? Object }
             guard change.kind.isVisible else { return nil }
             return register(Object(_$row: change.row), entity: entity.info.index)
         }

@@ -104,7 +104,9 @@ final class ObjectTracker<Object: Model>: AnyTracker {
 
     /// Lets a live object show the row that the layers show now; nil where it is gone.
     func show(_ row: Object.Row?, in object: AnyObject) {
-        let object = unsafeDowncast(object, to: Object.self)  // the identity map keeps one type for each entity
+        // In a damaged file a row of another model may have the same id; it is not this object's.
+        guard type(of: object) == Object.self else { return }
+        let object = unsafeDowncast(object, to: Object.self)  // its type was compared
         guard let row else {
             object._$link.isDeleted = true
             return

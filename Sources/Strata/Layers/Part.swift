@@ -44,7 +44,6 @@ final class Part<Row: StoredRow>: AnyPart {
     }
 
     var count: Int { numbers.count }
-    var changeKinds: some Sequence<ChangeKind> { changes.lazy.map(\.kind) }
 
     /// Complexity: O(log count).
     func index(of number: Int64) -> Int? { numbers.sortedIndex(of: number) }

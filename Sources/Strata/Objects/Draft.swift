@@ -21,6 +21,9 @@ extension Model {
         return draft
     }
 
+    /// The number of the object's id, of whichever model; 0 before it is inserted.
+    var storedNumber: Int64 { _$row._$number }
+
     /// Sets a to-one column of whichever destination.
     func setReference(_ number: Int64?, at column: Int) {
         let value = number.map(StoredValue.integer) ?? .null

@@ -46,6 +46,7 @@ struct EntitySQL: Sendable {
 extension String {
     /// As an identifier of SQL's.
     var quotedIdentifier: String {
-        "\"\(split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\""))\""
+        guard utf8.contains(UInt8(ascii: "\"")) else { return "\"" + self + "\"" }
+        return "\"" + split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
     }
 }

@@ -49,19 +49,19 @@ struct SelectBuilder {
         let number = writer.bind(.integer(membership.number))
         switch try writer.sources.resolver.route(owner, membership.relationship) {
         case .foreignKey(let column, let order):
-            filter = " WHERE \(scope.alias).\(SQLName.quoted(column)) = \(number)"
+            filter = " WHERE \(scope.alias).\(column.quotedIdentifier) = \(number)"
             guard let order else { return }
             let (source, alias) = writer.table(.join(order.name))
-            scope.from += " LEFT JOIN \(source) AS \(alias) ON \(alias).\(SQLName.quoted(order.otherColumn)) = "
-            scope.from += "\(scope.alias).\"id\" AND \(alias).\(SQLName.quoted(order.ownColumn)) = \(number)"
-            let place = "\(alias).\(SQLName.quoted(order.placeColumn))"
+            scope.from += " LEFT JOIN \(source) AS \(alias) ON \(alias).\(order.otherColumn.quotedIdentifier) = "
+            scope.from += "\(scope.alias).\"id\" AND \(alias).\(order.ownColumn.quotedIdentifier) = \(number)"
+            let place = "\(alias).\(order.placeColumn.quotedIdentifier)"
             // Members that were given no place come last.
             memberOrder = ["\(place) IS NULL", place]
         case .joinTable(let name, let own, let other, let order):
             let (source, alias) = writer.table(.join(name))
-            scope.from += " JOIN \(source) AS \(alias) ON \(alias).\(SQLName.quoted(other)) = \(scope.alias).\"id\""
-            filter = " WHERE \(alias).\(SQLName.quoted(own)) = \(number)"
-            memberOrder = order.map { ["\(alias).\(SQLName.quoted($0))"] } ?? []
+            scope.from += " JOIN \(source) AS \(alias) ON \(alias).\(other.quotedIdentifier) = \(scope.alias).\"id\""
+            filter = " WHERE \(alias).\(own.quotedIdentifier) = \(number)"
+            memberOrder = order.map { ["\(alias).\($0.quotedIdentifier)"] } ?? []
         }
     }
 
@@ -87,7 +87,7 @@ extension SelectBuilder {
 
     private var columns: String {
         var text = "\(scope.alias).\"id\""
-        for column in scope.model.columns { text += ", \(scope.alias).\(SQLName.quoted(column.name))" }
+        for column in scope.model.columns { text += ", \(scope.alias).\(column.name.quotedIdentifier)" }
         return text
     }
 
@@ -138,7 +138,7 @@ extension SelectBuilder {
         }
         let terms = try sortTerms().map(\.text).joined(separator: ", ")
         let place = "row_number() OVER (ORDER BY \(terms)) AS strata_place"
-        let names = (["id"] + scope.model.columns.map(\.name)).map { SQLName.quoted($0) }.joined(separator: ", ")
+        let names = (["id"] + scope.model.columns.map(\.name)).map { $0.quotedIdentifier }.joined(separator: ", ")
         let inner = "SELECT \(columns), \(place)\(body) ORDER BY strata_place\(slice(parts.limit))"
         return "SELECT \(names) FROM (\(inner)) ORDER BY strata_place DESC LIMIT \(writer.bind(.integer(Int64(count))))"
     }

@@ -18,8 +18,8 @@ struct SQLSources {
         SQLSources(
             source: { table in
                 switch table {
-                case .model(let schema): SQLName.quoted(schema.table)
-                case .join(let name): SQLName.quoted(name)
+                case .model(let schema): schema.table.quotedIdentifier
+                case .join(let name): name.quotedIdentifier
                 }
             },
             resolver: resolver,
@@ -49,13 +49,4 @@ struct RelationshipResolver: Sendable {
 
     /// The route of the relationship with this name in this model.
     var route: @Sendable (ModelSchema, String) throws -> Route
-}
-
-/// Names in SQL.
-enum SQLName {
-    static func quoted(_ name: String) -> String {
-        name.utf8.contains(UInt8(ascii: "\""))
-            ? "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
-            : "\"" + name + "\""
-    }
 }

@@ -2,7 +2,7 @@ extension SQLWriter {
     mutating func expression(_ node: ExpressionNode, in scope: inout SQLScope) throws -> String {
         switch node {
         case .column(let column):
-            return try alias(column.path, in: &scope) + "." + SQLName.quoted(column.name)
+            return try alias(column.path, in: &scope) + "." + column.name.quotedIdentifier
         case .id(let path):
             return try id(path, in: &scope)
         case .value(let value):

@@ -3,7 +3,7 @@ extension SQLWriter {
     mutating func id(_ path: RelationshipPath, in scope: inout SQLScope) throws -> String {
         guard let last = path.hops.last, !last.isDerived else { return try alias(path, in: &scope) + ".\"id\"" }
         let start = RelationshipPath(hops: path.hops.dropLast())
-        return try alias(start, in: &scope) + "." + SQLName.quoted(last.name)
+        return try alias(start, in: &scope) + "." + last.name.quotedIdentifier
     }
 
     /// The alias of the table at the end of a path; joins it unless that was done.
@@ -19,7 +19,7 @@ extension SQLWriter {
         if last.isDerived {
             let column = try foreignKey(of: last, from: start, in: scope)
             let owner = try id(start, in: &scope)
-            condition = { "\($0).\(SQLName.quoted(column)) = \(owner)" }
+            condition = { "\($0).\(column.quotedIdentifier) = \(owner)" }
         } else {
             let target = try id(path, in: &scope)
             condition = { "\($0).\"id\" = \(target)" }
@@ -40,12 +40,12 @@ extension SQLWriter {
         var scope = scope(of: members.destination.type._$schema)
         switch try sources.resolver.route(model, members.relationship) {
         case .foreignKey(let column, _):
-            return (scope, "\(scope.alias).\(SQLName.quoted(column)) = \(owner)")
+            return (scope, "\(scope.alias).\(column.quotedIdentifier) = \(owner)")
         case .joinTable(let name, let ownColumn, let otherColumn, _):
             let (source, alias) = table(.join(name))
             scope.from +=
-                " JOIN \(source) AS \(alias) ON \(alias).\(SQLName.quoted(otherColumn)) = \(scope.alias).\"id\""
-            return (scope, "\(alias).\(SQLName.quoted(ownColumn)) = \(owner)")
+                " JOIN \(source) AS \(alias) ON \(alias).\(otherColumn.quotedIdentifier) = \(scope.alias).\"id\""
+            return (scope, "\(alias).\(ownColumn.quotedIdentifier) = \(owner)")
         }
     }
 

@@ -77,9 +77,6 @@ final class Schema: Sendable {
         )
     }
 
-    var joins: some Sequence<Entity<JoinRow>> {
-        entities.lazy.filter(\.info.isJoin).map { $0.typed(JoinRow.self) }
-    }
 }
 
 /// An entity with the type of its rows.
