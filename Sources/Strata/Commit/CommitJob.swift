@@ -155,35 +155,33 @@ struct PendingCommit: Sendable {
         var record: CommitRecord?
         var segments: Set<Int> = []
         defer { layers.thaw(segments) }
-        do {
-            try store.write { connection in
-                let base = try connection.sequence()
-                let snapshot: Layers
-                (snapshot, segments) = try layers.prepareCommit(
-                    request,
-                    base: base,
-                    schema: store.schema,
-                    connection: connection
-                )
-                let job = CommitJob(
-                    connection: connection,
-                    schema: store.schema,
-                    layers: snapshot,
-                    segments: segments,
-                    request: request,
-                    base: base
-                )
-                try job.run()
-                if !job.isEmpty { record = job.record }
-                return job.tables
-            } beforeCommit: { _ in
-                if let record { layers.announce(record) }
-            }
-        } catch {
-            layers.abandonCommit(sequence: record?.sequence)
-            throw error
+        try store.write { connection in
+            let base = try connection.sequence()
+            let snapshot: Layers
+            (snapshot, segments) = try layers.prepareCommit(
+                request,
+                base: base,
+                schema: store.schema,
+                connection: connection
+            )
+            let job = CommitJob(
+                connection: connection,
+                schema: store.schema,
+                layers: snapshot,
+                segments: segments,
+                request: request,
+                base: base
+            )
+            try job.run()
+            if !job.isEmpty { record = job.record }
+            return job.tables
+        } beforeCommit: {
+            if let record { layers.announce(record) }
+        } afterCommit: { isCommitted in
+            // Here, since the next commit would take what the layers do not know of for another process's.
+            guard let record else { return }
+            if isCommitted { layers.settle(record) } else { layers.abandonCommit(record) }
         }
-        if let record { layers.settle(record) }
         return record
     }
 }
@@ -238,9 +236,9 @@ extension LayerStore {
     /// The next thing is COMMIT: readers that see this number in the store must not see the layers' version of it (H14).
     func announce(_ record: CommitRecord) { state.withLock { $0.inFlight = record } }
 
-    func abandonCommit(sequence: Int64?) {
+    func abandonCommit(_ record: CommitRecord) {
         state.withLock { state in
-            if let sequence, state.inFlight?.sequence == sequence { state.inFlight = nil }
+            if state.inFlight?.sequence == record.sequence { state.inFlight = nil }
         }
     }
 

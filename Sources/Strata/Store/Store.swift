@@ -183,23 +183,28 @@ final class Store: Sendable {
     /// - Parameters:
     ///   - body: what to write. It gives the tables that it has touched.
     ///   - beforeCommit: the last thing before COMMIT.
+    ///   - afterCommit: told whether it is in the store, before the next transaction begins.
     func write(
         _ body: (Connection) throws -> [String],
-        beforeCommit: (Connection) throws -> Void = { _ in }
+        beforeCommit: () -> Void = {},
+        afterCommit: (_ isCommitted: Bool) -> Void = { _ in }
     ) throws {
         try checkOpen()
         do {
             try pool.writeWithoutTransaction { db in
+                var isCommitted = false
+                defer { afterCommit(isCommitted) }
                 try writer.use { connection in
                     if ownsPool {
                         try Self.transact(connection, body, beforeCommit)
                     } else {
                         try db.inTransaction(.immediate) {
                             for table in try body(connection) { try db.notifyChanges(in: Table(table)) }
-                            try beforeCommit(connection)
+                            beforeCommit()
                             return .commit
                         }
                     }
+                    isCommitted = true
                 }
             }
         } catch {
@@ -212,12 +217,12 @@ final class Store: Sendable {
     private static func transact(
         _ connection: Connection,
         _ body: (Connection) throws -> [String],
-        _ beforeCommit: (Connection) throws -> Void
+        _ beforeCommit: () -> Void
     ) throws {
         try connection.execute("BEGIN IMMEDIATE")
         do {
             _ = try body(connection)
-            try beforeCommit(connection)
+            beforeCommit()
             try connection.execute("COMMIT")
         } catch {
             // Some errors, a full disk for one, have rolled back already; then this one fails, and that is no matter.
