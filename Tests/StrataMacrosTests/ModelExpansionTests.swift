@@ -93,6 +93,21 @@ struct ModelExpansionTests {
                         try binder.bind(self.views, at: 3)
                         try binder.bind(self.author, at: 4)
                     }
+                    public func _$bind(_ columns: Strata.ColumnSet, to binder: inout Strata.RowBinder) throws {
+                        var index: Int32 = 0
+                        if columns.contains(0) {
+                            index += 1
+                            try binder.bind(self.slug, at: index)
+                        }
+                        if columns.contains(1) {
+                            index += 1
+                            try binder.bind(self.views, at: index)
+                        }
+                        if columns.contains(2) {
+                            index += 1
+                            try binder.bind(self.author, at: index)
+                        }
+                    }
                     public func _$value(at column: Int) throws -> Strata.StoredValue {
                         switch column {
                         case 0:
@@ -176,6 +191,8 @@ struct ModelExpansionTests {
                 public var _$row: Row
 
                 public var _$link = Strata.ObjectLink()
+
+                public var _$state = Strata.ObjectState()
 
                 public var id: Strata.ObjectID<Article> {
                     _$row.id

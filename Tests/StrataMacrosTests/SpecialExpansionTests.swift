@@ -66,6 +66,17 @@ struct SpecialExpansionTests {
                         try binder.bind(self.kind, at: 2)
                         try binder.bind(self.`class`, at: 3)
                     }
+                    func _$bind(_ columns: Strata.ColumnSet, to binder: inout Strata.RowBinder) throws {
+                        var index: Int32 = 0
+                        if columns.contains(0) {
+                            index += 1
+                            try binder.bind(self.kind, at: index)
+                        }
+                        if columns.contains(1) {
+                            index += 1
+                            try binder.bind(self.`class`, at: index)
+                        }
+                    }
                     func _$value(at column: Int) throws -> Strata.StoredValue {
                         switch column {
                         case 0:
@@ -128,6 +139,8 @@ struct SpecialExpansionTests {
 
                 var _$link = Strata.ObjectLink()
 
+                var _$state = Strata.ObjectState()
+
                 var id: Strata.ObjectID<Note> {
                     _$row.id
                 }
@@ -169,6 +182,8 @@ struct SpecialExpansionTests {
                     func _$bind(to binder: inout Strata.RowBinder) throws {
                         try binder.bind(self.id, at: 1)
                     }
+                    func _$bind(_ columns: Strata.ColumnSet, to binder: inout Strata.RowBinder) throws {
+                    }
                     func _$value(at column: Int) throws -> Strata.StoredValue {
                         throw Strata.RowSupport.noColumn(column, of: Token.self)
                     }
@@ -198,6 +213,8 @@ struct SpecialExpansionTests {
                 var _$row: Row
 
                 var _$link = Strata.ObjectLink()
+
+                var _$state = Strata.ObjectState()
 
                 var id: Strata.ObjectID<Token> {
                     _$row.id

@@ -31,6 +31,7 @@ final class Sample: Model {
     )
     var _$row: Row
     var _$link = ObjectLink()
+    var _$state = ObjectState()
     init(_$row: Row) { self._$row = _$row }
 }
 

@@ -15,6 +15,7 @@ extension TestRow {
     }
 
     func _$bind(to binder: inout RowBinder) throws {}
+    func _$bind(_ columns: ColumnSet, to binder: inout RowBinder) throws {}
     func _$value(at column: Int) throws -> StoredValue { values[column] }
     mutating func _$set(_ value: StoredValue, at column: Int) throws { values[column] = value }
     mutating func _$copy(_ columns: ColumnSet, from other: Self) {
@@ -49,6 +50,7 @@ final class Author: Model {
     )
     var _$row: Row
     var _$link = ObjectLink()
+    var _$state = ObjectState()
     init(_$row: Row) { self._$row = _$row }
 
     static let published = Author.where { $0.name == "dante" }
@@ -91,6 +93,7 @@ final class Article: Model {
     )
     var _$row: Row
     var _$link = ObjectLink()
+    var _$state = ObjectState()
     init(_$row: Row) { self._$row = _$row }
 
     static let published = Article.where { $0.publishedAt != nil }.sorted { $0.publishedAt.descending }
@@ -123,6 +126,7 @@ final class Comment: Model {
     )
     var _$row: Row
     var _$link = ObjectLink()
+    var _$state = ObjectState()
     init(_$row: Row) { self._$row = _$row }
 }
 
@@ -144,6 +148,7 @@ final class Cover: Model {
     )
     var _$row: Row
     var _$link = ObjectLink()
+    var _$state = ObjectState()
     init(_$row: Row) { self._$row = _$row }
 }
 
@@ -166,6 +171,7 @@ final class Writer: Model {
     )
     var _$row: Row
     var _$link = ObjectLink()
+    var _$state = ObjectState()
     init(_$row: Row) { self._$row = _$row }
 }
 
@@ -188,5 +194,6 @@ final class Spouse: Model {
     )
     var _$row: Row
     var _$link = ObjectLink()
+    var _$state = ObjectState()
     init(_$row: Row) { self._$row = _$row }
 }

@@ -51,10 +51,10 @@ final class CommitJob {
 
     /// Runs all steps. Nothing is written before the rows are known to be valid.
     func run() throws {
-        for entity in schema.entities { taken[entity.info.index] = entity.gather(self) }
+        for entity in touched { taken[entity.info.index] = entity.gather(self) }
         try goAlong()
         try throwConflicts()
-        for entity in schema.entities { try entity.expandDeletes(self) }
+        for entity in taking where !entity.info.incoming.isEmpty { try entity.expandDeletes(self) }
         if !denials.isEmpty {
             throw StrataError(
                 .deleteDenied,
@@ -63,18 +63,40 @@ final class CommitJob {
             )
         }
         var failures: [StrataError.Detail] = []
-        for entity in schema.entities {
+        let entities = taking
+        for entity in entities {
             var found: [StrataError.Detail] = []
             entity.validate(taken[entity.info.index].map { [$0] } ?? [], &found)
             failures += found.map { namingContext($0, entity.info.index) }
         }
         guard failures.isEmpty else { throw Self.validationError(failures) }
-        for entity in schema.entities { try entity.checkReferences(self) }
-        for entity in schema.entities { try entity.write(self) }
-        for entity in schema.entities { entity.noteShadowed(self) }
+        for entity in entities where !entity.info.outgoing.isEmpty { try entity.checkReferences(self) }
+        for entity in entities { try entity.write(self) }
+        if hasForeignLayers {
+            for entity in entities { entity.noteShadowed(self) }
+        }
         try throwConflicts()
-        if !isEmpty { try connection.execute(SchemaSQL.setSequence, [.integer(sequence)]) }
+        if !isEmpty {
+            let statement = try connection.statement(SchemaSQL.setSequence)
+            try statement.binder.bind(sequence, at: 1)
+            try statement.runBound()
+        }
     }
+
+    /// The entities that the segments have changes of, in the order of the schema.
+    private var touched: [any AnyEntity] {
+        var indexes: Set<Int> = []
+        for context in path {
+            for segment in layers[context] where segments.contains(segment.id) { indexes.formUnion(segment.parts.keys) }
+        }
+        return indexes.sorted().map { schema.entities[$0] }
+    }
+
+    /// The entities of which anything is to be written, in the order of the schema.
+    private var taking: [any AnyEntity] { taken.keys.sorted().map { schema.entities[$0] } }
+
+    /// Whether parents have changes that this commit does not take as a whole.
+    private var hasForeignLayers: Bool { path.contains { frozen[$0] == nil && !layers[$0].isEmpty } }
 
     /// Says of a row that goes along which context has inserted it (H21).
     private func namingContext(_ detail: StrataError.Detail, _ entity: Int) -> StrataError.Detail {
@@ -105,7 +127,7 @@ final class CommitJob {
 
     /// Adds rows that parents have inserted and that the committed rows refer to or change (H21).
     private func goAlong() throws {
-        guard path.contains(where: { frozen[$0] == nil && !layers[$0].isEmpty }) else { return }
+        guard hasForeignLayers else { return }
         var pending = schema.entities.flatMap { $0.neededRows(self, only: nil) }
         while let next = pending.popLast() {
             let entity = schema.entities[next.entity]

@@ -17,7 +17,7 @@ extension Entity {
             gathered = gathered?.merged(with: level) { combine($0, $1, job, inOneLevel: isChained) } ?? level
             isChain = job.frozen[context] != nil
         }
-        guard let gathered, gathered.changes.contains(where: { $0.kind == .withdrawn }) else { return gathered }
+        guard let gathered, gathered.kinds.contains(.withdrawn) else { return gathered }
         job.withdrawn[info.index] = Part(unsorted: gathered.changes.filter { $0.kind == .withdrawn })
         let changes = gathered.changes.filter { $0.kind != .withdrawn }
         return changes.isEmpty ? nil : Part(unsorted: changes)
@@ -129,10 +129,9 @@ extension Entity {
     func validate(_ parts: [any AnyPart], _ failures: inout [StrataError.Detail]) {
         var seen: Set<Int64> = []
         for part in parts.reversed() {
-            let part = part.typed(Row.self)
-            for (number, change) in zip(part.numbers, part.changes) {
-                if parts.count > 1, !seen.insert(number).inserted { continue }
-                if change.kind.isVisible { failures += check(change.row) }
+            part.typed(Row.self).forEachChange { change in
+                if parts.count > 1, !seen.insert(change.pointee.row._$number).inserted { return }
+                if change.pointee.kind.isVisible { failures += check(change.pointee.row) }
             }
         }
     }

@@ -5,18 +5,37 @@ extension Entity {
     /// unique are free before they are taken (H24).
     func write(_ job: CommitJob) throws {
         guard let part = job.taken[info.index]?.typed(Row.self) else { return }
-        if part.changes.allSatisfy({ $0.kind == .insert }) && !info.isJoin {
-            for change in part.changes { try insert(change, job) }
+        /// Rows that came into the store otherwise than their change says.
+        var others: [Int64: Change<Row>] = [:]
+        if part.kinds.contains(.delete) {
+            let statement = try job.connection.statement(info.sql.deleteUnchanged)
+            try part.forEachChange { change in
+                guard change.pointee.kind == .delete else { return }
+                if let other = try delete(change, by: statement, job) { others[change.pointee.row._$number] = other }
+            }
+        }
+        if !part.kinds.isDisjoint(with: [ChangeKinds(.update), ChangeKinds(.orphan)]) {
+            var statement: UpdateStatement?
+            try part.forEachChange { change in
+                guard change.pointee.kind == .update || change.pointee.kind == .orphan else { return }
+                if let other = try update(change, by: &statement, job) { others[change.pointee.row._$number] = other }
+            }
+        }
+        if part.kinds.contains(.insert) {
+            try insert(part, &others, job)
+        }
+        guard !others.isEmpty else {
             job.written[info.index] = part
             return
         }
-        var outcome: [Change<Row>] = []
-        for change in part.changes where change.kind == .delete { outcome.append(try delete(change, job)) }
-        for change in part.changes where change.kind == .update || change.kind == .orphan {
-            outcome.append(try update(change, job))
-        }
-        for change in part.changes where change.kind == .insert { outcome.append(try insert(change, job)) }
-        job.written[info.index] = Part(unsorted: outcome)
+        let outcome = zip(part.numbers, part.changes).map { others[$0] ?? $1 }
+        job.written[info.index] = Part(numbers: part.numbers, changes: outcome)
+    }
+
+    /// The statement that sets certain columns; most often the rows of a commit have changed in the same ones.
+    private struct UpdateStatement {
+        let columns: ColumnSet
+        let statement: Statement
     }
 
     private func adjust(_ change: Change<Row>, _ job: CommitJob) {
@@ -35,57 +54,78 @@ extension Entity {
 
     // MARK: Deletes
 
-    private func delete(_ change: Change<Row>, _ job: CommitJob) throws -> Change<Row> {
-        let number = change.row._$number
-        guard let base = change.base else {
+    private func delete(
+        _ change: UnsafePointer<Change<Row>>,
+        by statement: Statement,
+        _ job: CommitJob
+    ) throws -> Change<Row>? {
+        let number = change.pointee.row._$number
+        guard let base = change.pointee.base else {
             try job.connection.execute(info.sql.delete, [.integer(number)])
-            return change
+            return nil
         }
-        try job.connection.execute(info.sql.deleteUnchanged, [.integer(number), .integer(base.sequence)])
-        guard job.connection.changes == 0, let theirs = try stored(number, job) else { return change }
+        try statement.binder.bind(number, at: 1)
+        try statement.binder.bind(base.sequence, at: 2)
+        guard try statement.runBound() == 0, let theirs = try stored(number, job) else { return nil }
+        let columns = theirs.row._$differences(from: base.stored ?? base.seen)
         switch job.policy.kind {
-        case _ where theirs.row._$differences(from: base.stored ?? base.seen).isEmpty, .mine:
+        case _ where columns.isEmpty, .mine:
             try job.connection.execute(info.sql.delete, [.integer(number)])
-            return change
         case .theirs:
             let kept = Change(kind: .update, columns: ColumnSet(), row: theirs.row, base: nil)
             adjust(kept, job)
             return kept
         case .error:
-            let columns = theirs.row._$differences(from: base.stored ?? base.seen)
             for column in columns {
-                var detail = detail(change.row, column, base: base.stored ?? base.seen, theirs: theirs.row)
+                var detail = detail(change.pointee.row, column, base: base.stored ?? base.seen, theirs: theirs.row)
                 detail.mine = nil
                 job.conflicts.append(detail.saying("was changed elsewhere, and the object deleted here"))
             }
-            return change
         }
+        return nil
     }
 
     // MARK: Updates
 
-    private func update(_ change: Change<Row>, _ job: CommitJob) throws -> Change<Row> {
-        if change.kind == .update, let base = change.base, let stored = base.stored {
-            if try write(change.row, change.columns, seen: base.sequence, job) {
-                var row = stored
-                row._$copy(change.columns, from: change.row)
-                return Change(kind: .update, columns: change.columns, row: row, base: nil)
+    private func update(
+        _ change: UnsafePointer<Change<Row>>,
+        by statement: inout UpdateStatement?,
+        _ job: CommitJob
+    ) throws -> Change<Row>? {
+        if change.pointee.kind == .update, let base = change.pointee.base, base.isStored,
+            try write(change, seen: base.sequence, by: &statement, job)
+        {
+            let columns = change.pointee.columns
+            if base.isStoredAsSeen, change.pointee.row._$differences(from: base.seen).subtracting(columns).isEmpty {
+                return nil
             }
+            var row = base.stored ?? base.seen
+            row._$copy(columns, from: change.pointee.row)
+            return Change(kind: .update, columns: columns, row: row, base: nil)
         }
-        return try merge(change, job)
+        return try merge(change.pointee, job)
     }
 
     /// Sets columns unless the row has become newer than what was seen. Says whether it has written.
-    private func write(_ row: Row, _ columns: ColumnSet, seen: Int64, _ job: CommitJob) throws -> Bool {
-        let statement = try job.connection.statement(info.sql.update(columns))
-        let binder = RowBinder(statement: statement.pointer, buffer: statement.buffer)
-        var position: Int32 = 1
-        for column in columns {
-            try binder.bind(stored: try row._$value(at: column), at: position)
-            position += 1
+    private func write(
+        _ change: UnsafePointer<Change<Row>>,
+        seen: Int64,
+        by cached: inout UpdateStatement?,
+        _ job: CommitJob
+    ) throws -> Bool {
+        let columns = change.pointee.columns
+        let statement: Statement
+        if let cached, cached.columns == columns {
+            statement = cached.statement
+        } else {
+            statement = try job.connection.statement(info.sql.update(columns))
+            cached = UpdateStatement(columns: columns, statement: statement)
         }
+        var binder = statement.binder
+        try change.pointee.row._$bind(columns, to: &binder)
+        let position = Int32(columns.count + 1)
         try binder.bind(job.sequence, at: position)
-        try binder.bind(row._$number, at: position + 1)
+        try binder.bind(change.pointee.row._$number, at: position + 1)
         try binder.bind(seen, at: position + 2)
         defer { statement.reset() }
         while true {
@@ -93,8 +133,8 @@ extension Entity {
             if code == SQLITE_DONE { return job.connection.changes > 0 }
             let error = job.connection.lastError(code)
             sqlite3_reset(statement.pointer)
-            guard code & 0xFF == SQLITE_CONSTRAINT, try park(row, columns, job) else {
-                throw code & 0xFF == SQLITE_CONSTRAINT ? try constraintError(row, error, job) : error
+            guard code & 0xFF == SQLITE_CONSTRAINT, try park(change.pointee.row, columns, job) else {
+                throw code & 0xFF == SQLITE_CONSTRAINT ? try constraintError(change.pointee.row, error, job) : error
             }
         }
     }
@@ -123,7 +163,11 @@ extension Entity {
             // Two writers made this row, and nobody has looked at it as a whole yet (H26).
             let failures = check(merged)
             guard failures.isEmpty else { throw CommitJob.validationError(failures) }
-            guard try write(merged, columns, seen: theirs.version, job) else { return try merge(change, job) }
+            var statement: UpdateStatement?
+            let isWritten = try withUnsafePointer(to: result) {
+                try write($0, seen: theirs.version, by: &statement, job)
+            }
+            guard isWritten else { return try merge(change, job) }
         }
         adjust(result, job)
         return result
@@ -134,7 +178,9 @@ extension Entity {
         switch job.policy.kind {
         case .mine:
             let revived = Change.insert(change.row)
-            let result = try insert(revived, job)
+            var others: [Int64: Change<Row>] = [:]
+            try insert(Part(unsorted: [revived]), &others, job)
+            let result = others[change.row._$number] ?? revived
             adjust(result, job)
             return result
         case .theirs:
@@ -149,34 +195,54 @@ extension Entity {
 
     // MARK: Inserts
 
-    @discardableResult
-    private func insert(_ change: Change<Row>, _ job: CommitJob) throws -> Change<Row> {
+    /// Inserts rows in the order of their ids. Those that come out otherwise are added to `others`.
+    private func insert(_ part: Part<Row>, _ others: inout [Int64: Change<Row>], _ job: CommitJob) throws {
         let statement = try job.connection.statement(info.sql.insert)
-        var binder = RowBinder(statement: statement.pointer, buffer: statement.buffer)
-        try change.row._$bind(to: &binder)
-        try binder.bind(job.sequence, at: Int32(info.columns.count + 2))
-        defer { statement.reset() }
-        while true {
-            let code = sqlite3_step(statement.pointer)
-            if code == SQLITE_DONE { return change }
+        var binder = statement.binder
+        let version = Int32(info.columns.count + 2)
+        try part.changes.withUnsafeBufferPointer { changes in
+            // All in one function: what generic code asks for at the start of a function would cost more than the rest.
+            for index in changes.indices where changes[index].kind == .insert {
+                try changes[index].row._$bind(to: &binder)
+                try binder.bind(job.sequence, at: version)
+                let code = sqlite3_step(statement.pointer)
+                if code != SQLITE_DONE {
+                    if let other = try insert(changes[index], after: code, by: statement, job) {
+                        others[changes[index].row._$number] = other
+                    }
+                }
+                statement.reset()
+            }
+        }
+    }
+
+    /// Inserts a row once more, with what stood against it out of the way. Nil where it came out as it is.
+    private func insert(
+        _ change: Change<Row>,
+        after code: Int32,
+        by statement: Statement,
+        _ job: CommitJob
+    ) throws -> Change<Row>? {
+        var code = code
+        while code != SQLITE_DONE {
             let error = job.connection.lastError(code)
             sqlite3_reset(statement.pointer)
             guard code & 0xFF == SQLITE_CONSTRAINT else { throw error }
             if try stored(change.row._$number, job) != nil {
                 // Ids are never reused: this one was brought back here, and comes back whole.
                 try job.connection.execute(info.sql.delete, [.integer(change.row._$number)])
-                continue
-            }
-            if info.isJoin, try holder(of: change.row, info.uniques[0], job) != nil {
+            } else if info.isJoin, try holder(of: change.row, info.uniques[0], job) != nil {
                 // Two have added the same member: it is one (H25).
                 let gone = Change(kind: .delete, columns: ColumnSet(), row: change.row, base: nil)
                 adjust(gone, job)
                 return gone
-            }
-            guard try park(change.row, info.uniqueColumns, job) else {
+            } else if try !park(change.row, info.uniqueColumns, job) {
                 throw try constraintError(change.row, error, job)
             }
+            // The values are bound still.
+            code = sqlite3_step(statement.pointer)
         }
+        return nil
     }
 
     // MARK: Unique values

@@ -4,8 +4,14 @@
 /// and let go by ``sweep()`` when nobody else holds them: a count of references that is one cannot be raised by any other
 /// thread, whereas a reference that does not count may be read while its object goes away on another thread.
 struct IdentityMap: ~Copyable {
-    private var keys: UnsafeMutablePointer<Int64>
-    private var objects: UnsafeMutablePointer<AnyObject?>
+    /// A key and its object beside each other: a look-up touches one line of the cache.
+    private struct Slot {
+        /// 0 where the slot is free.
+        var number: Int64 = 0
+        var object: AnyObject?
+    }
+
+    private var slots: UnsafeMutablePointer<Slot>
     private var mask: Int
     private(set) var count = 0
     /// At how many objects the next sweep is due.
@@ -13,27 +19,20 @@ struct IdentityMap: ~Copyable {
 
     init() {
         mask = 15
-        (keys, objects) = Self.allocate(16)
+        slots = Self.allocate(16)
     }
 
-    deinit { Self.free(keys, objects, mask + 1) }
+    deinit { Self.free(slots, mask + 1) }
 
-    private static func allocate(_ size: Int) -> (UnsafeMutablePointer<Int64>, UnsafeMutablePointer<AnyObject?>) {
-        let keys = UnsafeMutablePointer<Int64>.allocate(capacity: size)
-        keys.initialize(repeating: 0, count: size)
-        let objects = UnsafeMutablePointer<AnyObject?>.allocate(capacity: size)
-        objects.initialize(repeating: nil, count: size)
-        return (keys, objects)
+    private static func allocate(_ size: Int) -> UnsafeMutablePointer<Slot> {
+        let slots = UnsafeMutablePointer<Slot>.allocate(capacity: size)
+        slots.initialize(repeating: Slot(), count: size)
+        return slots
     }
 
-    private static func free(
-        _ keys: UnsafeMutablePointer<Int64>,
-        _ objects: UnsafeMutablePointer<AnyObject?>,
-        _ size: Int
-    ) {
-        objects.deinitialize(count: size)
-        objects.deallocate()
-        keys.deallocate()
+    private static func free(_ slots: UnsafeMutablePointer<Slot>, _ size: Int) {
+        slots.deinitialize(count: size)
+        slots.deallocate()
     }
 
     /// Fibonacci hashing: ids are handed out in order, and their products with this odd number are spread evenly.
@@ -45,8 +44,8 @@ struct IdentityMap: ~Copyable {
     subscript(number: Int64) -> AnyObject? {
         var slot = slot(of: number)
         while true {
-            let key = keys[slot]
-            if key == number { return objects[slot] }
+            let key = slots[slot].number
+            if key == number { return slots[slot].object }
             if key == 0 { return nil }
             slot = (slot + 1) & mask
         }
@@ -55,25 +54,26 @@ struct IdentityMap: ~Copyable {
     /// - Precondition: the number is not 0 and not in the map.
     mutating func insert(_ object: AnyObject, _ number: Int64) {
         if (count + 1) * 8 > (mask + 1) * 5 { resize((mask + 1) * 2) }
-        place(object, number)
+        slots[freeSlot(for: number)] = Slot(number: number, object: object)
         count += 1
     }
 
-    private func place(_ object: AnyObject, _ number: Int64) {
+    private func freeSlot(for number: Int64) -> Int {
         var slot = slot(of: number)
-        while keys[slot] != 0 { slot = (slot + 1) & mask }
-        keys[slot] = number
-        objects[slot] = object
+        while slots[slot].number != 0 { slot = (slot + 1) & mask }
+        return slot
     }
 
     private mutating func resize(_ size: Int) {
-        let (oldKeys, oldObjects, oldSize) = (keys, objects, mask + 1)
+        let (old, oldSize) = (slots, mask + 1)
         mask = size - 1
-        (keys, objects) = Self.allocate(size)
-        for slot in 0..<oldSize where oldKeys[slot] != 0 {
-            if let object = oldObjects[slot] { place(object, oldKeys[slot]) }
+        slots = Self.allocate(size)
+        for slot in 0..<oldSize where old[slot].object != nil {
+            // What is moved is not counted again. A free slot holds nothing that would have to be let go.
+            (slots + freeSlot(for: old[slot].number)).moveInitialize(from: old + slot, count: 1)
+            (old + slot).initialize(to: Slot())
         }
-        Self.free(oldKeys, oldObjects, oldSize)
+        Self.free(old, oldSize)
     }
 
     /// Whether enough objects have come since the last sweep for another one to pay.
@@ -81,37 +81,30 @@ struct IdentityMap: ~Copyable {
 
     /// Lets go of objects that nobody else holds. Complexity: O(size).
     mutating func sweep() {
-        let (oldKeys, oldObjects, oldSize) = (keys, objects, mask + 1)
-        var kept = 0
-        for slot in 0..<oldSize where oldKeys[slot] != 0 {
-            if isKnownUniquelyReferenced(&oldObjects[slot]) {
-                oldObjects[slot] = nil
+        count = 0
+        for slot in 0...mask where slots[slot].number != 0 {
+            if isKnownUniquelyReferenced(&slots[slot].object) {
+                slots[slot].object = nil
             } else {
-                kept += 1
+                count += 1
             }
         }
         var size = 16
-        while kept * 2 > size { size *= 2 }
-        mask = size - 1
-        (keys, objects) = Self.allocate(size)
-        count = kept
-        for slot in 0..<oldSize {
-            if let object = oldObjects[slot] { place(object, oldKeys[slot]) }
-        }
-        Self.free(oldKeys, oldObjects, oldSize)
-        threshold = max(1024, kept * 2)
+        while count * 2 > size { size *= 2 }
+        resize(size)
+        threshold = max(1024, count * 2)
     }
 
     mutating func removeAll() {
-        Self.free(keys, objects, mask + 1)
+        Self.free(slots, mask + 1)
         mask = 15
-        (keys, objects) = Self.allocate(16)
+        slots = Self.allocate(16)
         count = 0
     }
 
     func forEach(_ body: (Int64, AnyObject) throws -> Void) rethrows {
-        for slot in 0...mask where keys[slot] != 0 {
-            if let object = objects[slot] { try body(keys[slot], object) }
+        for slot in 0...mask where slots[slot].number != 0 {
+            if let object = slots[slot].object { try body(slots[slot].number, object) }
         }
     }
 }

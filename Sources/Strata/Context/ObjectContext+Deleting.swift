@@ -63,8 +63,8 @@ extension ObjectContext {
     /// The object with this number, of whichever model.
     func anyObject(_ number: Int64, entity: Int) throws -> (any Model)? {
         if let object = identity[number] as? any Model {
-            guard Int(object._$link.entity) == entity else { throw Self.sharedIDError(number) }
-            return object._$link.isDeleted ? nil : object
+            guard Int(object._$state.entity) == entity else { throw Self.sharedIDError(number) }
+            return object._$state.isDeleted ? nil : object
         }
         if trackers[entity] == nil { makeTracker(entity) }
         return try trackers[entity]?.makeObject(number, self)

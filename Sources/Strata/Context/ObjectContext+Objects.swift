@@ -88,7 +88,7 @@ extension ObjectContext {
         if trackers[entity] == nil { _ = tracker(Object.self, entity) }
         if !isTracked { startTracking() }
         object._$link.owner = .context(self)
-        object._$link.entity = UInt16(truncatingIfNeeded: entity)
+        object._$state.entity = UInt16(truncatingIfNeeded: entity)
         identity.insert(object, object._$row._$number)
         return object
     }
@@ -110,7 +110,7 @@ extension ObjectContext {
             id.fingerprint == store.ids.fingerprint
         {
             let object = unsafeDowncast(object, to: Object.self)  // its type was compared
-            return object._$link.isDeleted ? nil : object
+            return object._$state.isDeleted ? nil : object
         }
         guard id.isAssigned else { return nil }
         guard store.identity.knows(fingerprint: id.fingerprint, number: id.number) else {
@@ -128,7 +128,7 @@ extension ObjectContext {
         if let object = identity[number] {
             guard type(of: object) == Object.self else { return nil }
             let object = unsafeDowncast(object, to: Object.self)  // its type was compared
-            return object._$link.isDeleted ? nil : object
+            return object._$state.isDeleted ? nil : object
         }
         guard let row = try row(number, of: entity) else { return nil }
         return register(Object(_$row: row), entity: entity.info.index)
@@ -149,48 +149,21 @@ extension ObjectContext {
     func willChange<Object: Model>(_ object: Object, _ column: Int) {
         guard !isEnded else { return }
         noteTurn()
-        let tracker = trackers[Int(object._$link.entity)].unsafelyUnwrapped  // register makes one
+        let tracker = trackers[Int(object._$state.entity)].unsafelyUnwrapped  // register makes one
         unsafeDowncast(tracker, to: ObjectTracker<Object>.self).willChange(object, column)
     }
 
     /// The two bases of a change that sets out from this row (H18).
     func base<Row: StoredRow>(of before: Row, entity: Int) -> Base<Row> {
-        guard let view else {
-            // An object that has lived on from an earlier block: it shows what it was last told of.
-            return baseOutsideOfView(of: before, entity: entity)
-        }
-        return Self.base(of: before, entity: entity, layers: view.layers, path: path, sequence: view.sequence)
+        baseFinder(entity: entity).base(of: before)
     }
 
-    private func baseOutsideOfView<Row: StoredRow>(of before: Row, entity: Int) -> Base<Row> {
-        store.layers.state.withLock { state in
-            Self.base(of: before, entity: entity, layers: state.layers, path: path, sequence: shownSequence)
-        }
-    }
-
-    private static func base<Row: StoredRow>(
-        of before: Row,
-        entity: Int,
-        layers: Layers,
-        path: [Int],
-        sequence: Int64
-    ) -> Base<Row> {
-        var stored: Row? = before
-        var sequence = sequence
-        var known = ColumnSet()
-        for context in path {
-            for segment in layers[context] {
-                guard let part = segment.parts[entity], let index = part.index(of: before._$number) else { continue }
-                let change = part.typed(Row.self).changes[index]
-                if change.kind == .insert { return Base(seen: before, stored: nil, sequence: sequence) }
-                guard let base = change.base else { continue }
-                // An older change of a row that was not in the store then, and is now: it stands on what it has seen.
-                stored?._$copy(change.columns.subtracting(known), from: base.stored ?? base.seen)
-                known.formUnion(change.columns)
-                sequence = min(sequence, base.sequence)
-            }
-        }
-        return Base(seen: before, stored: stored, sequence: sequence)
+    /// Finds the bases of changes that are made now.
+    func baseFinder<Row: StoredRow>(entity: Int) -> BaseFinder<Row> {
+        if let view { return BaseFinder(parts: view.layers.parts(of: entity, in: path), sequence: view.sequence) }
+        // Objects that have lived on from an earlier block: they show what they were last told of.
+        let layers = store.layers.state.withLock { $0.layers }
+        return BaseFinder(parts: layers.parts(of: entity, in: path), sequence: shownSequence)
     }
 
     // MARK: Deleting
@@ -200,12 +173,12 @@ extension ObjectContext {
     /// It is gone from queries of this context at once; its last values stay readable. A rule that denies the delete is
     /// reported by ``save()`` and ``commit()``, which name what blocks it.
     public func delete<Object: Model>(_ object: Object) {
-        guard object._$link.context === self, !object._$link.isDeleted, !isEnded else {
+        guard object._$link.context === self, !object._$state.isDeleted, !isEnded else {
             if object._$link.context == nil { failedInserts.removeAll { $0.object === object } }
             return
         }
         noteTurn()
-        let entity = Int(object._$link.entity)
+        let entity = Int(object._$state.entity)
         tracker(Object.self, entity).delete(object)
         do {
             try applyDeleteRules(entity: entity, number: object._$row._$number)
@@ -224,8 +197,40 @@ extension ObjectContext {
         guard object._$link.context === self else { return }
         publish()
         try takeView()
-        let entity = store.schema.entities[Int(object._$link.entity)].typed(Object.Row.self)
+        let entity = store.schema.entities[Int(object._$state.entity)].typed(Object.Row.self)
         tracker(Object.self, entity.info.index).show(try row(object._$row._$number, of: entity), in: object)
+    }
+}
+
+/// What the changes of one entity's rows set out from, given the layers that a context sees.
+struct BaseFinder<Row: StoredRow> {
+    /// Oldest first.
+    private let parts: [Part<Row>]
+    private let sequence: Int64
+
+    init(parts: [any AnyPart], sequence: Int64) {
+        self.parts = parts.map { $0.typed(Row.self) }
+        self.sequence = sequence
+    }
+
+    /// Complexity: O(layers · log changes).
+    func base(of before: Row) -> Base<Row> {
+        if parts.isEmpty { return Base(seenInStore: before, sequence: sequence) }
+        var stored: Row?
+        var sequence = sequence
+        var known = ColumnSet()
+        for part in parts {
+            guard let change = part[before._$number] else { continue }
+            if change.kind == .insert { return Base(seen: before, stored: nil, sequence: sequence) }
+            guard let base = change.base else { continue }
+            // An older change of a row that was not in the store then, and is now: it stands on what it has seen.
+            if stored == nil { stored = before }
+            stored?._$copy(change.columns.subtracting(known), from: base.stored ?? base.seen)
+            known.formUnion(change.columns)
+            sequence = min(sequence, base.sequence)
+        }
+        guard let stored else { return Base(seenInStore: before, sequence: sequence) }
+        return Base(seen: before, stored: stored, sequence: sequence)
     }
 }
 

@@ -27,7 +27,7 @@ extension ObjectContext {
         noteTurn()
         failedInserts.removeAll { failed in objects.contains { $0 === failed.object } }
         for object in objects where object._$link.context === self {
-            trackers[Int(object._$link.entity)]?.forgetFailures(of: object.storedNumber)
+            trackers[Int(object._$state.entity)]?.forgetFailures(of: object.storedNumber)
         }
         publish()
         let numbers = Set(objects.filter { $0._$link.context === self }.map(\.storedNumber))

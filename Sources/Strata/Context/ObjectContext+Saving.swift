@@ -73,8 +73,11 @@ extension ObjectContext {
         guard !isEnded else { return }
         dropView()
         guard case .success(let record?) = result, identity.count > 0 else { return }
-        if record.adjusted.isEmpty, record.sequence == shownSequence + 1 {
-            // Nobody else has committed in between, and every row is as the objects show it.
+        if record.adjusted.isEmpty, record.withdrawn.isEmpty,
+            let last = store.layers.cursor(after: cursor, owning: record, id)
+        {
+            // Nobody else has changed anything in between, and every row is as the objects show it.
+            cursor = last
             shownSequence = record.sequence
         } else {
             do { try takeView() } catch { reference.report(error) }

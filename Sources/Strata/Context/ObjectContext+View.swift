@@ -73,7 +73,7 @@ extension ObjectContext {
         } else {
             identity.forEach { number, object in
                 guard let model = object as? any Model else { return }
-                stale[number] = (Int(model._$link.entity), object, nil)
+                stale[number] = (Int(model._$state.entity), object, nil)
             }
         }
         for (number, entry) in stale {

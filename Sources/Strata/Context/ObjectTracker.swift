@@ -2,14 +2,16 @@
 final class ObjectTracker<Object: Model>: AnyTracker {
     struct Edit {
         let object: Object
-        var kind: ChangeKind
         var columns: ColumnSet
-        /// The row before the first of these edits; nil for an insert.
-        let before: Object.Row?
+        var kind: ChangeKind
+        /// Where the row before the first of these edits stands among ``befores``; nil for an insert.
+        let before: Int?
     }
 
     let entity: Entity<Object.Row>
     private(set) var edits: [Edit] = []
+    /// Kept apart, since inserts have none.
+    private var befores: [Object.Row] = []
     /// Rows that were changed though they had been deleted here.
     private var changedAfterDelete: [Object.Row] = []
 
@@ -17,31 +19,36 @@ final class ObjectTracker<Object: Model>: AnyTracker {
 
     var isEmpty: Bool { edits.isEmpty && changedAfterDelete.isEmpty }
 
-    func insert(_ object: Object) {
-        object._$link.edit = Int32(edits.count)
-        edits.append(Edit(object: object, kind: .insert, columns: ColumnSet(), before: nil))
+    func insert(_ object: Object) { note(object, .insert, ColumnSet()) }
+
+    private func note(_ object: Object, _ kind: ChangeKind, _ columns: ColumnSet) {
+        object._$state.edit = Int32(edits.count)
+        var before: Int?
+        if kind != .insert {
+            before = befores.count
+            befores.append(object._$row)
+        }
+        edits.append(Edit(object: object, columns: columns, kind: kind, before: before))
     }
 
     @inline(__always)
     func willChange(_ object: Object, _ column: Int) {
-        let index = Int(object._$link.edit)
+        let index = Int(object._$state.edit)
         if index >= 0 {
             edits[index].columns.insert(column)
             if edits[index].kind == .delete { changedAfterDelete.append(object._$row) }
-        } else if object._$link.isDeleted {
+        } else if object._$state.isDeleted {
             changedAfterDelete.append(object._$row)
         } else {
-            object._$link.edit = Int32(edits.count)
-            edits.append(Edit(object: object, kind: .update, columns: ColumnSet(column), before: object._$row))
+            note(object, .update, ColumnSet(column))
         }
     }
 
     func delete(_ object: Object) {
-        let index = Int(object._$link.edit)
-        object._$link.isDeleted = true
+        let index = Int(object._$state.edit)
+        object._$state.isDeleted = true
         if index < 0 {
-            object._$link.edit = Int32(edits.count)
-            edits.append(Edit(object: object, kind: .delete, columns: ColumnSet(), before: object._$row))
+            note(object, .delete, ColumnSet())
         } else {
             edits[index].kind = edits[index].kind == .insert ? .withdrawn : .delete
         }
@@ -50,43 +57,53 @@ final class ObjectTracker<Object: Model>: AnyTracker {
     /// What has been edited, as changes with their bases; nothing is left here.
     func takePart(_ context: ObjectContext) -> (any AnyPart)? {
         guard !edits.isEmpty else { return nil }
+        var numbers: [Int64] = []
         var changes: [Change<Object.Row>] = []
+        numbers.reserveCapacity(edits.count)
         changes.reserveCapacity(edits.count)
-        for edit in edits {
-            edit.object._$link.edit = -1
-            let row = edit.object._$row
-            switch edit.kind {
-            case .insert: changes.append(.insert(row))
-            case .withdrawn: changes.append(Change(kind: .withdrawn, columns: ColumnSet(), row: row, base: nil))
-            case .update, .delete, .orphan:
-                changes.append(
-                    Change(
-                        kind: edit.kind,
-                        columns: edit.kind == .delete ? ColumnSet() : edit.columns,
-                        row: row,
-                        base: context.base(of: edit.before ?? row, entity: entity.info.index)
+        let bases: BaseFinder<Object.Row>? = befores.isEmpty ? nil : context.baseFinder(entity: entity.info.index)
+        edits.withUnsafeBufferPointer { edits in
+            for index in edits.indices {
+                let object = edits[index].object
+                object._$state.edit = -1
+                let row = object._$row
+                numbers.append(row._$number)
+                switch edits[index].kind {
+                case .insert: changes.append(.insert(row))
+                case .withdrawn: changes.append(Change(kind: .withdrawn, columns: ColumnSet(), row: row, base: nil))
+                case let kind:
+                    let before = edits[index].before.map { befores[$0] } ?? row
+                    changes.append(
+                        Change(
+                            kind: kind,
+                            columns: kind == .delete ? ColumnSet() : edits[index].columns,
+                            row: row,
+                            base: bases?.base(of: before)
+                        )
                     )
-                )
+                }
             }
         }
         edits.removeAll()
-        return Part(unsorted: changes)
+        befores.removeAll()
+        return Part(unsorted: changes, numbers: numbers)
     }
 
     /// Puts the rows back to what they were, and forgets.
     func discard() {
         for edit in edits.reversed() { revert(edit) }
         edits.removeAll()
+        befores.removeAll()
         changedAfterDelete.removeAll()
     }
 
     private func revert(_ edit: Edit) {
-        edit.object._$link.edit = -1
+        edit.object._$state.edit = -1
         switch edit.kind {
-        case .insert, .withdrawn: edit.object._$link.isDeleted = true
+        case .insert, .withdrawn: edit.object._$state.isDeleted = true
         case .update, .delete, .orphan:
-            edit.object._$link.isDeleted = false
-            if let before = edit.before { edit.object._$row = before }
+            edit.object._$state.isDeleted = false
+            if let before = edit.before { edit.object._$row = befores[before] }
         }
     }
 
@@ -108,10 +125,10 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         guard type(of: object) == Object.self else { return }
         let object = unsafeDowncast(object, to: Object.self)  // its type was compared
         guard let row else {
-            object._$link.isDeleted = true
+            object._$state.isDeleted = true
             return
         }
-        object._$link.isDeleted = false
+        object._$state.isDeleted = false
         object._$row = row
     }
 
@@ -218,8 +235,8 @@ extension Entity {
     /// The row in the store. Complexity: one look-up by key.
     func read(_ number: Int64, on connection: Connection) throws -> Row? {
         let statement = try connection.statement(info.sql.selectByID)
-        var row: Row?
-        try statement.run([.integer(number)]) { row = try Row(_$from: $0) }
-        return row
+        defer { statement.reset() }
+        try statement.binder.bind(number, at: 1)
+        return try statement.step() ? try Row(_$from: statement.reader) : nil
     }
 }

@@ -26,28 +26,73 @@ enum ChangeKind: UInt8, Sendable {
     var isVisible: Bool { self == .insert || self == .update }
 }
 
+/// The kinds that occur among changes.
+struct ChangeKinds: OptionSet, Sendable {
+    let rawValue: UInt8
+
+    init(rawValue: UInt8) { self.rawValue = rawValue }
+    init(_ kind: ChangeKind) { rawValue = 1 << kind.rawValue }
+
+    static let insert = ChangeKinds(.insert)
+    static let delete = ChangeKinds(.delete)
+    static let withdrawn = ChangeKinds(.withdrawn)
+    static let visible: ChangeKinds = [ChangeKinds(.insert), ChangeKinds(.update)]
+}
+
 /// The two bases of a change (H18): what was seen through everything beneath it, and what was in the store.
 final class Base<Row: StoredRow>: Sendable {
     let seen: Row
-    /// Nil where the row was not in the store yet.
-    let stored: Row?
+    /// The row in the store, which most often is the row that was seen and then is kept once.
+    private let storedRow: Stored
     /// The store's sequence number at which `stored` was true.
     let sequence: Int64
     /// What lies beneath the change now, where that is not what was seen.
     let beneath: Beneath
 
+    private enum Stored {
+        case absent
+        case asSeen
+        indirect case row(Row)
+    }
+
     /// The row beneath a change.
     enum Beneath: Sendable {
         case asSeen
-        case changed(Row)
+        indirect case changed(Row)
         case gone
     }
 
-    init(seen: Row, stored: Row?, sequence: Int64, beneath: Beneath = .asSeen) {
+    private init(seen: Row, storedRow: Stored, sequence: Int64, beneath: Beneath) {
         self.seen = seen
-        self.stored = stored
+        self.storedRow = storedRow
         self.sequence = sequence
         self.beneath = beneath
+    }
+
+    convenience init(seen: Row, stored: Row?, sequence: Int64, beneath: Beneath = .asSeen) {
+        self.init(seen: seen, storedRow: stored.map { .row($0) } ?? .absent, sequence: sequence, beneath: beneath)
+    }
+
+    /// Of a row that lies in the store just as it was seen.
+    convenience init(seenInStore seen: Row, sequence: Int64) {
+        self.init(seen: seen, storedRow: .asSeen, sequence: sequence, beneath: .asSeen)
+    }
+
+    /// Nil where the row was not in the store yet.
+    var stored: Row? {
+        switch storedRow {
+        case .absent: nil
+        case .asSeen: seen
+        case .row(let row): row
+        }
+    }
+
+    var isStored: Bool {
+        if case .absent = storedRow { false } else { true }
+    }
+
+    var isStoredAsSeen: Bool {
+        if case .asSeen = storedRow { true } else { false }
     }
 
     var isAsSeen: Bool {
@@ -55,7 +100,7 @@ final class Base<Row: StoredRow>: Sendable {
     }
 
     func over(_ beneath: Beneath) -> Base {
-        Base(seen: seen, stored: stored, sequence: sequence, beneath: beneath)
+        Base(seen: seen, storedRow: storedRow, sequence: sequence, beneath: beneath)
     }
 }
 

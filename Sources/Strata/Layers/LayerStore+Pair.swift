@@ -85,6 +85,26 @@ extension LayerStore {
         }
     }
 
+    /// How far a context has come that has just committed, where all that has happened since the given event is its own
+    /// doing: then its objects show it already. Nil otherwise.
+    func cursor(after cursor: Int, owning record: CommitRecord, _ context: Int) -> Int? {
+        state.withLock { state in
+            guard let events = state.events(after: cursor) else { return nil }
+            let isOwn = events.allSatisfy { event in
+                switch event.cause {
+                case .layer(let changed): changed == context
+                case .commit(let commit): commit.sequence == record.sequence && commit.committer == context
+                }
+            }
+            guard isOwn else { return nil }
+            if state.cursors[context] != nil {
+                state.cursors[context] = state.lastEvent
+                state.trimEvents()
+            }
+            return state.lastEvent
+        }
+    }
+
     /// Puts changes on top of a context's layer.
     ///
     /// - Parameter cursor: the last event that the changes were made in the knowledge of.
@@ -93,8 +113,9 @@ extension LayerStore {
             state.layers.push(parts, carriers: carriers, to: context, frozen: Set(state.frozen.keys))
             // What has happened since, and what lies in the same layer, is now beneath changes that did not know of it.
             let isMixed = state.layers[context].contains { $0.carriers != carriers }
-            if isMixed || state.lastEvent > cursor {
-                let commits = state.events.filter { $0.number > cursor && $0.isCommit }.map(\.parts)
+            let news = state.lastEvent == cursor ? [] : state.news(for: context, after: cursor)
+            if isMixed || !news.isEmpty {
+                let commits = news.filter(\.isCommit).map(\.parts)
                 for (entity, part) in parts {
                     part.rebaseOnCommits(
                         commits.compactMap { $0[entity] },

@@ -94,6 +94,17 @@ extension LayerStore.State {
         if excess > 0 { events.removeFirst(excess) }
     }
 
+    /// What has come beneath a context's layer after an event.
+    func news(for context: Int, after cursor: Int) -> [LayerStore.Event] {
+        let beneath = layers.readPath(to: context).dropLast()
+        return events.reversed().prefix { $0.number > cursor }.filter { event in
+            switch event.cause {
+            case .layer(let changed): beneath.contains(changed)
+            case .commit: true
+            }
+        }.reversed()
+    }
+
     /// The events that a context has not taken over, or nil where some of them are forgotten.
     func events(after cursor: Int) -> ArraySlice<LayerStore.Event>? {
         if cursor == lastEvent { return [] }

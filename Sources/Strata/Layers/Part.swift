@@ -2,45 +2,54 @@
 final class Part<Row: StoredRow>: AnyPart {
     let numbers: [Int64]
     let changes: [Change<Row>]
+    /// The kinds that occur.
+    let kinds: ChangeKinds
 
     /// - Precondition: `numbers` ascend strictly and stand beside their changes.
     init(numbers: [Int64], changes: [Change<Row>]) {
         self.numbers = numbers
         self.changes = changes
+        kinds = changes.withUnsafeBufferPointer { changes in
+            var kinds: ChangeKinds = []
+            for index in changes.indices { kinds.formUnion(ChangeKinds(changes[index].kind)) }
+            return kinds
+        }
     }
 
     /// Sorts where needed. Later changes of a row follow earlier ones.
     convenience init(unsorted changes: [Change<Row>]) {
-        var ascending = true
-        var last = Int64.min
-        for change in changes {
-            let number = change.row._$number
-            if number <= last {
-                ascending = false
-                break
-            }
-            last = number
+        let numbers = changes.withUnsafeBufferPointer { changes in
+            changes.indices.map { changes[$0].row._$number }
         }
-        if ascending {
-            self.init(numbers: changes.map(\.row._$number), changes: changes)
+        self.init(unsorted: changes, numbers: numbers)
+    }
+
+    /// - Parameter numbers: those of the rows, in the order of the changes.
+    convenience init(unsorted changes: [Change<Row>], numbers: [Int64]) {
+        if numbers.isStrictlyAscending {
+            self.init(numbers: numbers, changes: changes)
             return
         }
-        let order = changes.indices.sorted {
-            let (left, right) = (changes[$0].row._$number, changes[$1].row._$number)
-            return left == right ? $0 < $1 : left < right
-        }
-        var numbers: [Int64] = []
+        let order = numbers.indices.sorted { (numbers[$0], $0) < (numbers[$1], $1) }
+        var ascending: [Int64] = []
         var sorted: [Change<Row>] = []
         for index in order {
-            let change = changes[index]
-            if numbers.last == change.row._$number {
-                sorted[sorted.count - 1] = sorted[sorted.count - 1].followed(by: change)
+            if ascending.last == numbers[index] {
+                sorted[sorted.count - 1] = sorted[sorted.count - 1].followed(by: changes[index])
             } else {
-                numbers.append(change.row._$number)
-                sorted.append(change)
+                ascending.append(numbers[index])
+                sorted.append(changes[index])
             }
         }
-        self.init(numbers: numbers, changes: sorted)
+        self.init(numbers: ascending, changes: sorted)
+    }
+
+    /// Gives each change where it lies. An element of an array would be copied, and a row is many words.
+    func forEachChange(_ body: (UnsafePointer<Change<Row>>) throws -> Void) rethrows {
+        try changes.withUnsafeBufferPointer { changes in
+            guard let first = changes.baseAddress else { return }
+            for index in changes.indices { try body(first + index) }
+        }
     }
 
     var count: Int { numbers.count }
@@ -90,6 +99,7 @@ final class Part<Row: StoredRow>: AnyPart {
 /// A ``Part`` of whichever entity.
 protocol AnyPart: AnyObject, Sendable {
     var numbers: [Int64] { get }
+    var kinds: ChangeKinds { get }
     func index(of number: Int64) -> Int?
     func kind(at index: Int) -> ChangeKind
     func value(at index: Int, column: Int) throws -> StoredValue
@@ -114,6 +124,17 @@ extension AnyPart {
 }
 
 extension [Int64] {
+    fileprivate var isStrictlyAscending: Bool {
+        withUnsafeBufferPointer { numbers in
+            var last = Int64.min
+            for number in numbers {
+                if number <= last { return false }
+                last = number
+            }
+            return true
+        }
+    }
+
     /// The place of a number in an ascending array. Complexity: O(log count).
     func sortedIndex(of number: Int64) -> Int? {
         guard let first, let last, first <= number, number <= last else { return nil }

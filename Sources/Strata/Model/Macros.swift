@@ -15,6 +15,7 @@
     named(init),
     named(_$row),
     named(_$link),
+    named(_$state),
     named(_$schema),
     named(snapshot),
     named(id)

@@ -16,6 +16,7 @@ where Stored == Never, OptionalStored == ObjectID<Self>? {
 
     var _$row: Row { get set }
     var _$link: ObjectLink { get set }
+    var _$state: ObjectState { get set }
 
     /// An object that belongs to no context yet.
     init(_$row: Row)
@@ -52,6 +53,9 @@ public protocol StoredRow: Sendable {
 
     /// Binds all columns in the order of the schema, the id first.
     func _$bind(to binder: inout RowBinder) throws
+
+    /// Binds these columns only, in ascending order from the first parameter on.
+    func _$bind(_ columns: ColumnSet, to binder: inout RowBinder) throws
 
     /// The value of the column with this index in the schema, the id not counted.
     func _$value(at column: Int) throws -> StoredValue

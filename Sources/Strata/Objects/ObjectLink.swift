@@ -8,10 +8,6 @@ public struct ObjectLink {
     }
 
     var owner = Owner.none
-    /// The place among the unpublished edits of the context, or -1.
-    var edit: Int32 = -1
-    var entity: UInt16 = 0
-    var isDeleted = false
 
     /// The link of an object that belongs to no context.
     public init() {}
@@ -19,6 +15,17 @@ public struct ObjectLink {
     var context: ObjectContext? {
         if case .context(let context) = owner { context } else { nil }
     }
+}
+
+/// What the context of an object notes in it. Apart from the link, so that looking at it counts no references.
+public struct ObjectState {
+    /// The place among the unpublished edits of the context, or -1.
+    var edit: Int32 = -1
+    var entity: UInt16 = 0
+    var isDeleted = false
+
+    /// The state of an object that belongs to no context.
+    public init() {}
 }
 
 extension Model {
@@ -45,7 +52,7 @@ extension Model {
 
     /// Whether the object was deleted here, or has vanished from where this context reads. Its last values stay
     /// readable.
-    public var isDeleted: Bool { _$link.isDeleted }
+    public var isDeleted: Bool { _$state.isDeleted }
 
     /// Whether the object belongs to a context.
     public var isInserted: Bool { _$link.context != nil }

@@ -68,7 +68,7 @@ extension Many {
 extension ObjectContext {
     /// The members of a relationship, in their order.
     func members<Owner: Model, Object: Model>(of owner: Owner, _ relationship: Int) throws -> [Object] {
-        let resolved = store.schema.entities[Int(owner._$link.entity)].info.relationships[relationship]
+        let resolved = store.schema.entities[Int(owner._$state.entity)].info.relationships[relationship]
         guard case .foreignKey(let column, nil) = resolved.storage else {
             return try fetch(Many<Object>(_$owner: owner, relationship: relationship).query)
         }
@@ -84,7 +84,7 @@ extension ObjectContext {
     }
 
     func add<Owner: Model>(_ object: some Model, to owner: Owner, _ relationship: Int) throws {
-        let resolved = store.schema.entities[Int(owner._$link.entity)].info.relationships[relationship]
+        let resolved = store.schema.entities[Int(owner._$state.entity)].info.relationships[relationship]
         switch resolved.storage {
         case .foreignKey(let column, let order):
             if !resolved.isToMany {
@@ -139,7 +139,7 @@ extension ObjectContext {
     }
 
     func remove<Owner: Model>(_ object: some Model, from owner: Owner, _ relationship: Int) throws {
-        let resolved = store.schema.entities[Int(owner._$link.entity)].info.relationships[relationship]
+        let resolved = store.schema.entities[Int(owner._$state.entity)].info.relationships[relationship]
         noteTurn()
         switch resolved.storage {
         case .foreignKey(let column, let order):
@@ -165,7 +165,7 @@ extension ObjectContext {
         in owner: Owner,
         _ relationship: Int
     ) throws {
-        let resolved = store.schema.entities[Int(owner._$link.entity)].info.relationships[relationship]
+        let resolved = store.schema.entities[Int(owner._$state.entity)].info.relationships[relationship]
         let pair: (join: Int, own: Int)
         switch resolved.storage {
         case .foreignKey(_, let order?): pair = (order, 0)

@@ -1,46 +1,74 @@
 /// What the engine knows of one table: a model's, or that of the members of a to-many relationship.
-struct EntityInfo: Sendable {
+///
+/// A class, since it is handed around by every step of every commit.
+final class EntityInfo: Sendable {
     /// The place in the schema; layers keep parts by it.
     let index: Int
     let name: String
     let table: String
     let columns: [ColumnSchema]
     /// For each of the model's relationships without a column, in their order, how it is kept.
-    var relationships: [ResolvedRelationship] = []
+    let relationships: [ResolvedRelationship]
     /// Columns whose values, together, must be unique.
-    var uniques: [[Int]] = []
+    let uniques: [[Int]]
+    /// The columns that belong to any unique constraint.
+    let uniqueColumns: ColumnSet
     /// Columns that queries find by an index, beyond the unique ones.
-    var indexes: [[Int]] = []
+    let indexes: [[Int]]
     /// To-one columns of whichever entity that lead here, and what becomes of their rows when one of these is deleted.
-    var incoming: [IncomingReference] = []
+    let incoming: [IncomingReference]
     /// To-one columns of which one object at the most leads to each destination.
-    var oneToOne = ColumnSet()
+    let oneToOne: ColumnSet
     /// To-one columns of this entity, and what becomes of their destinations when one of these is deleted.
-    var outgoing: [OutgoingReference] = []
-    var createdAt: Int?
-    var updatedAt: Int?
+    let outgoing: [OutgoingReference]
+    let createdAt: Int?
+    let updatedAt: Int?
     /// Columns with rules that are checked before a row is written.
-    var checked: [Int] = []
+    let checked: [Int]
     /// Whether this is the table of a to-many relationship's members.
-    var isJoin = false
+    let isJoin: Bool
 
     /// Texts of SQL that are used often.
     let sql: EntitySQL
 
-    init(index: Int, name: String, table: String, columns: [ColumnSchema]) {
-        self.index = index
-        self.name = name
-        self.table = table
-        self.columns = columns
-        sql = EntitySQL(table: table, columns: columns.map(\.name))
+    init(_ draft: EntityDraft) {
+        index = draft.index
+        name = draft.name
+        table = draft.table
+        columns = draft.columns
+        relationships = draft.relationships
+        uniques = draft.uniques
+        uniqueColumns = draft.uniques.joined().reduce(into: ColumnSet()) { $0.insert($1) }
+        indexes = draft.indexes
+        incoming = draft.incoming
+        oneToOne = draft.oneToOne
+        outgoing = draft.outgoing
+        createdAt = draft.createdAt
+        updatedAt = draft.updatedAt
+        checked = draft.checked
+        isJoin = draft.isJoin
+        sql = EntitySQL(table: draft.table, columns: draft.columns.map(\.name))
     }
+}
+
+/// An ``EntityInfo`` while the relationships of the models are being resolved.
+struct EntityDraft {
+    let index: Int
+    let name: String
+    let table: String
+    let columns: [ColumnSchema]
+    var relationships: [ResolvedRelationship] = []
+    var uniques: [[Int]] = []
+    var indexes: [[Int]] = []
+    var incoming: [IncomingReference] = []
+    var oneToOne = ColumnSet()
+    var outgoing: [OutgoingReference] = []
+    var createdAt: Int?
+    var updatedAt: Int?
+    var checked: [Int] = []
+    var isJoin = false
 
     func column(named name: String) -> Int? { columns.firstIndex { $0.name == name } }
-
-    /// The columns that belong to any unique constraint.
-    var uniqueColumns: ColumnSet {
-        uniques.joined().reduce(into: ColumnSet()) { $0.insert($1) }
-    }
 }
 
 /// A to-one column that leads to an entity.

@@ -49,6 +49,14 @@ struct JoinRow: StoredRow {
         try binder.bind(rightPlace, at: 5)
     }
 
+    func _$bind(_ columns: ColumnSet, to binder: inout RowBinder) throws {
+        var index: Int32 = 0
+        for column in columns {
+            index += 1
+            try binder.bind(stored: try _$value(at: column), at: index)
+        }
+    }
+
     func _$value(at column: Int) throws -> StoredValue {
         switch column {
         case Column.left: .integer(left)

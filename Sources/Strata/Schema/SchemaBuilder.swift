@@ -2,7 +2,7 @@
 struct SchemaBuilder {
     private let models: [any Model.Type]
     private let schemas: [ModelSchema]
-    private var infos: [EntityInfo] = []
+    private var infos: [EntityDraft] = []
 
     init(_ models: [any Model.Type]) throws {
         self.models = models
@@ -25,8 +25,8 @@ struct SchemaBuilder {
         }
     }
 
-    private static func makeInfo(_ index: Int, _ schema: ModelSchema) throws -> EntityInfo {
-        var info = EntityInfo(index: index, name: schema.name, table: schema.table, columns: schema.columns)
+    private static func makeInfo(_ index: Int, _ schema: ModelSchema) throws -> EntityDraft {
+        var info = EntityDraft(index: index, name: schema.name, table: schema.table, columns: schema.columns)
         for (column, declared) in schema.columns.enumerated() {
             var isIndexed = declared.destination != nil
             for option in declared.options {
@@ -212,7 +212,7 @@ struct SchemaBuilder {
     /// The table of a relationship's members. Its rows go with either end.
     private mutating func addJoin(_ relationship: RelationshipSchema, owner: Int, destination: Int) -> Int {
         let name = "\(schemas[owner].table)_\(relationship.name)"
-        var info = EntityInfo(
+        var info = EntityDraft(
             index: infos.count,
             name: "\(schemas[owner].name).\(relationship.name)",
             table: name,
@@ -259,13 +259,13 @@ struct SchemaBuilder {
 
     func makeEntities() -> [any AnyEntity] {
         infos.map { info in
-            if info.isJoin { return Entity<JoinRow>(info: info) { _ in [] } }
+            if info.isJoin { return Entity<JoinRow>(info: EntityInfo(info)) { _ in [] } }
             var info = info
             let order = schemas[info.index].relationships.map(\.name)
             info.relationships.sort {
                 (order.firstIndex(of: $0.name) ?? 0) < (order.firstIndex(of: $1.name) ?? 0)
             }
-            return Self.makeEntity(models[info.index], info)
+            return Self.makeEntity(models[info.index], EntityInfo(info))
         }
     }
 

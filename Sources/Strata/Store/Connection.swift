@@ -84,13 +84,24 @@ final class Statement {
 
     var isBusy: Bool { sqlite3_stmt_busy(pointer) != 0 }
 
+    var binder: RowBinder { RowBinder(statement: pointer, buffer: buffer) }
+    var reader: RowReader { RowReader(statement: pointer, fingerprint: connection.fingerprint) }
+
     /// Binds values, and gives each row to `body`.
     func run(_ values: [StoredValue], _ body: (RowReader) throws -> Void) throws {
-        let binder = RowBinder(statement: pointer, buffer: buffer)
+        let binder = self.binder
         for (index, value) in values.enumerated() { try binder.bind(stored: value, at: Int32(index + 1)) }
         defer { reset() }
-        let reader = RowReader(statement: pointer, fingerprint: connection.fingerprint)
+        let reader = self.reader
         while try step() { try body(reader) }
+    }
+
+    /// Runs a statement that gives no rows, with the values that are bound to it. Gives the number of changed rows.
+    @discardableResult
+    func runBound() throws -> Int {
+        defer { reset() }
+        while try step() {}
+        return connection.changes
     }
 
     /// Whether there is a row.

@@ -109,7 +109,9 @@ enum StoreSchema {
             }
         }
         for stored in there
-        where stored.name != "id" && stored.name != "_version" && info.column(named: stored.name) == nil {
+        where stored.name != "id" && stored.name != "_version"
+            && !info.columns.contains(where: { $0.name == stored.name })
+        {
             result.append("column '\(stored.name)' of table '\(info.table)' is in no model")
         }
         return result

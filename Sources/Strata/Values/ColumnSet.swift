@@ -78,9 +78,12 @@ public struct ColumnSet: Sendable, Hashable {
 
 extension ColumnSet: Sequence {
     /// The columns in ascending order.
-    public func makeIterator() -> AnyIterator<Int> {
-        var rest = self
-        return AnyIterator {
+    public struct Iterator: IteratorProtocol {
+        private var rest: ColumnSet
+
+        init(_ columns: ColumnSet) { rest = columns }
+
+        public mutating func next() -> Int? {
             if rest.low != 0 {
                 let column = rest.low.trailingZeroBitCount
                 rest.low &= rest.low - 1
@@ -92,4 +95,6 @@ extension ColumnSet: Sequence {
             return column + 64
         }
     }
+
+    public func makeIterator() -> Iterator { Iterator(self) }
 }

@@ -12,7 +12,8 @@ extension ModelMacro {
         var members = ["\(access)var id: Strata.ObjectID<\(model.text)>"]
         members += columns.map { "\(model.access(of: $0).prefix)var \($0.text): \($0.type.stored)" }
         members += [
-            valuesInitializer(of: model), readingInitializer(of: model), binding(of: model), value(of: model),
+            valuesInitializer(of: model), readingInitializer(of: model), binding(of: model), partialBinding(of: model),
+            value(of: model),
             setting(of: model), copying(of: model), differences(of: model),
         ]
         return "\(raw: SourceText.block("\(access)nonisolated struct Row: Strata.ModelRow", members))"
@@ -43,6 +44,20 @@ extension ModelMacro {
             "\(model.memberAccess.prefix)func _$bind(to binder: inout Strata.RowBinder) throws",
             ["try binder.bind(self.id, at: 1)"]
                 + model.columns.enumerated().map { "try binder.bind(self.\($1.text), at: \($0 + 2))" }
+        )
+    }
+
+    /// The columns that an update sets, one after the other from the first parameter on.
+    private static func partialBinding(of model: ParsedModel) -> String {
+        let bindings = model.columns.enumerated().map { index, column in
+            SourceText.block(
+                "if columns.contains(\(index))",
+                ["index += 1", "try binder.bind(self.\(column.text), at: index)"]
+            )
+        }
+        return SourceText.block(
+            "\(model.memberAccess.prefix)func _$bind(_ columns: Strata.ColumnSet, to binder: inout Strata.RowBinder) throws",
+            bindings.isEmpty ? [] : ["var index: Int32 = 0"] + bindings
         )
     }
 

@@ -22,6 +22,7 @@ extension ModelMacro: MemberMacro {
             schema(of: model, node),
             "\(raw: model.memberAccess.prefix)var _$row: Row",
             "\(raw: model.memberAccess.prefix)var _$link = Strata.ObjectLink()",
+            "\(raw: model.memberAccess.prefix)var _$state = Strata.ObjectState()",
             "\(raw: model.memberAccess.prefix)var id: Strata.ObjectID<\(raw: model.text)> { _$row.id }",
             "\(raw: model.memberAccess.prefix)var snapshot: Row { _$row }",
             rowInitializer(of: model),

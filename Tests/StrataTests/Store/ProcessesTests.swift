@@ -37,7 +37,7 @@ import Testing
         }
         try await right.on(.root) { context in
             let account = try #require(context.state[Kept.self])
-            #expect(account._$link.isDeleted)
+            #expect(account._$state.isDeleted)
             #expect(account.note == "right 5")
         }
         try await left.close()
