@@ -129,9 +129,13 @@ extension Entity {
     func validate(_ parts: [any AnyPart], _ failures: inout [StrataError.Detail]) {
         var seen: Set<Int64> = []
         for part in parts.reversed() {
-            part.typed(Row.self).forEachChange { change in
-                if parts.count > 1, !seen.insert(change.pointee.row._$number).inserted { return }
-                if change.pointee.kind.isVisible { failures += check(change.pointee.row) }
+            part.typed(Row.self).changes.withUnsafeBufferPointer { changes in
+                for index in changes.indices {
+                    if parts.count > 1, !seen.insert(changes[index].row._$number).inserted { continue }
+                    guard changes[index].kind.isVisible else { continue }
+                    let found = check(changes[index].row)
+                    if !found.isEmpty { failures += found }
+                }
             }
         }
     }

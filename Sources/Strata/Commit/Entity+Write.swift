@@ -14,13 +14,7 @@ extension Entity {
                 if let other = try delete(change, by: statement, job) { others[change.pointee.row._$number] = other }
             }
         }
-        if !part.kinds.isDisjoint(with: [ChangeKinds(.update), ChangeKinds(.orphan)]) {
-            var statement: UpdateStatement?
-            try part.forEachChange { change in
-                guard change.pointee.kind == .update || change.pointee.kind == .orphan else { return }
-                if let other = try update(change, by: &statement, job) { others[change.pointee.row._$number] = other }
-            }
-        }
+        if !part.kinds.isDisjoint(with: [ChangeKinds(.update), ChangeKinds(.orphan)]) { try update(part, &others, job) }
         if part.kinds.contains(.insert) {
             try insert(part, &others, job)
         }
@@ -87,23 +81,28 @@ extension Entity {
 
     // MARK: Updates
 
-    private func update(
-        _ change: UnsafePointer<Change<Row>>,
-        by statement: inout UpdateStatement?,
-        _ job: CommitJob
-    ) throws -> Change<Row>? {
-        if change.pointee.kind == .update, let base = change.pointee.base, base.isStored,
-            try write(change, seen: base.sequence, by: &statement, job)
-        {
-            let columns = change.pointee.columns
-            if base.isStoredAsSeen, change.pointee.row._$differences(from: base.seen).subtracting(columns).isEmpty {
-                return nil
+    /// Writes the updates of a part. Rows that come out otherwise are added to `others`.
+    private func update(_ part: Part<Row>, _ others: inout [Int64: Change<Row>], _ job: CommitJob) throws {
+        var statement: UpdateStatement?
+        try part.changes.withUnsafeBufferPointer { changes in
+            for index in changes.indices {
+                let kind = changes[index].kind
+                guard kind == .update || kind == .orphan else { continue }
+                if kind == .update, let base = changes[index].base, base.isStored,
+                    try write(changes.baseAddress! + index, seen: base.sequence, by: &statement, job)
+                {
+                    let columns = changes[index].columns
+                    let shown = changes[index].row._$differences(from: base.seen).subtracting(columns)
+                    if base.isStoredAsSeen && shown.isEmpty { continue }
+                    var row = base.stored ?? base.seen
+                    row._$copy(columns, from: changes[index].row)
+                    others[row._$number] = Change(kind: .update, columns: columns, row: row, base: nil)
+                } else {
+                    let merged = try merge(changes[index], job)
+                    others[merged.row._$number] = merged
+                }
             }
-            var row = base.stored ?? base.seen
-            row._$copy(columns, from: change.pointee.row)
-            return Change(kind: .update, columns: columns, row: row, base: nil)
         }
-        return try merge(change.pointee, job)
     }
 
     /// Sets columns unless the row has become newer than what was seen. Says whether it has written.

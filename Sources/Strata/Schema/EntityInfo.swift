@@ -25,6 +25,8 @@ final class EntityInfo: Sendable {
     let updatedAt: Int?
     /// Columns with rules that are checked before a row is written.
     let checked: [Int]
+    /// Columns of numbers without rules, of which SQLite cannot keep every value.
+    let numbers: [Int]
     /// Whether this is the table of a to-many relationship's members.
     let isJoin: Bool
 
@@ -46,6 +48,7 @@ final class EntityInfo: Sendable {
         createdAt = draft.createdAt
         updatedAt = draft.updatedAt
         checked = draft.checked
+        numbers = draft.numbers
         isJoin = draft.isJoin
         sql = EntitySQL(table: draft.table, columns: draft.columns.map(\.name))
     }
@@ -66,6 +69,7 @@ struct EntityDraft {
     var createdAt: Int?
     var updatedAt: Int?
     var checked: [Int] = []
+    var numbers: [Int] = []
     var isJoin = false
 
     func column(named name: String) -> Int? { columns.firstIndex { $0.name == name } }
