@@ -270,7 +270,7 @@ extension LayerStore {
             state.layers = state.layers.applying(record)
             state.sequence = record.sequence
             state.inFlight = nil
-            state.note(.commit(record), record.rows)
+            state.note(record)
             // Rows that never came into the store are gone for whoever stands on these layers.
             if !record.withdrawn.isEmpty, let root = record.committer.flatMap({ state.layers.path(to: $0).first }) {
                 state.note(.layer(root), record.withdrawn)

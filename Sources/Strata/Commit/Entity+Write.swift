@@ -14,7 +14,9 @@ extension Entity {
                 if let other = try delete(change, by: statement, job) { others[change.pointee.row._$number] = other }
             }
         }
-        if !part.kinds.isDisjoint(with: [ChangeKinds(.update), ChangeKinds(.orphan)]) { try update(part, &others, job) }
+        if !part.kinds.isDisjoint(with: [ChangeKinds(.update), ChangeKinds(.orphan)]) {
+            try update(part, &others, job)
+        }
         if part.kinds.contains(.insert) {
             try insert(part, &others, job)
         }

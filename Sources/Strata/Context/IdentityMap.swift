@@ -12,7 +12,9 @@ struct IdentityMap: ~Copyable {
     }
 
     private var slots: UnsafeMutablePointer<Slot>
+    /// The number of slots, a power of two, less one.
     private var mask: Int
+    private var shift: UInt64 { UInt64(truncatingIfNeeded: mask.leadingZeroBitCount) }
     private(set) var count = 0
     /// At how many objects the next sweep is due.
     private var threshold = 1024
@@ -35,9 +37,10 @@ struct IdentityMap: ~Copyable {
         slots.deallocate()
     }
 
-    /// Fibonacci hashing: ids are handed out in order, and their products with this odd number are spread evenly.
+    /// Fibonacci hashing: ids are handed out in order, and the upper bits of their products with this odd number are
+    /// spread evenly.
     private func slot(of number: Int64) -> Int {
-        Int(truncatingIfNeeded: (UInt64(bitPattern: number) &* 0x9E37_79B9_7F4A_7C15) >> 32) & mask
+        Int(truncatingIfNeeded: (UInt64(bitPattern: number) &* 0x9E37_79B9_7F4A_7C15) &>> shift)
     }
 
     /// Complexity: O(1).

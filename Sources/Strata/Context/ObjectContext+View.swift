@@ -61,7 +61,7 @@ extension ObjectContext {
         guard identity.count > 0, let view else { return }
         var stale: [Int64: (entity: Int, object: AnyObject, committed: (any AnyPart)?)] = [:]
         if let events = store.layers.events(after: cursor, through: pair.lastEvent), events.allSatisfy(\.isComplete) {
-            for event in events + (pair.inFlight.map { [.commit($0, number: 0)] } ?? []) {
+            for event in events + (pair.inFlight.map { [LayerStore.Event(number: 0, commit: $0)] } ?? []) {
                 if case .layer(let context) = event.cause, !path.contains(context) { continue }
                 for (entity, part) in event.parts(for: id, seesSaved: path.count > 1 || !hasParent) {
                     forEachLiveObject(in: part) { number, object in

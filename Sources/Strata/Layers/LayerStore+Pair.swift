@@ -93,7 +93,7 @@ extension LayerStore {
             let isOwn = events.allSatisfy { event in
                 switch event.cause {
                 case .layer(let changed): changed == context
-                case .commit(let commit): commit.sequence == record.sequence && commit.committer == context
+                case .commit(let sequence, let committer): sequence == record.sequence && committer == context
                 }
             }
             guard isOwn else { return nil }
@@ -141,23 +141,15 @@ extension LayerStore {
 }
 
 extension LayerStore.Event {
-    static func commit(_ record: CommitRecord, number: Int) -> LayerStore.Event {
-        LayerStore.Event(number: number, cause: .commit(record), parts: record.rows, rowCount: 0)
-    }
-
     /// The rows that a context has to look at. Of its own commit it has them already, unless they came out otherwise.
     ///
     /// - Parameter seesSaved: whether the context sees what it has saved upward; otherwise the commit is news to it.
     func parts(for context: Int, seesSaved: Bool) -> [Int: any AnyPart] {
-        if case .commit(let record) = cause, record.committer == context, seesSaved { record.adjusted } else { parts }
+        if case .commit(_, context) = cause, seesSaved { adjusted } else { parts }
     }
 
     var isCommit: Bool {
         if case .commit = cause { true } else { false }
-    }
-
-    var isComplete: Bool {
-        if case .commit(let record) = cause { record.isComplete } else { true }
     }
 }
 
@@ -212,7 +204,7 @@ extension LayerStore.State {
         }
         layers = layers.applying(record)
         self.sequence = sequence
-        note(.commit(record), record.rows)
+        note(record)
     }
 }
 

@@ -14,6 +14,8 @@ final class LayerStore: Sendable {
         var frozen: [Int: Int] = [:]
         /// What happened, for contexts that have not yet taken it over, oldest first.
         var events: [Event] = []
+        /// How many rows these name.
+        var eventRows = 0
         var lastEvent = 0
         /// The last event that each context has taken over.
         var cursors: [Int: Int] = [:]
@@ -24,14 +26,37 @@ final class LayerStore: Sendable {
         enum Cause: Sendable {
             /// The layer of this context changed.
             case layer(Int)
-            case commit(CommitRecord)
+            /// The store has reached this number; nil for a commit of others, which was found in the file.
+            case commit(Int64, by: Int?)
         }
 
         let number: Int
         let cause: Cause
         /// The rows concerned, by entity.
-        let parts: [Int: any AnyPart]
-        let rowCount: Int
+        private(set) var parts: [Int: any AnyPart]
+        /// Of a commit, those that came out otherwise than its context had them.
+        private(set) var adjusted: [Int: any AnyPart] = [:]
+        private(set) var rowCount: Int
+        /// False where not all rows concerned are named, so that live objects have to look for themselves.
+        private(set) var isComplete = true
+
+        init(number: Int, _ cause: Cause, _ parts: [Int: any AnyPart]) {
+            self.number = number
+            self.cause = cause
+            self.parts = parts
+            rowCount = parts.values.reduce(0) { $0 + $1.numbers.count }
+        }
+
+        init(number: Int, commit record: CommitRecord) {
+            self.init(number: number, .commit(record.sequence, by: record.committer), record.rows)
+            adjusted = record.adjusted
+            isComplete = record.isComplete
+        }
+
+        /// Lets go of the rows, and keeps what has happened.
+        mutating func forgetRows() {
+            (parts, adjusted, rowCount, isComplete) = ([:], [:], 0, false)
+        }
     }
 
     /// Contexts that have fallen further behind than so many events or rows look at all of their objects.
@@ -67,31 +92,44 @@ final class LayerStore: Sendable {
 }
 
 extension LayerStore.State {
-    /// Records that rows have changed, unless nobody is there to hear of it.
+    /// Records that rows of a layer have changed, unless nobody is there to hear of it.
     mutating func note(_ cause: LayerStore.Event.Cause, _ parts: [Int: any AnyPart]) {
+        note { LayerStore.Event(number: $0, cause, parts) }
+    }
+
+    /// Records a commit.
+    mutating func note(_ record: CommitRecord) {
+        note { LayerStore.Event(number: $0, commit: record) }
+    }
+
+    private mutating func note(_ event: (Int) -> LayerStore.Event) {
         lastEvent += 1
         guard !cursors.isEmpty else {
             events.removeAll()
+            eventRows = 0
             return
         }
-        let count = parts.values.reduce(0) { $0 + $1.numbers.count }
-        events.append(LayerStore.Event(number: lastEvent, cause: cause, parts: parts, rowCount: count))
+        let event = event(lastEvent)
+        events.append(event)
+        eventRows += event.rowCount
         trimEvents()
     }
 
-    /// Forgets events that every context has taken over, and the oldest where there are too many.
+    /// Forgets events that every context has taken over, and where there are too many, the oldest or their rows.
     mutating func trimEvents() {
+        guard !events.isEmpty else { return }
         let least = cursors.values.min() ?? lastEvent
-        var rows = events.reduce(0) { $0 + $1.rowCount }
-        var excess = 0
-        while excess < events.count,
-            events[excess].number <= least || events.count - excess > LayerStore.eventLimit
-                || (rows > LayerStore.rowLimit && excess < events.count - 1)
-        {
-            rows -= events[excess].rowCount
-            excess += 1
+        var excess = max(0, events.count - LayerStore.eventLimit)
+        while excess < events.count, events[excess].number <= least { excess += 1 }
+        if excess > 0 {
+            eventRows -= events[..<excess].reduce(0) { $0 + $1.rowCount }
+            events.removeFirst(excess)
         }
-        if excess > 0 { events.removeFirst(excess) }
+        guard eventRows > LayerStore.rowLimit else { return }
+        for index in events.indices.dropLast() where eventRows > LayerStore.rowLimit {
+            eventRows -= events[index].rowCount
+            events[index].forgetRows()
+        }
     }
 
     /// What has come beneath a context's layer after an event.

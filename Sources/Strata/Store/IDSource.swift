@@ -3,8 +3,8 @@ import Synchronization
 
 /// Hands out ids from ranges that the store reserves durably (H28).
 ///
-/// Isolation: any. Taking an id is a lock and an addition; the next range is fetched in the background when half of
-/// this one is gone, and on the spot only where that did not come in time.
+/// Isolation: any. Taking an id is a lock and an addition; ranges are fetched in the background, the first one at once
+/// and the next when half of one is gone, and on the spot only where that did not come in time.
 final class IDSource: Sendable {
     private struct State {
         var next: Int64 = 1
@@ -23,13 +23,14 @@ final class IDSource: Sendable {
 
     init(fingerprint: UInt16) { self.fingerprint = fingerprint }
 
-    /// Reserves the first range.
-    func start(_ reserve: @escaping @Sendable (Int64) throws -> Int64) throws {
-        let first = try reserve(Self.rangeSize)
+    /// Lets ids be taken, and begins to fetch the first range.
+    func start(_ reserve: @escaping @Sendable (Int64) throws -> Int64) {
         state.withLock { state in
             state.reserve = reserve
-            (state.next, state.end) = (first, first + Self.rangeSize)
+            state.isFetching = true
         }
+        // What goes wrong here goes wrong again where the first id is taken, and is thrown there.
+        queue.async { [self] in try? fetch() }
     }
 
     /// Waits for a range that is being fetched, and fetches no more.

@@ -7,51 +7,37 @@ import Synchronization
 /// Isolation: any.
 final class Store: Sendable {
     let schema: Schema
-    let configuration: StoreConfiguration
     let identity: StoreIdentity
     let layers: LayerStore
     let ids: IDSource
-    private let pool: DatabasePool
-    private let ownsPool: Bool
+    private let writer: StoreWriter
     private let readers: ReaderPool
     private let foreignCommits: ForeignCommits
-    /// Used inside the pool's writer only, which runs one access at a time.
-    private let writer: Exclusive<Connection>
     private let temporaryFolder: URL?
     private let isClosed = Mutex(false)
 
     init(_ location: StoreLocation, schema: Schema, configuration: StoreConfiguration) throws {
         self.schema = schema
-        self.configuration = configuration
         var folder: URL?
-        let url: URL?
-        switch location.kind {
-        case .pool: url = nil
-        case .file(let file): url = file
-        case .userData: url = try StoreFile.userDataURL()
-        case .inMemory:
-            folder = try StoreFile.temporaryFolder()
-            url = folder?.appendingPathComponent("store.sqlite")
-        }
+        if case .inMemory = location.kind { folder = try StoreFile.temporaryFolder() }
         temporaryFolder = folder
         do {
-            if case .pool(let handed) = location.kind {
-                pool = handed
-                ownsPool = false
-            } else {
-                // Set for all other kinds.
-                pool = try Self.openPool(url!, configuration, schema, isTemporary: folder != nil)
-                ownsPool = true
+            let opened: Opened
+            switch location.kind {
+            case .pool(let pool):
+                opened = try pool.writeWithoutTransaction { try Self.prepare($0, pool, isOwned: false, schema) }
+            case .file(let file): opened = try Self.open(file, configuration, schema)
+            case .userData: opened = try Self.open(try StoreFile.userDataURL(), configuration, schema)
+            case .inMemory:
+                // Set for this kind. Nothing of it outlives the process, so nothing has to reach a disk.
+                opened = try Self.open(folder!.appendingPathComponent("store.sqlite"), configuration, schema, "OFF")
             }
-            let prepared = try pool.writeWithoutTransaction { db in
-                try Self.prepare(db, schema: schema)
-            }
-            identity = prepared.identity
-            writer = prepared.writer
-            layers = LayerStore(sequence: prepared.sequence)
+            writer = opened.writer
+            identity = opened.identity
+            layers = LayerStore(sequence: opened.sequence)
             readers = ReaderPool(
-                path: pool.path,
-                configuration: pool.configuration,
+                path: writer.path,
+                configuration: writer.configuration,
                 identity: identity,
                 entities: schema.entities
             )
@@ -61,18 +47,27 @@ final class Store: Sendable {
             if let folder { try? FileManager.default.removeItem(at: folder) }
             throw StrataError(grdb: error)
         }
-        try ids.start { [unowned self] count in try self.reserveIDs(count) }
+        ids.start { [writer] count in try Self.reserveIDs(count, writer) }
     }
 
     deinit { try? close() }
 
-    private static func openPool(
+    // MARK: Opening
+
+    private struct Opened {
+        let writer: StoreWriter
+        let identity: StoreIdentity
+        let sequence: Int64
+    }
+
+    /// Opens a file of our own, or makes it. What is refused stays as it was: nothing is written before it is known to
+    /// be a store of these models.
+    private static func open(
         _ url: URL,
         _ configuration: StoreConfiguration,
         _ schema: Schema,
-        isTemporary: Bool
-    ) throws -> DatabasePool {
-        try StoreFile.inspect(url)
+        _ synchronous: String? = nil
+    ) throws -> Opened {
         var settings = Configuration()
         settings.label = "strata"
         settings.foreignKeysEnabled = false
@@ -81,13 +76,28 @@ final class Store: Sendable {
         settings.prepareDatabase { db in
             try db.execute(sql: "PRAGMA cache_size = -64000")
         }
-        let pool = try whileBusy(for: configuration.busyTimeout) {
-            try prepareFile(url, settings, schema)
-            return try DatabasePool(path: url.path, configuration: settings)
+        return try whileBusy(for: configuration.busyTimeout) {
+            let isNew = try StoreFile.inspect(url)
+            let queue = try DatabaseQueue(path: url.path, configuration: settings)
+            return try queue.inDatabase { db in
+                if isNew {
+                    // The mark is written before the journal is WAL, so that it is in the file itself from the start.
+                    try db.execute(sql: "PRAGMA application_id = \(StoreFile.applicationID)")
+                    try db.execute(sql: "PRAGMA user_version = \(StoreFile.formatVersion)")
+                }
+                return try prepare(db, queue, isOwned: true, schema) { connection in
+                    guard try connection.value("PRAGMA journal_mode = WAL") == .text("wal") else {
+                        throw StrataError(
+                            .cannotOpen,
+                            "'\(url.path)' lies where SQLite can keep no journal in WAL mode."
+                        )
+                    }
+                    try connection.execute(
+                        "PRAGMA synchronous = \(synchronous ?? configuration.synchronous.rawValue)"
+                    )
+                }
+            }
         }
-        let synchronous = isTemporary ? "OFF" : configuration.synchronous.rawValue
-        try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = \(synchronous)") }
-        return pool
     }
 
     /// Tries again while others open the file too: the change of a new file's journal does not wait by itself.
@@ -103,56 +113,65 @@ final class Store: Sendable {
         }
     }
 
-    /// Makes the tables of a new file, and refuses one that is not as it should be. A pool would write into the file as
-    /// soon as it is opened, so that happens on another connection, which leaves what it refuses as it was.
-    private static func prepareFile(_ url: URL, _ settings: Configuration, _ schema: Schema) throws {
-        let isNew = (try? FileManager.default.attributesOfItem(atPath: url.path)[.size] as? Int) ?? 0 == 0
-        let queue = try DatabaseQueue(path: url.path, configuration: settings)
-        try queue.inDatabase { db in
-            if isNew {
-                // The mark is written before the journal is WAL, so that it is in the file itself from the start.
-                try db.execute(sql: "PRAGMA application_id = \(StoreFile.applicationID)")
-                try db.execute(sql: "PRAGMA user_version = \(StoreFile.formatVersion)")
-            }
-            _ = try prepareTables(db, schema: schema)
-        }
-        try queue.close()
-    }
-
-    private static func prepareTables(
+    /// Holds the tables against the models, and makes those of a new store. Runs inside the database's writer.
+    ///
+    /// - Parameter setUp: what is done on the connection once the store is known to be one of these models.
+    private static func prepare(
         _ db: Database,
-        schema: Schema
-    ) throws -> (identity: StoreIdentity, sequence: Int64) {
+        _ database: any DatabaseWriter,
+        isOwned: Bool,
+        _ schema: Schema,
+        _ setUp: (Connection) throws -> Void = { _ in }
+    ) throws -> Opened {
         guard let pointer = db.sqliteConnection else {
             throw StrataError(.closed, "The pool that was handed in is closed.")
         }
         let connection = Connection(pointer, fingerprint: 0)
         defer { connection.finalize() }
-        var identity = StoreIdentity(fingerprint: 0)
-        var sequence: Int64 = 0
-        try db.inTransaction(.immediate) {
-            try StoreSchema.prepare(schema.entities, on: connection)
-            identity = try StoreIdentity.read(on: connection)
-            sequence = try connection.sequence()
-            return .commit
+        // A store that is as it should be is only read, and waits for nobody who writes.
+        var found = try reading(connection) { try examine(schema, connection, mayWrite: false) }
+        if found == nil {
+            try db.inTransaction(.immediate) {
+                found = try examine(schema, connection, mayWrite: true)
+                return .commit
+            }
         }
-        return (identity, sequence)
+        guard let (identity, sequence) = found else { throw StoreIdentity.damaged }
+        try setUp(connection)
+        let writing = Connection(pointer, fingerprint: identity.fingerprint)
+        try writing.overlay.register(schema.entities, on: pointer)
+        try SQLFunctions.register(on: pointer)
+        let writer = StoreWriter(database, isOwned: isOwned, connection: Exclusive(writing))
+        return Opened(writer: writer, identity: identity, sequence: sequence)
     }
 
-    private static func prepare(
-        _ db: Database,
-        schema: Schema
-    ) throws -> (identity: StoreIdentity, writer: Exclusive<Connection>, sequence: Int64) {
-        let (identity, sequence) = try prepareTables(db, schema: schema)
-        guard let pointer = db.sqliteConnection else { throw closedError }
-        let writer = Connection(pointer, fingerprint: identity.fingerprint)
-        try writer.overlay.register(schema.entities, on: pointer)
-        try SQLFunctions.register(on: pointer)
-        return (identity, Exclusive(writer), sequence)
+    /// What is in the store; nil where something would have to be written first, and may not.
+    private static func examine(
+        _ schema: Schema,
+        _ connection: Connection,
+        mayWrite: Bool
+    ) throws -> (identity: StoreIdentity, sequence: Int64)? {
+        guard try StoreSchema.prepare(schema.entities, on: connection, mayWrite: mayWrite),
+            let identity = try StoreIdentity.read(on: connection, mayWrite: mayWrite)
+        else { return nil }
+        return (identity, try connection.sequence())
+    }
+
+    /// One state of the store, by statements of our own: nobody observes what is only read.
+    private static func reading<Value>(_ connection: Connection, _ body: () throws -> Value) throws -> Value {
+        try connection.execute("BEGIN DEFERRED")
+        do {
+            let value = try body()
+            try connection.execute("COMMIT")
+            return value
+        } catch {
+            try? connection.execute("ROLLBACK")
+            throw error
+        }
     }
 
     /// The file.
-    var url: URL { URL(fileURLWithPath: pool.path) }
+    var url: URL { URL(fileURLWithPath: writer.path) }
 
     // MARK: Reading
 
@@ -178,62 +197,19 @@ final class Store: Sendable {
 
     // MARK: Writing
 
-    /// Runs one transaction. The writer waits for the one before it, in the order of calls.
-    ///
-    /// - Parameters:
-    ///   - body: what to write. It gives the tables that it has touched.
-    ///   - beforeCommit: the last thing before COMMIT.
-    ///   - afterCommit: told whether it is in the store, before the next transaction begins.
+    /// Runs one transaction: see ``StoreWriter/write(_:beforeCommit:afterCommit:)``.
     func write(
         _ body: (Connection) throws -> [String],
         beforeCommit: () -> Void = {},
         afterCommit: (_ isCommitted: Bool) -> Void = { _ in }
     ) throws {
         try checkOpen()
-        do {
-            try pool.writeWithoutTransaction { db in
-                var isCommitted = false
-                defer { afterCommit(isCommitted) }
-                try writer.use { connection in
-                    if ownsPool {
-                        try Self.transact(connection, body, beforeCommit)
-                    } else {
-                        try db.inTransaction(.immediate) {
-                            for table in try body(connection) { try db.notifyChanges(in: Table(table)) }
-                            beforeCommit()
-                            return .commit
-                        }
-                    }
-                    isCommitted = true
-                }
-            }
-        } catch {
-            throw StrataError(grdb: error)
-        }
+        try writer.write(body, beforeCommit: beforeCommit, afterCommit: afterCommit)
     }
 
-    /// A transaction by statements of our own. Nobody else has this pool, so no observer misses it; it costs a third of
-    /// a commit of one row less than GRDB's.
-    private static func transact(
-        _ connection: Connection,
-        _ body: (Connection) throws -> [String],
-        _ beforeCommit: () -> Void
-    ) throws {
-        try connection.execute("BEGIN IMMEDIATE")
-        do {
-            _ = try body(connection)
-            beforeCommit()
-            try connection.execute("COMMIT")
-        } catch {
-            // Some errors, a full disk for one, have rolled back already; then this one fails, and that is no matter.
-            try? connection.execute("ROLLBACK")
-            throw error
-        }
-    }
-
-    private func reserveIDs(_ count: Int64) throws -> Int64 {
+    private static func reserveIDs(_ count: Int64, _ writer: StoreWriter) throws -> Int64 {
         var first: Int64 = 0
-        try write { connection in
+        try writer.write { connection in
             first = try connection.integer(SchemaSQL.readNextID) ?? 0
             guard IDSource.isRange(from: first) else { throw StoreIdentity.damaged }
             try connection.execute(SchemaSQL.reserveIDs, [.integer(count)])
@@ -260,22 +236,9 @@ final class Store: Sendable {
         ids.stop()
         foreignCommits.close()
         readers.close()
-        do {
-            pool.writeWithoutTransaction { _ in writer.use { $0.finalize() } }
-            if ownsPool { try pool.close() }
-        } catch {
-            throw StrataError(grdb: error)
+        defer {
+            if let temporaryFolder { try? FileManager.default.removeItem(at: temporaryFolder) }
         }
-        if let temporaryFolder { try? FileManager.default.removeItem(at: temporaryFolder) }
+        try writer.close()
     }
-}
-
-/// A value that is reachable from everywhere and used by one at a time, as something else ensures.
-struct Exclusive<Value>: @unchecked Sendable {
-    // The owner states what ensures it: `Store.writer` is used inside of the pool's writer, which is a serial queue.
-    private let value: Value
-
-    init(_ value: Value) { self.value = value }
-
-    func use<Result>(_ body: (Value) throws -> Result) rethrows -> Result { try body(value) }
 }

@@ -8,8 +8,10 @@ enum StoreFile {
     /// The version of the tables that Strata keeps for itself.
     static let formatVersion: Int64 = 1
 
+    /// Says whether the file is still to be made.
+    ///
     /// - Throws: ``StrataError`` where the path leads to something that is no store and must be left as it is.
-    static func inspect(_ url: URL) throws {
+    static func inspect(_ url: URL) throws -> Bool {
         guard url.isFileURL else {
             throw StrataError(.cannotOpen, "'\(url)' is no place in a file system. Name a file: .sqlite(path: …).")
         }
@@ -24,7 +26,7 @@ enum StoreFile {
                 throw StrataError(.cannotOpen, "There is no folder '\(folder)'. Make it, or name another place.")
             }
             try requireWritable(folder, of: path)
-            return
+            return true
         }
         guard info.st_mode & S_IFMT != S_IFDIR else {
             throw StrataError(.cannotOpen, "'\(path)' is a folder. Name a file in it.")
@@ -37,7 +39,17 @@ enum StoreFile {
         try inspect(header: header, path: path)
         try requireWritable(path, of: path)
         // The journal stands beside the file itself, not beside a link to it.
-        try requireWritable(url.resolvingSymlinksInPath().deletingLastPathComponent().path, of: path)
+        try requireWritable(realFolder(of: path), of: path)
+        return info.st_size == 0
+    }
+
+    private static func realFolder(of path: String) throws -> String {
+        guard let real = realpath(path, nil) else {
+            throw StrataError(.cannotOpen, "'\(path)' cannot be opened: \(String(cString: strerror(errno))).")
+        }
+        defer { free(real) }
+        let file = String(cString: real)
+        return file.lastIndex(of: "/").map { $0 == file.startIndex ? "/" : String(file[..<$0]) } ?? "."
     }
 
     /// The first hundred bytes, read by way of SQLite: closing a descriptor of one's own drops all locks that this process

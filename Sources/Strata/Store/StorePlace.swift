@@ -25,8 +25,8 @@ struct StoreIdentity: Sendable {
     /// Fingerprints of the files that this one was copied from, each with the first id that came after the copy.
     var lineage: [(fingerprint: UInt16, before: Int64)] = []
 
-    /// Reads it, and takes a new fingerprint where the file is a copy.
-    static func read(on connection: Connection) throws -> StoreIdentity {
+    /// Reads it, and takes a new fingerprint where the file is a copy; nil where nothing may be written and it is one.
+    static func read(on connection: Connection, mayWrite: Bool) throws -> StoreIdentity? {
         var stored: (fingerprint: Int64, nextID: Int64, place: String)?
         try connection.statement(SchemaSQL.readStore).run([]) { row in
             stored = (try row.read(Int64.self, at: 2), try row.read(Int64.self, at: 1), row.string(at: 3))
@@ -34,6 +34,7 @@ struct StoreIdentity: Sendable {
         guard var stored, IDSource.isRange(from: stored.nextID) else { throw damaged }
         let place = StorePlace.current(of: connection)
         if stored.place != place {
+            guard mayWrite else { return nil }
             try connection.execute(SchemaSQL.insertLineage, [.integer(stored.fingerprint), .integer(stored.nextID)])
             stored.fingerprint = StorePlace.newFingerprint()
             try connection.execute(SchemaSQL.setFingerprint, [.integer(stored.fingerprint), .text(place)])

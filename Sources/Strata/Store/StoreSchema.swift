@@ -1,9 +1,10 @@
 /// Makes the tables of a new store, and holds those of an old one against the models.
 enum StoreSchema {
-    /// Makes what is missing in a store without any of Strata's tables.
+    /// Makes what is missing in a store without any of Strata's tables. Says whether everything is there.
     ///
+    /// - Parameter mayWrite: where it is not, nothing is made.
     /// - Throws: ``StrataError`` with `schemaMismatch`, a line for each difference, where tables and models differ.
-    static func prepare(_ entities: [any AnyEntity], on connection: Connection) throws {
+    static func prepare(_ entities: [any AnyEntity], on connection: Connection, mayWrite: Bool) throws -> Bool {
         var found: [String: (name: String, sql: String, table: String)] = [:]
         try connection.statement(SchemaSQL.readSchema).run([]) { row in
             let name = row.string(at: 0)
@@ -19,6 +20,7 @@ enum StoreSchema {
                         + "another table: @Model(table: …)."
                 )
             }
+            guard mayWrite else { return false }
             for sql in SchemaSQL.housekeeping { try connection.execute(sql) }
             let place = StorePlace.current(of: connection)
             try connection.execute(
@@ -26,9 +28,11 @@ enum StoreSchema {
                 [.integer(StorePlace.newFingerprint()), .text(place)]
             )
             for statement in wanted { try connection.execute(statement.sql) }
-            return
+            return true
         }
-        if wanted.allSatisfy({ found[$0.name.lowercased()]?.sql == $0.sql }), !hasMore(found, than: wanted) { return }
+        if wanted.allSatisfy({ found[$0.name.lowercased()]?.sql == $0.sql }), !hasMore(found, than: wanted) {
+            return true
+        }
         let differences = try differences(entities, found: found, wanted: wanted, on: connection)
         throw StrataError(
             .schemaMismatch,
@@ -42,7 +46,8 @@ enum StoreSchema {
         _ found: [String: (name: String, sql: String, table: String)],
         than wanted: [(name: String, sql: String)]
     ) -> Bool {
-        found.contains { name, entry in isUnknown(name, entry, wanted: Set(wanted.map { $0.name.lowercased() })) }
+        let names = Set(wanted.map { $0.name.lowercased() })
+        return found.contains { name, entry in isUnknown(name, entry, wanted: names) }
     }
 
     private static func isUnknown(

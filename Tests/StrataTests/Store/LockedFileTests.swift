@@ -6,13 +6,24 @@ import Testing
 @testable import Strata
 
 @Suite("C21 a store that somebody else holds") struct LockedFileTests {
-    @Test("a process holds it: opening gives busy after the timeout, and works once that process is gone")
+    @Test("a process writes: opening and reading wait for nobody; a new store waits, and gives busy after the timeout")
     func opening() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()
         let child = try Child("lock", url.path)
         #expect(try await child.next() == "locked")
-        #expect(try await errorOfOpening(url, timeout: 0.05)?.code == .busy)
+        let reader = try await openBank(url, timeout: 0.05)
+        try await expectBalancedBooks(reader, last: 3)
+        try await reader.close()
+        // A copy has something to write: a fingerprint of its own.
+        let copy = folder.file("copy.sqlite")
+        try FileManager.default.copyItem(at: url, to: copy)
+        let holder = try DatabaseQueue(path: copy.path, configuration: .unsafe)
+        try holder.inDatabase { try $0.execute(sql: "BEGIN IMMEDIATE") }
+        #expect(try await errorOfOpening(copy, timeout: 0.05)?.code == .busy)
+        try holder.inDatabase { try $0.execute(sql: "ROLLBACK") }
+        try holder.close()
+        #expect(try await errorOfOpening(copy, timeout: 0.05) == nil)
         child.kill()
         _ = await child.end()
         let stack = try await openBank(url)
@@ -53,9 +64,7 @@ import Testing
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()
         let stack = try await openBank(url, timeout: 0.02)
-        var configuration = Configuration()
-        configuration.allowsUnsafeTransactions = true
-        let holder = try DatabaseQueue(path: url.path, configuration: configuration)
+        let holder = try DatabaseQueue(path: url.path, configuration: .unsafe)
         try holder.inDatabase { try $0.execute(sql: "BEGIN IMMEDIATE") }
         var last = Int64(0)
         while true {
@@ -81,5 +90,14 @@ import Testing
         }
         try await stack.close()
         try holder.close()
+    }
+}
+
+extension Configuration {
+    /// Transactions may stay open from one access to the next.
+    fileprivate static var unsafe: Configuration {
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        return configuration
     }
 }

@@ -1,0 +1,95 @@
+import Foundation
+import GRDB
+
+/// The one connection that writes, one transaction after the other.
+///
+/// Isolation: any.
+final class StoreWriter: Sendable {
+    private let database: any DatabaseWriter
+    /// Whether nobody else knows the database, so that no observer of GRDB's has to hear of what is written.
+    private let isOwned: Bool
+    /// Used inside the database's writer only, which runs one access at a time.
+    private let connection: Exclusive<Connection>
+
+    /// - Parameter isOwned: whether it is closed with the store.
+    init(_ database: any DatabaseWriter, isOwned: Bool, connection: Exclusive<Connection>) {
+        self.database = database
+        self.isOwned = isOwned
+        self.connection = connection
+    }
+
+    var path: String { database.path }
+    var configuration: Configuration { database.configuration }
+
+    /// Runs one transaction. The writer waits for the one before it, in the order of calls.
+    ///
+    /// - Parameters:
+    ///   - body: what to write. It gives the tables that it has touched.
+    ///   - beforeCommit: the last thing before COMMIT.
+    ///   - afterCommit: told whether it is in the store, before the next transaction begins.
+    func write(
+        _ body: (Connection) throws -> [String],
+        beforeCommit: () -> Void = {},
+        afterCommit: (_ isCommitted: Bool) -> Void = { _ in }
+    ) throws {
+        do {
+            try database.writeWithoutTransaction { db in
+                var isCommitted = false
+                defer { afterCommit(isCommitted) }
+                try connection.use { connection in
+                    if isOwned {
+                        try Self.transact(connection, body, beforeCommit)
+                    } else {
+                        try db.inTransaction(.immediate) {
+                            for table in try body(connection) { try db.notifyChanges(in: Table(table)) }
+                            beforeCommit()
+                            return .commit
+                        }
+                    }
+                    isCommitted = true
+                }
+            }
+        } catch {
+            throw StrataError(grdb: error)
+        }
+    }
+
+    /// A transaction by statements of our own. Nobody else has this database, so no observer misses it; it costs a third
+    /// of a commit of one row less than GRDB's.
+    private static func transact(
+        _ connection: Connection,
+        _ body: (Connection) throws -> [String],
+        _ beforeCommit: () -> Void
+    ) throws {
+        try connection.statement("BEGIN IMMEDIATE").runBound()
+        do {
+            _ = try body(connection)
+            beforeCommit()
+            try connection.statement("COMMIT").runBound()
+        } catch {
+            // Some errors, a full disk for one, have rolled back already; then this one fails, and that is no matter.
+            try? connection.execute("ROLLBACK")
+            throw error
+        }
+    }
+
+    /// Lets go of the statements, and closes what is its own.
+    func close() throws {
+        do {
+            database.writeWithoutTransaction { _ in connection.use { $0.finalize() } }
+            if isOwned { try database.close() }
+        } catch {
+            throw StrataError(grdb: error)
+        }
+    }
+}
+
+/// A value that is reachable from everywhere and used by one at a time, as something else ensures.
+struct Exclusive<Value>: @unchecked Sendable {
+    // The owner states what ensures it: that of `StoreWriter` is used inside of the database's writer, a serial queue.
+    private let value: Value
+
+    init(_ value: Value) { self.value = value }
+
+    func use<Result>(_ body: (Value) throws -> Result) rethrows -> Result { try body(value) }
+}
