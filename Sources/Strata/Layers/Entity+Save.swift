@@ -147,6 +147,7 @@ extension Entity {
         let own = layers.parts(of: info.index, in: [path[path.count - 1]])
         guard !own.isEmpty else { return }
         let all = layers.parts(of: info.index, in: path)
+        let pending = PendingRows(all)
         for unique in info.uniques {
             var holders: [[StoredValue]: Int64] = [:]
             func key(_ row: Row) throws -> [StoredValue]? {
@@ -165,20 +166,17 @@ extension Entity {
                     )
                 )
             }
-            let cursor = PendingCursor(all)
-            cursor.start(only: nil)
             var candidates: [(row: Row, key: [StoredValue])] = []
-            while !cursor.isAtEnd {
-                let change = all[cursor.part].typed(Row.self).changes[cursor.index]
+            for place in pending.visible {
+                let change = all[Int(place.part)].typed(Row.self).changes[Int(place.index)]
                 if let key = try key(change.row) {
-                    let isOwn = own.contains { $0.index(of: cursor.number) != nil }
-                    if let other = holders.updateValue(cursor.number, forKey: key) {
+                    let isOwn = own.contains { $0.index(of: place.number) != nil }
+                    if let other = holders.updateValue(place.number, forKey: key) {
                         report(change.row, other)
                     } else if isOwn, change.kind == .insert || unique.contains(where: change.columns.contains) {
                         candidates.append((change.row, key))
                     }
                 }
-                cursor.advance()
             }
             let statement = try connection.statement(info.sql.selectHolder(unique))
             for (row, key) in candidates {
@@ -186,7 +184,7 @@ extension Entity {
                 try statement.run(key) { holder = try $0.read(Int64.self, at: 0) }
                 guard let holder, holder != row._$number else { continue }
                 // What a layer says of the holder goes before what the store says.
-                if !all.contains(where: { $0.index(of: holder) != nil }) { report(row, holder) }
+                if !pending.isHidden(holder) { report(row, holder) }
             }
         }
     }

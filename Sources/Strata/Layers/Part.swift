@@ -59,10 +59,11 @@ final class Part<Row: StoredRow>: AnyPart {
 
     subscript(number: Int64) -> Change<Row>? { index(of: number).map { changes[$0] } }
 
-    func kind(at index: Int) -> ChangeKind { changes[index].kind }
+    func kind(at index: Int) -> ChangeKind { changes.withUnsafeBufferPointer { $0[index].kind } }
 
     func value(at index: Int, column: Int) throws -> StoredValue {
-        try changes[index].row._$value(at: column)
+        // Where it lies, since an element of an array would be copied.
+        try changes.withUnsafeBufferPointer { try $0[index].row._$value(at: column) }
     }
 
     func followed(by newer: any AnyPart) -> any AnyPart { merged(with: newer.typed(Row.self)) { $0.followed(by: $1) } }

@@ -3,7 +3,7 @@ import CStrataSQLite
 /// The rows that queries on one connection see on top of the store's.
 ///
 /// The layers of a context are not written anywhere to be queried. They appear to SQLite as one virtual table an
-/// entity, `strata_pending_3` say, and the function `strata_hidden(3, id)` tells which of the store's rows they replace.
+/// entity, `strata_pending_3` say, and the function `strata_hidden_3(id)` tells which of the store's rows they replace.
 /// So one engine gives one answer to every query (C14).
 ///
 /// Isolation: that of its connection.
@@ -12,8 +12,23 @@ final class Overlay {
 
     /// Shows these parts, oldest first, from now on.
     func show(_ parts: [Int: [any AnyPart]]) {
+        if parts.isEmpty && self.parts.isEmpty { return }
         self.parts = parts
+        rows.removeAll()
         pairs.removeAll()
+        version &+= 1
+    }
+
+    /// Counts what was shown, so that a table can tell whether its rows are still the same.
+    fileprivate private(set) var version = 0
+    private var rows: [Int: PendingRows] = [:]
+
+    /// The pending rows of an entity, made when they are first asked for.
+    func rows(of entity: Int) -> PendingRows {
+        if let rows = rows[entity] { return rows }
+        let made = PendingRows(parts[entity] ?? [])
+        rows[entity] = made
+        return made
     }
 
     /// The pending members of to-many relationships, made when they are first asked for.
@@ -41,51 +56,31 @@ final class Overlay {
         return found[Pair(left: left, right: right)]
     }
 
-    func isHidden(_ number: Int64, entity: Int) -> Bool {
-        guard let parts = parts[entity] else { return false }
-        return parts.contains { $0.index(of: number) != nil }
-    }
-
     static func tableName(_ entity: Int) -> String { "strata_pending_\(entity)" }
+    static func functionName(_ entity: Int) -> String { "strata_hidden_\(entity)" }
 
     /// What stands in FROM for an entity of which there are pending rows.
     ///
     /// - Parameter hidingDuplicates: whether a member of a to-many relationship comes once, however often it was added.
     static func source(_ info: EntityInfo, hidingDuplicates: Bool = true) -> String {
+        // As a query of its own the call comes last of all conditions: only what a query is about to give is looked up.
+        let isShown = "(SELECT NOT \(functionName(info.index))(\"id\"))"
         if info.isJoin && hidingDuplicates {
             let pair = "strata_pair(\(info.index), \"left\", \"right\")"
             return """
-                (SELECT \(info.sql.columnList) FROM \(info.sql.table) WHERE NOT strata_hidden(\(info.index), "id") \
+                (SELECT \(info.sql.columnList) FROM \(info.sql.table) WHERE \(isShown) \
                 AND \(pair) IS NULL UNION ALL SELECT \(info.sql.columnList) FROM \(tableName(info.index)) \
                 WHERE \(pair) = "id")
                 """
         }
         return """
-            (SELECT \(info.sql.columnList) FROM \(info.sql.table) WHERE NOT strata_hidden(\(info.index), "id") \
+            (SELECT \(info.sql.columnList) FROM \(info.sql.table) WHERE \(isShown) \
             UNION ALL SELECT \(info.sql.columnList) FROM \(tableName(info.index)))
             """
     }
 
-    /// Makes the function and the tables known to a connection, which keeps the overlay alive by itself.
+    /// Makes the functions and the tables known to a connection, which keeps the overlay alive by itself.
     func register(_ entities: [any AnyEntity], on connection: OpaquePointer) throws {
-        let code = sqlite3_create_function_v2(
-            connection,
-            "strata_hidden",
-            2,
-            SQLITE_UTF8,
-            Unmanaged.passRetained(self).toOpaque(),
-            { context, _, arguments in
-                guard let data = sqlite3_user_data(context), let arguments else { return }
-                let overlay = Unmanaged<Overlay>.fromOpaque(data).takeUnretainedValue()
-                let entity = Int(sqlite3_value_int64(arguments[0]))
-                let number = sqlite3_value_int64(arguments[1])
-                sqlite3_result_int(context, overlay.isHidden(number, entity: entity) ? 1 : 0)
-            },
-            nil,
-            nil,
-            { Unmanaged<Overlay>.fromOpaque($0!).release() }  // the pointer that was passed above
-        )
-        guard code == SQLITE_OK else { throw StrataError(sqlite: code, connection: connection) }
         let pairCode = sqlite3_create_function_v2(
             connection,
             "strata_pair",
@@ -106,17 +101,16 @@ final class Overlay {
             { Unmanaged<Overlay>.fromOpaque($0!).release() }  // the pointer that was passed above
         )
         guard pairCode == SQLITE_OK else { throw StrataError(sqlite: pairCode, connection: connection) }
-        for entity in entities {
-            try PendingTable.register(PendingTable(overlay: self, info: entity.info), on: connection)
-        }
+        for entity in entities { try PendingTable(overlay: self, info: entity.info).register(on: connection) }
     }
 }
 
-/// What a virtual table of pending rows is made of.
+/// What a virtual table of pending rows is made of, and the function that belongs to it.
 final class PendingTable {
-    /// The connection keeps the overlay, by the function that is registered before the tables.
-    unowned let overlay: Overlay
+    /// The connection keeps the overlay, by a function that is registered before the tables.
+    private unowned let overlay: Overlay
     let info: EntityInfo
+    private var known: (version: Int, rows: PendingRows)?
 
     init(overlay: Overlay, info: EntityInfo) {
         self.overlay = overlay
@@ -128,65 +122,10 @@ final class PendingTable {
         return "CREATE TABLE x(\((["\"id\" INTEGER"] + columns).joined(separator: ", ")))"
     }
 
-    var parts: [any AnyPart] { overlay.parts[info.index] ?? [] }
-}
-
-/// Walks the pending rows of an entity in the order of their ids: of each row the newest version, if it is visible.
-final class PendingCursor {
-    let parts: [any AnyPart]
-    private var positions: [Int]
-    private(set) var part = 0
-    private(set) var index = 0
-    private(set) var number: Int64 = 0
-    private(set) var isAtEnd = false
-    private var only: Int64?
-
-    init(_ parts: [any AnyPart]) {
-        self.parts = parts
-        positions = Array(repeating: 0, count: parts.count)
-    }
-
-    /// Starts at the first row, or at the row with this id only.
-    func start(only number: Int64?) {
-        isAtEnd = false
-        only = number
-        for position in positions.indices { positions[position] = 0 }
-        guard let number else { return advance() }
-        for (part, pending) in parts.enumerated().reversed() {
-            guard let index = pending.index(of: number) else { continue }
-            (self.part, self.index, self.number) = (part, index, number)
-            isAtEnd = !pending.kind(at: index).isVisible
-            return
-        }
-        isAtEnd = true
-    }
-
-    func advance() {
-        guard only == nil else {
-            isAtEnd = true
-            return
-        }
-        while true {
-            var least = Int64.max
-            for (part, pending) in parts.enumerated() where positions[part] < pending.numbers.count {
-                least = min(least, pending.numbers[positions[part]])
-            }
-            guard least != .max else {
-                isAtEnd = true
-                return
-            }
-            for (part, pending) in parts.enumerated()
-            where positions[part] < pending.numbers.count && pending.numbers[positions[part]] == least {
-                (self.part, index) = (part, positions[part])
-                positions[part] += 1
-            }
-            number = least
-            if parts[part].kind(at: index).isVisible { return }
-        }
-    }
-
-    /// The value of a column of the table: the id, then the entity's.
-    func value(_ column: Int) throws -> StoredValue {
-        column == 0 ? .integer(number) : try parts[part].value(at: index, column: column - 1)
+    var rows: PendingRows {
+        if let known, known.version == overlay.version { return known.rows }
+        let rows = overlay.rows(of: info.index)
+        known = (overlay.version, rows)
+        return rows
     }
 }

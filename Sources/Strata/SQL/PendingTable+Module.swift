@@ -12,16 +12,32 @@ extension PendingTable {
         var cursor: Unmanaged<PendingCursor>
     }
 
-    /// Makes a table known to a connection, which releases it when it closes.
-    static func register(_ table: PendingTable, on connection: OpaquePointer) throws {
+    /// Makes the table and its function known to a connection, which releases them when it closes.
+    func register(on connection: OpaquePointer) throws {
         let code = sqlite3_create_module_v2(
             connection,
-            Overlay.tableName(table.info.index),
-            module,
-            Unmanaged.passRetained(table).toOpaque(),
+            Overlay.tableName(info.index),
+            Self.module,
+            Unmanaged.passRetained(self).toOpaque(),
             { Unmanaged<PendingTable>.fromOpaque($0!).release() }  // the pointer that was passed above
         )
         guard code == SQLITE_OK else { throw StrataError(sqlite: code, connection: connection) }
+        let functionCode = sqlite3_create_function_v2(
+            connection,
+            Overlay.functionName(info.index),
+            1,
+            SQLITE_UTF8,
+            Unmanaged.passRetained(self).toOpaque(),
+            { context, _, arguments in
+                guard let data = sqlite3_user_data(context), let arguments else { return }
+                let table = Unmanaged<PendingTable>.fromOpaque(data).takeUnretainedValue()
+                sqlite3_result_int(context, table.rows.isHidden(sqlite3_value_int64(arguments[0])) ? 1 : 0)
+            },
+            nil,
+            nil,
+            { Unmanaged<PendingTable>.fromOpaque($0!).release() }  // the pointer that was passed above
+        )
+        guard functionCode == SQLITE_OK else { throw StrataError(sqlite: functionCode, connection: connection) }
     }
 
     /// One module for all tables, never changed after it is made, and never freed: SQLite keeps pointing at it.
@@ -46,13 +62,13 @@ extension PendingTable {
         }
         module.pointee.xBestIndex = { table, info in
             guard let table, let info else { return SQLITE_MISUSE }
-            plan(&info.pointee, rows: owner(table).parts.reduce(0) { $0 + $1.numbers.count })
+            plan(&info.pointee, owner(table))
             return SQLITE_OK
         }
         module.pointee.xOpen = { table, result in
             guard let table, let result else { return SQLITE_MISUSE }
             let pointer = UnsafeMutablePointer<Cursor>.allocate(capacity: 1)
-            let cursor = Unmanaged.passRetained(PendingCursor(owner(table).parts))
+            let cursor = Unmanaged.passRetained(PendingCursor(owner(table).rows))
             pointer.initialize(to: Cursor(header: sqlite3_vtab_cursor(), cursor: cursor))
             result.pointee = UnsafeMutableRawPointer(pointer).assumingMemoryBound(to: sqlite3_vtab_cursor.self)
             return SQLITE_OK
@@ -66,12 +82,18 @@ extension PendingTable {
             return SQLITE_OK
         }
         module.pointee.xFilter = { pointer, plan, _, _, arguments in
-            let isLookup = plan == lookupPlan
-            if isLookup, sqlite3_value_type(arguments?[0]) == SQLITE_NULL {
-                cursor(pointer).start(only: 0)
-            } else {
-                cursor(pointer).start(only: isLookup ? sqlite3_value_int64(arguments?[0]) : nil)
+            let cursor = cursor(pointer)
+            // Of a value that is no integer it is not for us to say what it is equal to. SQLite compares once more.
+            guard plan != walkPlan, let value = arguments?[0], sqlite3_value_type(value) == SQLITE_INTEGER else {
+                cursor.start()
+                return SQLITE_OK
             }
+            let number = sqlite3_value_int64(value)
+            if plan == lookupPlan {
+                cursor.start(at: number)
+                return SQLITE_OK
+            }
+            do { try cursor.start(at: number, in: Int(plan - columnPlan)) } catch { cursor.start() }
             return SQLITE_OK
         }
         module.pointee.xNext = { pointer in
@@ -80,7 +102,7 @@ extension PendingTable {
         }
         module.pointee.xEof = { cursor($0).isAtEnd ? 1 : 0 }
         module.pointee.xRowid = { pointer, result in
-            result?.pointee = cursor(pointer).number
+            result?.pointee = cursor(pointer).place.number
             return SQLITE_OK
         }
         module.pointee.xColumn = { pointer, context, column in
@@ -95,7 +117,10 @@ extension PendingTable {
         return UnsafePointer(module)
     }()
 
+    // What xBestIndex tells xFilter: to walk all rows, to look up an id, or from the last one on, the values of a column.
+    private static let walkPlan: Int32 = 0
     private static let lookupPlan: Int32 = 1
+    private static let columnPlan: Int32 = 2
 
     private static func owner(_ table: UnsafeMutablePointer<sqlite3_vtab>) -> PendingTable {
         UnsafeMutableRawPointer(table).assumingMemoryBound(to: Table.self).pointee.table.takeUnretainedValue()
@@ -106,21 +131,34 @@ extension PendingTable {
         UnsafeMutableRawPointer(pointer!).assumingMemoryBound(to: Cursor.self).pointee.cursor.takeUnretainedValue()
     }
 
-    /// A look-up by id, or a walk in the order of ids.
-    private static func plan(_ info: inout sqlite3_index_info, rows: Int) {
+    /// A look-up by id, or by an integer in a column, or a walk in the order of ids.
+    private static func plan(_ info: inout sqlite3_index_info, _ table: PendingTable) {
+        let rows = table.rows.visible.count
+        var column: (constraint: Int, index: Int)?
         for index in 0..<Int(info.nConstraint) {
             let constraint = info.aConstraint[index]
-            guard constraint.usable != 0, constraint.iColumn <= 0, constraint.op == UInt8(SQLITE_INDEX_CONSTRAINT_EQ)
-            else { continue }
-            info.aConstraintUsage[index].argvIndex = 1
-            info.idxNum = lookupPlan
-            info.estimatedCost = 1
-            info.estimatedRows = 1
-            return
+            guard constraint.usable != 0, constraint.op == UInt8(SQLITE_INDEX_CONSTRAINT_EQ) else { continue }
+            if constraint.iColumn <= 0 {
+                info.aConstraintUsage[index].argvIndex = 1
+                info.idxNum = lookupPlan
+                info.estimatedCost = 1
+                info.estimatedRows = 1
+                return
+            }
+            let own = Int(constraint.iColumn) - 1
+            if table.info.columns[own].type == .integer { column = (index, own) }
         }
         if info.nOrderBy == 1, info.aOrderBy[0].iColumn <= 0, info.aOrderBy[0].desc == 0 { info.orderByConsumed = 1 }
-        info.estimatedCost = Double(rows + 1)
-        info.estimatedRows = Int64(rows)
+        if let column {
+            info.aConstraintUsage[column.constraint].argvIndex = 1
+            info.idxNum = columnPlan + Int32(column.index)
+            info.estimatedCost = 2
+            info.estimatedRows = 1
+        } else {
+            info.idxNum = walkPlan
+            info.estimatedCost = Double(rows + 1)
+            info.estimatedRows = Int64(rows)
+        }
     }
 
     private static func give(_ value: StoredValue, to context: OpaquePointer?) {

@@ -127,13 +127,13 @@ import Testing
                 guard let top = parts.last(where: { $0[number] != nil })?[number], top.kind.isVisible else { continue }
                 expected[number] = top.row.leftPlace
             }
-            let cursor = PendingCursor(parts)
+            let cursor = PendingCursor(PendingRows(parts))
             var found: [Int64] = []
-            cursor.start(only: nil)
+            cursor.start()
             while !cursor.isAtEnd {
-                found.append(cursor.number)
-                guard case .real(let place) = try cursor.value(3), place == expected[cursor.number] else {
-                    Issue.record("code \(code), row \(cursor.number)")
+                found.append(cursor.place.number)
+                guard case .real(let place) = try cursor.value(3), place == expected[cursor.place.number] else {
+                    Issue.record("code \(code), row \(cursor.place.number)")
                     return
                 }
                 cursor.advance()
@@ -143,7 +143,7 @@ import Testing
                 return
             }
             for number in Int64(0)...4 {
-                cursor.start(only: number)
+                cursor.start(at: number)
                 guard cursor.isAtEnd == (expected[number] == nil) else {
                     Issue.record("code \(code): look-up of \(number)")
                     return
