@@ -84,6 +84,8 @@ struct IdentityMap: ~Copyable {
 
     /// Lets go of objects that nobody else holds. Complexity: O(size).
     mutating func sweep() {
+        guard count > 0 else { return }
+        let before = count
         count = 0
         for slot in 0...mask where slots[slot].number != 0 {
             if isKnownUniquelyReferenced(&slots[slot].object) {
@@ -92,9 +94,11 @@ struct IdentityMap: ~Copyable {
                 count += 1
             }
         }
-        var size = 16
-        while count * 2 > size { size *= 2 }
-        resize(size)
+        if count < before {
+            var size = 16
+            while count * 2 > size { size *= 2 }
+            resize(size)
+        }
         threshold = max(1024, count * 2)
     }
 

@@ -155,8 +155,9 @@ extension ObjectContext {
         publish()
         dropView()
         if identity.isSweepDue || !reference.isMain { identity.sweep() }
+        let wasTracked = isTracked
         isTracked = identity.count > 0
-        store.layers.track(id, cursor: isTracked ? cursor : nil)
+        if wasTracked || isTracked { store.layers.track(id, cursor: isTracked ? cursor : nil) }
     }
 
     /// Drops unsaved changes and gives the number of objects that had any.

@@ -116,10 +116,14 @@ struct NumberSet {
 
 /// Walks pending rows: all in the order of their ids, one, or those with a certain value.
 final class PendingCursor {
-    let rows: PendingRows
+    private let rows: PendingRows
     /// The rows to walk; nil for all.
     private var chosen: [Int]?
+    private var count = 0
     private var position = 0
+    /// The row that the cursor stands on, and the part that has it.
+    private(set) var place = PendingRows.Place(number: 0, part: 0, index: 0)
+    private var part: (any AnyPart)?
 
     init(_ rows: PendingRows) { self.rows = rows }
 
@@ -134,18 +138,27 @@ final class PendingCursor {
 
     private func start(_ chosen: [Int]?) {
         self.chosen = chosen
+        count = chosen?.count ?? rows.visible.count
         position = 0
+        settle()
     }
 
-    var isAtEnd: Bool { position >= chosen?.count ?? rows.visible.count }
+    var isAtEnd: Bool { position >= count }
 
-    func advance() { position += 1 }
+    func advance() {
+        position += 1
+        settle()
+    }
 
-    /// The row that the cursor stands on.
-    var place: PendingRows.Place { rows.visible[chosen?[position] ?? position] }
+    private func settle() {
+        guard !isAtEnd else { return }
+        place = rows.visible[chosen?[position] ?? position]
+        part = rows.parts[Int(place.part)]
+    }
 
     /// The value of a column of the table: the id, then the entity's.
     func value(_ column: Int) throws -> StoredValue {
-        column == 0 ? .integer(place.number) : try rows.value(of: place, column - 1)
+        guard column > 0, let part else { return .integer(place.number) }
+        return try part.value(at: Int(place.index), column: column - 1)
     }
 }

@@ -64,7 +64,11 @@ extension Connection {
     /// The number of the last commit that this connection sees.
     func sequence() throws -> Int64 {
         // As far as numbers can be added to it without care.
-        guard let sequence = try integer(SchemaSQL.readSequence), (0..<(.max / 2)).contains(sequence) else {
+        let statement = try self.statement(SchemaSQL.readSequence)
+        defer { statement.reset() }
+        guard try statement.step() else { throw StoreIdentity.damaged }
+        let sequence = sqlite3_column_int64(statement.pointer, 0)
+        guard sqlite3_column_type(statement.pointer, 0) == SQLITE_INTEGER, (0..<(.max / 2)).contains(sequence) else {
             throw StoreIdentity.damaged
         }
         return sequence

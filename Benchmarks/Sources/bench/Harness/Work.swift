@@ -1,7 +1,7 @@
 /// The kinds of work that are measured. Each participant says which of them it does, and how.
 enum Work: String, CaseIterable, Sendable {
     case insert, fetch, fetchAgain, findInStore, findInMemory, findInMemoryByDictionary
-    case update, delete, commitNormal, commitFull
+    case update, updateApart, delete, commitNormal, commitNumbered, commitFull
     case hopFromPool, hopFromMain, memory
     case walk, pending, open, openReserving, gitImport
 }

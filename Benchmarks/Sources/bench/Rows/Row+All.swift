@@ -3,8 +3,9 @@ extension Row {
     static func all(_ sizes: Sizes) -> [Row] {
         [
             insert(sizes), fetch(sizes), fetchAgain(sizes), findInStore(sizes), findInMemory(sizes),
-            findInMemoryByDictionary(sizes), update(sizes), delete(sizes), commits(sizes, .normal),
-            commits(sizes, .full), hopFromPool(sizes), hopFromMain(sizes), memory(sizes), walk(sizes), pending(sizes),
+            findInMemoryByDictionary(sizes), update(sizes, apart: false), update(sizes, apart: true), delete(sizes),
+            commits(sizes, .normal), commits(sizes, .normal, numbering: true), commits(sizes, .full),
+            hopFromPool(sizes), hopFromMain(sizes), memory(sizes), walk(sizes), pending(sizes),
             open(sizes, reserving: false), open(sizes, reserving: true), gitImport(sizes),
         ]
     }

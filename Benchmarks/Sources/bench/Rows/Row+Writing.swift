@@ -23,17 +23,19 @@ extension Row {
     /// Every fifth row changed in three of its columns: an integer, a double and a text.
     ///
     /// Equal: rows or objects are in memory before the stopwatch runs; the new values are set and written by key, in
-    /// one transaction.
-    static func update(_ sizes: Sizes) -> Row {
+    /// one transaction. The C library has read the rows on the connection that writes, which has the pages at hand then;
+    /// contexts read on connections of their own. `apart` lets the reference do that too, without a target.
+    static func update(_ sizes: Sizes, apart: Bool) -> Row {
         Row(
-            work: .update,
-            name: "update \(sizes.chosen) and commit",
+            work: apart ? .updateApart : .update,
+            name: "update \(sizes.chosen) and commit" + (apart ? " (reference reads apart as well)" : ""),
             unit: .milliseconds,
-            target: 1.3
+            target: apart ? nil : 1.3
         ) { round in
             let database = try EntryTable.makeAndReopen(round, count: round.sizes.stored)
             let serials = round.values.chosen(round.sizes)
-            var entries = try EntryTable.fetch(serials.map { round.values.entries[$0].id }, database)
+            let reader = apart ? try Database(round.file) : database
+            var entries = try EntryTable.fetch(serials.map { round.values.entries[$0].id }, reader)
             let watch = Stopwatch()
             try database.transaction {
                 let statement = try database.prepare(EntryTable.update)
@@ -76,23 +78,30 @@ extension Row {
 
     /// One object per commit, all from one block and so without hops, which have rows of their own.
     ///
-    /// Equal: as many transactions, each of one inserted row, at the same synchronous level.
-    static func commits(_ sizes: Sizes, _ synchronous: Synchronous) -> Row {
-        Row(
-            work: synchronous == .full ? .commitFull : .commitNormal,
-            name: "one object per commit, \(sizes.commits) times, \(synchronous.rawValue)",
+    /// Equal: as many transactions, each of one inserted row, at the same synchronous level. Strata also writes the
+    /// number of each commit, by which readers and other processes tell what they see: a second page for each
+    /// transaction. `numbering` lets the reference do that too, without a target.
+    static func commits(_ sizes: Sizes, _ synchronous: Synchronous, numbering: Bool = false) -> Row {
+        let name = "one object per commit, \(sizes.commits) times, \(synchronous.rawValue)"
+        return Row(
+            work: numbering ? .commitNumbered : synchronous == .full ? .commitFull : .commitNormal,
+            name: name + (numbering ? " (reference numbers them as well)" : ""),
             unit: .milliseconds,
-            target: 1.3
+            target: numbering ? nil : 1.3
         ) { round in
             let database = try EntryTable.make(round, count: 0, synchronous)
+            try database.execute("CREATE TABLE number (id INTEGER PRIMARY KEY, value INTEGER NOT NULL)")
+            try database.execute("INSERT INTO number VALUES (1, 0)")
             let entries = round.values.entries.prefix(round.sizes.commits)
             let watch = Stopwatch()
             let begin = try database.prepare("BEGIN IMMEDIATE")
             let insert = try database.prepare(EntryTable.insert)
+            let number = try database.prepare("UPDATE number SET value = value + 1 WHERE id = 1")
             let commit = try database.prepare("COMMIT")
             for entry in entries {
                 try begin.run()
                 try entry.insert(by: insert)
+                if numbering { try number.run() }
                 try commit.run()
             }
             return Sample(cost: watch.seconds, check: try EntryTable.check(round))

@@ -8,8 +8,10 @@ enum StrataSides {
         isPeer: false,
         sides: [
             .insert: insert, .fetch: fetch, .fetchAgain: fetchAgain, .findInStore: findInStore,
-            .findInMemory: findInMemory, .findInMemoryByDictionary: findInMemory, .update: update, .delete: delete,
-            .commitNormal: { try await commits($0, .normal) }, .commitFull: { try await commits($0, .full) },
+            .findInMemory: findInMemory, .findInMemoryByDictionary: findInMemory, .update: update, .updateApart: update,
+            .delete: delete,
+            .commitNormal: { try await commits($0, .normal) },
+            .commitNumbered: { try await commits($0, .normal) }, .commitFull: { try await commits($0, .full) },
             .hopFromPool: hopFromPool, .hopFromMain: hopFromMain, .memory: memory, .walk: walk, .pending: pending,
             .open: open, .openReserving: open, .gitImport: gitImport,
         ]
