@@ -12,9 +12,9 @@ struct EntitySQL: Sendable {
     /// Deletes a row unless it is newer than the second parameter.
     let deleteUnchanged: String
 
-    init(table: String, columns: [String]) {
+    init(table: String, columns: [ColumnSchema]) {
         self.table = table.quotedIdentifier
-        self.columns = columns.map(\.quotedIdentifier)
+        self.columns = columns.map { $0.name.quotedIdentifier }
         columnList = (["\"id\""] + self.columns).joined(separator: ", ")
         let parameters = repeatElement("?", count: columns.count + 2).joined(separator: ", ")
         insert = "INSERT INTO \(self.table) (\(columnList), \"_version\") VALUES (\(parameters))"
@@ -23,7 +23,9 @@ struct EntitySQL: Sendable {
         delete = "DELETE FROM \(self.table) WHERE \"id\" = ?"
         let list = columnList
         let name = self.table
-        selectReferring = self.columns.map { "SELECT \(list) FROM \(name) WHERE \($0) = ? ORDER BY \"id\"" }
+        selectReferring = zip(columns, self.columns).map { column, quoted in
+            column.destination == nil ? "" : "SELECT \(list) FROM \(name) WHERE \(quoted) = ? ORDER BY \"id\""
+        }
         deleteUnchanged = "DELETE FROM \(self.table) WHERE \"id\" = ? AND \"_version\" <= ?"
     }
 
@@ -33,7 +35,7 @@ struct EntitySQL: Sendable {
         return "UPDATE \(table) SET \(assignments)\"_version\" = ? WHERE \"id\" = ? AND \"_version\" <= ?"
     }
 
-    /// The rows whose column has a value, in the order of their ids. One text for each column.
+    /// The rows whose column has a value, in the order of their ids. One text for each column that is a reference.
     let selectReferring: [String]
 
     /// The id of the row that holds these values.

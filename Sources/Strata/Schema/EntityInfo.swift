@@ -50,7 +50,7 @@ final class EntityInfo: Sendable {
         checked = draft.checked
         numbers = draft.numbers
         isJoin = draft.isJoin
-        sql = EntitySQL(table: draft.table, columns: draft.columns.map(\.name))
+        sql = EntitySQL(table: draft.table, columns: draft.columns)
     }
 }
 

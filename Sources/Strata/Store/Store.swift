@@ -138,10 +138,8 @@ final class Store: Sendable {
         }
         guard let (identity, sequence) = found else { throw StoreIdentity.damaged }
         try setUp(connection)
-        let writing = Connection(pointer, fingerprint: identity.fingerprint)
-        try writing.overlay.register(schema.entities, on: pointer)
-        try SQLFunctions.register(on: pointer)
-        let writer = StoreWriter(database, isOwned: isOwned, connection: Exclusive(writing))
+        let writing = Exclusive(Connection(pointer, fingerprint: identity.fingerprint))
+        let writer = StoreWriter(database, isOwned: isOwned, connection: writing)
         return Opened(writer: writer, identity: identity, sequence: sequence)
     }
 

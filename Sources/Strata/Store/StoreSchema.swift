@@ -5,12 +5,14 @@ enum StoreSchema {
     /// - Parameter mayWrite: where it is not, nothing is made.
     /// - Throws: ``StrataError`` with `schemaMismatch`, a line for each difference, where tables and models differ.
     static func prepare(_ entities: [any AnyEntity], on connection: Connection, mayWrite: Bool) throws -> Bool {
-        var found: [String: (name: String, sql: String, table: String)] = [:]
+        var entries: [(name: String, sql: String, table: String)] = []
         try connection.statement(SchemaSQL.readSchema).run([]) { row in
-            let name = row.string(at: 0)
-            found[name.lowercased()] = (name, row.string(at: 1), row.string(at: 2).lowercased())
+            entries.append((row.string(at: 0), row.string(at: 1), row.string(at: 2)))
         }
         let wanted = entities.flatMap { SchemaSQL.statements(for: $0.info) }
+        if isExact(entries.map { ($0.name, $0.sql) }, wanted) { return true }
+        var found: [String: (name: String, sql: String, table: String)] = [:]
+        for (name, sql, table) in entries { found[name.lowercased()] = (name, sql, table.lowercased()) }
         if found["strata_store"] == nil {
             let names = SchemaSQL.housekeepingNames + wanted.map(\.name)
             if let taken = names.first(where: { found[$0.lowercased()] != nil }) {
@@ -39,6 +41,13 @@ enum StoreSchema {
             "The store's tables differ from the models, and nothing was changed:\n"
                 + differences.map { "  - \($0)" }.joined(separator: "\n")
         )
+    }
+
+    /// Whether there is everything that is wanted and nothing else, as in most files.
+    private static func isExact(_ entries: [(name: String, sql: String)], _ wanted: [(name: String, sql: String)]) -> Bool {
+        guard entries.count == wanted.count + SchemaSQL.housekeeping.count else { return false }
+        let found = Set(entries.map(\.sql))
+        return SchemaSQL.housekeeping.allSatisfy(found.contains) && wanted.allSatisfy { found.contains($0.sql) }
     }
 
     /// Indexes and triggers on Strata's tables that Strata did not make, and tables of models that are gone.
