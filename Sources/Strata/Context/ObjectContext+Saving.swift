@@ -74,7 +74,7 @@ extension ObjectContext {
         dropView()
         guard case .success(let record?) = result, identity.count > 0 else { return }
         if record.adjusted.isEmpty, record.withdrawn.isEmpty,
-            let last = store.layers.cursor(after: cursor, owning: record, id)
+            let last = store.layers.cursor(after: cursor, of: id, committing: record.sequence)
         {
             // Nobody else has changed anything in between, and every row is as the objects show it.
             cursor = last

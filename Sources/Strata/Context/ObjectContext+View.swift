@@ -62,7 +62,11 @@ extension ObjectContext {
         var stale: [Int64: (entity: Int, object: AnyObject, committed: (any AnyPart)?)] = [:]
         if let events = store.layers.events(after: cursor, through: pair.lastEvent), events.allSatisfy(\.isComplete) {
             for event in events + (pair.inFlight.map { [LayerStore.Event(number: 0, commit: $0)] } ?? []) {
-                if case .layer(let context) = event.cause, !path.contains(context) { continue }
+                switch event.cause {
+                case .edits(let editor) where editor == id || !path.contains(editor): continue
+                case .layer(let context) where !path.contains(context): continue
+                default: break
+                }
                 for (entity, part) in event.parts(for: id, seesSaved: path.count > 1 || !hasParent) {
                     forEachLiveObject(in: part) { number, object in
                         let committed = event.isCommit ? part : stale[number]?.committed
@@ -114,7 +118,7 @@ extension ObjectContext {
     /// Adds changes to this context's layer, in the view of this block and for everybody else.
     func push(_ parts: [Int: any AnyPart]) {
         let carriers = Carriers(id)
-        store.layers.publish(parts, carriers: carriers, by: id, seenThrough: cursor)
+        if let newest = store.layers.publish(parts, carriers: carriers, by: id, seenThrough: cursor) { cursor = newest }
         guard view != nil else { return }
         view?.layers.push(parts, carriers: carriers, to: id, frozen: [])
         showOverlay()

@@ -71,6 +71,16 @@ extension Part {
         return result.sorted()
     }
 
+    /// These changes on top of rows that their own context has committed meanwhile (H16).
+    func settled(onOwn commit: any AnyPart) -> any AnyPart {
+        let commit = commit.typed(Row.self)
+        let settled = changes.map { change in
+            guard let committed = commit[change.row._$number], committed.kind.isVisible else { return change }
+            return change.settled(on: committed, columns: committed.columns)
+        }
+        return Part(numbers: numbers, changes: settled)
+    }
+
     /// Edits made while the commit was under way lie on top of what it wrote: that is their base now (H16).
     private func settleOwn(
         _ numbers: [Int64],

@@ -85,35 +85,29 @@ extension LayerStore {
         }
     }
 
-    /// How far a context has come that has just committed, where all that has happened since the given event is its own
-    /// doing: then its objects show it already. Nil otherwise.
-    func cursor(after cursor: Int, owning record: CommitRecord, _ context: Int) -> Int? {
-        state.withLock { state in
-            guard let events = state.events(after: cursor) else { return nil }
-            let isOwn = events.allSatisfy { event in
-                switch event.cause {
-                case .layer(let changed): changed == context
-                case .commit(let sequence, let committer): sequence == record.sequence && committer == context
-                }
-            }
-            guard isOwn else { return nil }
-            if state.cursors[context] != nil {
-                state.cursors[context] = state.lastEvent
-                state.trimEvents()
-            }
-            return state.lastEvent
-        }
+    /// How far a context has come, where all that has happened since an event is its own doing: edits, and the commit if
+    /// one is given. Then its objects show all of that already. Nil otherwise.
+    func cursor(after cursor: Int, of context: Int, committing sequence: Int64? = nil) -> Int? {
+        state.withLock { $0.advance(cursor, of: context, committing: sequence) }
     }
 
     /// Puts changes on top of a context's layer.
     ///
     /// - Parameter cursor: the last event that the changes were made in the knowledge of.
-    func publish(_ parts: [Int: any AnyPart], carriers: Carriers, by context: Int, seenThrough cursor: Int) {
-        state.withLock { state in
+    /// - Returns: the event that they are, where nobody else has done anything since then.
+    func publish(_ parts: [Int: any AnyPart], carriers: Carriers, by context: Int, seenThrough cursor: Int) -> Int? {
+        let newest = state.withLock { state -> Int? in
+            var parts = parts
+            let news = state.lastEvent == cursor ? [] : state.news(for: context, after: cursor)
+            for event in news where event.isTaking(context) {
+                // The layer was committed between an edit and now: the edit lies on top of what that wrote (H16).
+                for (entity, part) in parts {
+                    if let commit = event.parts[entity] { parts[entity] = part.settled(onOwn: commit) }
+                }
+            }
             state.layers.push(parts, carriers: carriers, to: context, frozen: Set(state.frozen.keys))
             // What has happened since, and what lies in the same layer, is now beneath changes that did not know of it.
             let isMixed = state.layers[context].contains { $0.carriers != carriers }
-            let news = state.lastEvent == cursor ? [] : state.news(for: context, after: cursor)
             if isMixed || !news.isEmpty {
                 let commits = news.filter(\.isCommit).map(\.parts)
                 for (entity, part) in parts {
@@ -126,9 +120,11 @@ extension LayerStore {
                 }
             }
             state.layers.rebaseAll(parts, in: state.layers.descendants(of: context))
-            state.note(.layer(context), parts)
+            state.note(.edits(context), parts)
+            return state.advance(cursor, of: context, committing: nil)
         }
         tellWatcher(of: context)
+        return newest
     }
 
     /// Takes all changes out of a context's layer.
@@ -145,11 +141,16 @@ extension LayerStore.Event {
     ///
     /// - Parameter seesSaved: whether the context sees what it has saved upward; otherwise the commit is news to it.
     func parts(for context: Int, seesSaved: Bool) -> [Int: any AnyPart] {
-        if case .commit(_, context) = cause, seesSaved { adjusted } else { parts }
+        if case .commit(_, context, _) = cause, seesSaved { adjusted } else { parts }
     }
 
     var isCommit: Bool {
         if case .commit = cause { true } else { false }
+    }
+
+    /// Whether this is a commit that took the whole layer of a context.
+    func isTaking(_ context: Int) -> Bool {
+        if case .commit(_, _, let taken) = cause { taken.contains(context) } else { false }
     }
 }
 
@@ -191,6 +192,23 @@ extension Part {
 }
 
 extension LayerStore.State {
+    fileprivate mutating func advance(_ cursor: Int, of context: Int, committing sequence: Int64?) -> Int? {
+        guard let events = events(after: cursor) else { return nil }
+        let areOwn = events.allSatisfy { event in
+            switch event.cause {
+            case .edits(let editor): editor == context
+            case .layer: false
+            case .commit(let number, let committer, _): number == sequence && committer == context
+            }
+        }
+        guard areOwn else { return nil }
+        if cursors[context] != nil {
+            cursors[context] = lastEvent
+            trimEvents()
+        }
+        return lastEvent
+    }
+
     /// Takes in commits of other processes: rows that layers have changes of are read anew, and all live objects will
     /// look for themselves.
     mutating func absorb(through sequence: Int64, schema: Schema, connection: Connection) throws {

@@ -24,10 +24,13 @@ final class LayerStore: Sendable {
     /// A reason to look at some live objects again.
     struct Event: Sendable {
         enum Cause: Sendable {
-            /// The layer of this context changed.
+            /// This context has edited objects, and shows them so already.
+            case edits(Int)
+            /// Somebody else has changed the layer of this context, or changes were taken out of it.
             case layer(Int)
-            /// The store has reached this number; nil for a commit of others, which was found in the file.
-            case commit(Int64, by: Int?)
+            /// The store has reached this number, by a commit of one context that took the layers of some as a whole; by
+            /// none where it is a commit of others, which was found in the file.
+            case commit(Int64, by: Int?, taking: Set<Int>)
         }
 
         let number: Int
@@ -48,7 +51,11 @@ final class LayerStore: Sendable {
         }
 
         init(number: Int, commit record: CommitRecord) {
-            self.init(number: number, .commit(record.sequence, by: record.committer), record.rows)
+            self.init(
+                number: number,
+                .commit(record.sequence, by: record.committer, taking: record.included),
+                record.rows
+            )
             adjusted = record.adjusted
             isComplete = record.isComplete
         }
@@ -137,7 +144,7 @@ extension LayerStore.State {
         let beneath = layers.readPath(to: context).dropLast()
         return events.reversed().prefix { $0.number > cursor }.filter { event in
             switch event.cause {
-            case .layer(let changed): beneath.contains(changed)
+            case .edits(let changed), .layer(let changed): beneath.contains(changed)
             case .commit: true
             }
         }.reversed()

@@ -107,6 +107,7 @@ protocol AnyPart: AnyObject, Sendable {
     func followed(by newer: any AnyPart) -> any AnyPart
     func settle(_ record: CommitRecord, entity: Int, path: [Int], before: Layers, in layers: inout Layers)
     func filtered(_ isKept: (Int64) -> Bool) -> (any AnyPart)?
+    func settled(onOwn commit: any AnyPart) -> any AnyPart
     func rebaseRead(
         entity: Int,
         context: Int,

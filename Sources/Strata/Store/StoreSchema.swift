@@ -44,7 +44,9 @@ enum StoreSchema {
     }
 
     /// Whether there is everything that is wanted and nothing else, as in most files.
-    private static func isExact(_ entries: [(name: String, sql: String)], _ wanted: [(name: String, sql: String)]) -> Bool {
+    private static func isExact(_ entries: [(name: String, sql: String)], _ wanted: [(name: String, sql: String)])
+        -> Bool
+    {
         guard entries.count == wanted.count + SchemaSQL.housekeeping.count else { return false }
         let found = Set(entries.map(\.sql))
         return SchemaSQL.housekeeping.allSatisfy(found.contains) && wanted.allSatisfy { found.contains($0.sql) }

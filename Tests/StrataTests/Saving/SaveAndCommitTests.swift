@@ -1,3 +1,4 @@
+import Dispatch
 import Strata
 import Testing
 
@@ -42,6 +43,39 @@ import Testing
         #expect(try house.stored(id) == [3, 0, 0])
         try await house.close()
     }
+
+    @Test("C16 a parent that commits while a child saves into it shows what the child has saved")
+    func childSavesBesideCommit() async throws {
+        let house = try await House()
+        let id = try await house.cell(1)
+        let stack = house.stack
+        let (hasRead, hasSaved) = (AsyncStream<Void>.makeStream(), DispatchSemaphore(value: 0))
+        let child = Task {
+            for await _ in hasRead.stream { break }
+            defer { hasSaved.signal() }
+            try await stack.background(parent: .named(.network)) { context in
+                try #require(try context.find(id)).a = 2
+                try context.save()
+            }
+        }
+        try await stack.on(.network) { context in
+            let cell = try #require(try context.find(id))
+            context.state[Held.self] = cell
+            hasRead.continuation.yield()
+            hasSaved.wait()
+            cell.b = 3
+            try context.commit()
+        }
+        try await child.value
+        try await stack.on(.network) { context in
+            let cell = try #require(context.state[Held.self])
+            #expect([cell.a, cell.b] == [2, 3])
+        }
+        #expect(try house.stored(id) == [2, 3, 0])
+        try await house.close()
+    }
+
+    private enum Held: ContextStateKey { typealias Value = Cell }
 
     @Test("C16 H20 also where the parent's edit was made on top of what the child had saved")
     func editOnTopOfSaved() async throws {
