@@ -100,10 +100,12 @@ extension ObjectContext {
             // A value that was set back is none that has changed.
             columns = columns.intersection(change.row._$differences(from: seen))
         }
+        // What was edited after an insert is no older value of the object.
+        let base = change.kind == .insert && change.base?.stored == nil ? nil : change.base
         var result: [String: ChangedValue] = [:]
         for column in columns {
             result[entity.info.columns[column].name] = ChangedValue(
-                old: change.base.flatMap { try? $0.seen._$value(at: column) },
+                old: base.flatMap { try? $0.seen._$value(at: column) },
                 new: (try? change.row._$value(at: column)) ?? .null
             )
         }

@@ -1,11 +1,12 @@
 /// What one layer does to one row.
 struct Change<Row: StoredRow>: Sendable {
     var kind: ChangeKind
-    /// The columns that an update changes. Empty for other kinds.
+    /// The columns that an update changes, or that were edited after an insert. Empty for other kinds.
     var columns: ColumnSet
     /// The whole row as this layer shows it; of a delete, as it was before.
     var row: Row
-    /// What an update or delete set out from.
+    /// What an update or delete set out from. An insert has one where it was edited later, or brings back a row that may
+    /// be in the store.
     var base: Base<Row>?
 
     static func insert(_ row: Row) -> Change {
@@ -67,11 +68,16 @@ extension Change {
             // Only what the newer change touches: its row may show what others have changed in between.
             var merged = row
             merged._$copy(newer.columns, from: newer.row)
-            return Change(kind: .insert, columns: ColumnSet(), row: merged, base: base)
+            return Change(
+                kind: .insert,
+                columns: columns.union(newer.columns),
+                row: merged,
+                base: baseOfInsert(editedBy: newer)
+            )
         case (.insert, .insert):
             return Change(kind: .insert, columns: ColumnSet(), row: newer.row, base: base)
-        case (.insert, .delete) where base != nil:
-            // An insert with a base has brought a row back that may still be in the store.
+        case (.insert, .delete) where base?.stored != nil:
+            // Such an insert has brought a row back that may still be in the store.
             return Change(kind: .delete, columns: ColumnSet(), row: newer.row, base: newer.base ?? base)
         case (.withdrawn, .insert): return newer
         case (.insert, .delete), (.insert, .withdrawn), (.withdrawn, _):
@@ -91,6 +97,20 @@ extension Change {
         default:
             return newer
         }
+    }
+
+    /// The base of an insert together with an edit of it: what was seen in the columns that were edited.
+    private func baseOfInsert(editedBy newer: Change) -> Base<Row>? {
+        guard let later = newer.base else { return base }
+        if base == nil, later.stored == nil, later.isAsSeen { return later }
+        var seen = later.seen
+        if let base { seen._$copy(columns, from: base.seen) }
+        return Base(
+            seen: seen,
+            stored: base?.stored,
+            sequence: base?.sequence ?? later.sequence,
+            beneath: base?.beneath ?? .asSeen
+        )
     }
 
     /// Older columns keep their bases, columns that only the newer change touches bring theirs.

@@ -218,7 +218,7 @@ extension Change {
     /// What a base has seen may have become another value in columns that this change does not set; the change's own row
     /// shows those as they are.
     fileprivate var beneathRow: Row? {
-        guard let base else { return nil }
+        guard let base, kind != .insert else { return nil }
         switch base.beneath {
         case .gone: return nil
         case .changed(let row): return row

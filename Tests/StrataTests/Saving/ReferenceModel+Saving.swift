@@ -155,14 +155,10 @@ extension ReferenceModel {
             }
         }
         guard conflicts.isEmpty else { return Outcome(code: .conflict, places: conflicts) }
-        let shown = nets.map { net in
-            var shown: [String: Values] = [:]
-            for level in path { shown[level] = row(net.number, in: level) }
-            return shown
-        }
         store = outcome
-        for ((number, net, wentAlong), before) in zip(nets, shown) {
-            leaveBehind(number, net, written[number] ?? [], wentAlong, context, whole, before: before)
+        for (number, net, wentAlong) in nets {
+            leaveBehind(number, net, written[number] ?? [], wentAlong, context, whole)
+            for level in order { settleNew(number, in: level) }
             for level in order where !path.contains(level) || whole.contains(level) {
                 settleSeen(number, written[number] ?? [], in: level)
             }
@@ -202,6 +198,25 @@ extension ReferenceModel {
         return net
     }
 
+    /// Once a row has come into the store, what was seen of it before stands for what was stored.
+    private mutating func settleNew(_ number: Int64, in level: String) {
+        guard store[number] != nil, let entries = levels[level]?[number] else { return }
+        levels[level]?[number] = entries.map { entry in
+            var entry = entry
+            switch entry.change {
+            case .insert: break
+            case .update(let edits, let row):
+                entry.change = .update(
+                    edits.mapValues { Edit(value: $0.value, seen: $0.seen, stored: $0.stored ?? $0.seen) },
+                    row: row
+                )
+            case .delete(let seen, let stored):
+                entry.change = .delete(seen: seen, stored: zip(stored, seen).map { $0 ?? $1 })
+            }
+            return entry
+        }
+    }
+
     /// Edits on top of the very values that were committed have seen what a commit would compare them with.
     private mutating func settleSeen(_ number: Int64, _ written: Set<Int>, in level: String) {
         guard let committed = store[number], let entries = levels[level]?[number] else { return }
@@ -211,12 +226,12 @@ extension ReferenceModel {
             case .insert: break
             case .update(var edits, let row):
                 for (column, edit) in edits
-                where written.contains(column) && edit.stored != nil && edit.seen == committed[column] {
+                where written.contains(column) && edit.seen == committed[column] {
                     edits[column]?.stored = committed[column]
                 }
                 entry.change = .update(edits, row: row)
             case .delete(let seen, var stored):
-                for column in written where stored[column] != nil && seen[column] == committed[column] {
+                for column in written where seen[column] == committed[column] {
                     stored[column] = committed[column]
                 }
                 entry.change = .delete(seen: seen, stored: stored)
@@ -226,17 +241,13 @@ extension ReferenceModel {
     }
 
     /// What is left in the levels once a row is committed (H19, H20).
-    ///
-    /// What a parent has set is dropped where the committed changes lie on top of it: in its own level, or higher up by
-    /// having seen just what the parent still shows. Everything else stays, with its old base.
     private mutating func leaveBehind(
         _ number: Int64,
         _ net: Net,
         _ written: Set<Int>,
         _ wentAlong: Bool,
         _ context: String,
-        _ whole: Set<String>,
-        before: [String: Values]
+        _ whole: Set<String>
     ) {
         let isRemoved = store[number] == nil && net.isRemoval
         let path = path(context)
@@ -245,54 +256,81 @@ extension ReferenceModel {
             && path.contains { level in
                 levels[level]?[number]?.contains { $0.isInsert && !isTaken($0, level, context, whole) } ?? false
             }
-        let isNew: Bool = if case .insert = net { true } else { false }
-        /// By column, what the lowest of the changes above the level at hand has seen, down from the committed ones.
-        var seenAbove: [Int: Int] = [:]
+        let kept = Self.columns.indices.map { column in
+            keptEdits(number, column, isRemoved || written.contains(column), wentAlong, context, whole)
+        }
         var isReplaced = false
         for level in path.reversed() {
             guard let entries = levels[level]?[number] else { continue }
             var rest: [Entry] = []
-            var takenHere: Set<Int> = []
             for (index, entry) in entries.enumerated().reversed() {
                 if isTaken(entry, level, context, whole) {
-                    takenHere.formUnion(entry.columns)
                     if entry.isInsert { isReplaced = true }
                     continue
                 }
                 switch entry.change {
                 case _ where isWithdrawn || isReplaced: continue
-                case .insert: if !wentAlong { rest.insert(entry, at: 0) }
-                case .delete: if !isRemoved { rest.insert(entry, at: 0) }
-                case .update(var edits, let row):
-                    for (column, _) in edits {
-                        let isTouched = seenAbove[column] != nil || takenHere.contains(column)
-                        let isBeneath =
-                            takenHere.contains(column)
-                            || (seenAbove[column] != nil && before[level]?[column] == seenAbove[column])
-                        if isBeneath && (written.contains(column) || isRemoved) || (wentAlong && !isTouched) {
-                            edits[column] = nil
-                        } else if isNew, let committed = store[number] {
-                            // What lies on an earlier edit of the same column goes on standing on that.
-                            let isLowest = !entries[..<index].contains { lower in
-                                !isTaken(lower, level, context, whole) && !lower.isInsert
-                                    && lower.columns.contains(column)
-                            }
-                            if isLowest { edits[column]?.seen = committed[column] }
-                            edits[column]?.stored = committed[column]
-                        }
-                    }
-                    if !edits.isEmpty {
-                        rest.insert(Entry(carriers: entry.carriers, change: .update(edits, row: row)), at: 0)
-                    }
+                case .insert: if !wentAlong { rest.append(entry) }
+                case .delete: if !isRemoved { rest.append(entry) }
+                case .update(let edits, let row):
+                    let edits = edits.filter { kept[$0.key].contains(Place(level: level, index: index)) }
+                    if !edits.isEmpty { rest.append(Entry(carriers: entry.carriers, change: .update(edits, row: row))) }
                 }
             }
-            for entry in entries.reversed() {
-                for (column, seen) in entry.seen where takenHere.contains(column) || seenAbove[column] != nil {
-                    seenAbove[column] = seen
-                }
-            }
-            levels[level]?[number] = rest
+            levels[level]?[number] = rest.reversed()
         }
+    }
+
+    private struct Place: Hashable {
+        let level: String
+        let index: Int
+    }
+
+    /// The parents' edits of one column that stay once a row is committed.
+    ///
+    /// From the top down: what lies beneath a committed edit in the same level was overwritten, and further down what has
+    /// the value that the change above has seen, unless that one has been kept itself. Edits in one level that no
+    /// committed one parts share their fate.
+    private func keptEdits(
+        _ number: Int64,
+        _ column: Int,
+        _ isWritten: Bool,
+        _ wentAlong: Bool,
+        _ context: String,
+        _ whole: Set<String>
+    ) -> Set<Place> {
+        enum Above {
+            case nothingCommitted
+            case seen(Int?)
+            case unseen
+        }
+        var kept: Set<Place> = []
+        var above = Above.nothingCommitted
+        for level in path(context).reversed() {
+            var isBeneath = false
+            var isKept: Bool?
+            for (index, entry) in (levels[level]?[number] ?? []).enumerated().reversed() {
+                if isTaken(entry, level, context, whole) {
+                    guard entry.columns.contains(column) else { continue }
+                    above = .seen(entry.seen[column])
+                    isBeneath = true
+                    isKept = nil
+                } else if case .update(let edits, _) = entry.change, let edit = edits[column] {
+                    if isKept == nil {
+                        isKept =
+                            switch above {
+                            case .nothingCommitted: !wentAlong
+                            case .seen(let value): !isWritten || !(isBeneath || edit.value == value)
+                            case .unseen: true
+                            }
+                    }
+                    if isKept == true { kept.insert(Place(level: level, index: index)) }
+                    if case .nothingCommitted = above { continue }
+                    above = isKept == true ? .unseen : .seen(edit.seen)
+                }
+            }
+        }
+        return kept
     }
 
     private func isTaken(_ entry: Entry, _ level: String, _ context: String, _ whole: Set<String>) -> Bool {

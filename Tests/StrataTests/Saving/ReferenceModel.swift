@@ -10,9 +10,10 @@
 /// - A commit gives up the columns that `.theirs` decides against; what parents had beneath them stays with the parents.
 /// - `.theirs` against a deleted-against-edited conflict gives up all that the level did to the row.
 /// - `.mine` against a row deleted elsewhere brings it back whole, as this context last showed it.
-/// - A row that goes along (H21) goes as the committing context's parent shows it. What a parent has set since the
-///   committed change was made, or on top of it, stays with the parent and stands on the committed values; there was no
-///   base before.
+/// - What a parent has set stays with it, with its old base, unless the committing side has seen and overwritten it. What
+///   was seen of a row before it came into the store stands for what was stored.
+/// - A row that goes along (H21) goes as the committing context's parent shows it; what parents have set in columns that
+///   the committed changes have not touched goes with it.
 /// - A delete of a row that a parent inserted withdraws the insert with everything else that the parents did to it.
 struct ReferenceModel {
     typealias Values = [Int]
