@@ -23,6 +23,8 @@ final class CommitJob {
     var wentAlong: [Int: Set<Int64>] = [:]
     var written: [Int: any AnyPart] = [:]
     var adjusted: [Int: any AnyPart] = [:]
+    /// Rows of which `.theirs` has given up changes that met others within the layers, by entity.
+    var givenUp: [Int: Set<Int64>] = [:]
     /// Conflicts and denied deletes, gathered so that one error names them all.
     var conflicts: [StrataError.Detail] = []
     var denials: [StrataError.Detail] = []
@@ -53,7 +55,19 @@ final class CommitJob {
     func run() throws {
         for entity in schema.entities { taken[entity.info.index] = entity.gather(self) }
         try goAlong()
+        do {
+            try checkAndWrite()
+        } catch {
+            // Changes that have met each other already are what has to be decided first.
+            try throwConflicts()
+            throw error
+        }
+        for entity in schema.entities { entity.noteShadowed(self) }
         try throwConflicts()
+        if !isEmpty { try connection.execute(SchemaSQL.setSequence, [.integer(sequence)]) }
+    }
+
+    private func checkAndWrite() throws {
         for entity in schema.entities { try entity.expandDeletes(self) }
         if !denials.isEmpty {
             throw StrataError(
@@ -71,9 +85,6 @@ final class CommitJob {
         guard failures.isEmpty else { throw Self.validationError(failures) }
         for entity in schema.entities { try entity.checkReferences(self) }
         for entity in schema.entities { try entity.write(self) }
-        for entity in schema.entities { entity.noteShadowed(self) }
-        try throwConflicts()
-        if !isEmpty { try connection.execute(SchemaSQL.setSequence, [.integer(sequence)]) }
     }
 
     /// Says of a row that goes along which context has inserted it (H21).
@@ -109,7 +120,7 @@ final class CommitJob {
         var pending = schema.entities.flatMap { $0.neededRows(self, only: nil) }
         while let next = pending.popLast() {
             let entity = schema.entities[next.entity]
-            guard entity.takeAlong(next.number, self) else { continue }
+            guard try entity.takeAlong(next.number, self) else { continue }
             pending += entity.neededRows(self, only: next.number)
         }
     }

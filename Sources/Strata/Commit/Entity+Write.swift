@@ -12,7 +12,7 @@ extension Entity {
         }
         var outcome: [Change<Row>] = []
         for change in part.changes where change.kind == .delete { outcome.append(try delete(change, job)) }
-        for change in part.changes where change.kind == .update || change.kind == .orphan {
+        for change in part.changes where change.kind.isUpdate {
             outcome.append(try update(change, job))
         }
         for change in part.changes where change.kind == .insert { outcome.append(try insert(change, job)) }
@@ -65,7 +65,7 @@ extension Entity {
     // MARK: Updates
 
     private func update(_ change: Change<Row>, _ job: CommitJob) throws -> Change<Row> {
-        if change.kind == .update, let base = change.base, let stored = base.stored {
+        if change.kind != .orphan, let base = change.base, let stored = base.stored {
             if try write(change.row, change.columns, seen: base.sequence, job) {
                 var row = stored
                 row._$copy(change.columns, from: change.row)
@@ -132,7 +132,7 @@ extension Entity {
     /// The row was deleted elsewhere (C7).
     private func revive(_ change: Change<Row>, _ job: CommitJob) throws -> Change<Row> {
         switch job.policy.kind {
-        case .mine:
+        case _ where change.kind == .restore, .mine:
             let revived = Change.insert(change.row)
             let result = try insert(revived, job)
             adjust(result, job)

@@ -58,7 +58,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
             switch edit.kind {
             case .insert: changes.append(.insert(row))
             case .withdrawn: changes.append(Change(kind: .withdrawn, columns: ColumnSet(), row: row, base: nil))
-            case .update, .delete, .orphan:
+            case .update, .delete, .orphan, .restore:
                 changes.append(
                     Change(
                         kind: edit.kind,
@@ -84,7 +84,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         edit.object._$link.edit = -1
         switch edit.kind {
         case .insert, .withdrawn: edit.object._$link.isDeleted = true
-        case .update, .delete, .orphan:
+        case .update, .delete, .orphan, .restore:
             edit.object._$link.isDeleted = false
             if let before = edit.before { edit.object._$row = before }
         }

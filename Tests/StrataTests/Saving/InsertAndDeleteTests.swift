@@ -48,21 +48,6 @@ import Testing
         try await house.close()
     }
 
-    @Test("H20 a parent's edit that nobody of the committing side has seen stays, also beneath one that stays")
-    func unseenBeneathKept() async throws {
-        let house = try await House()
-        let id = try await house.cell(1)
-        try await house.edit(id, in: "deep", a: 2)
-        try await house.edit(id, in: .main, a: 3)
-        try await house.edit(id, in: .network, a: 4)
-        #expect(try await house.commit("deep") == .success)
-        #expect(try house.stored(id) == [2, 0, 0])
-        #expect(try await house.values(id, in: .network) == [4, 0, 0])
-        #expect(try await house.values(id, in: .main) == [3, 0, 0])
-        #expect(try await house.commit(.main) == .conflict(id, "a"))
-        try await house.close()
-    }
-
     @Test("H21 the closure is transitive: to-one targets, both ends of join rows, nothing else")
     func closure() async throws {
         let house = try await House()
