@@ -23,6 +23,8 @@ final class CommitJob {
     var wentAlong: [Int: Set<Int64>] = [:]
     var written: [Int: any AnyPart] = [:]
     var adjusted: [Int: any AnyPart] = [:]
+    /// Rows of which `.theirs` has given up changes that met others within the layers, by entity.
+    var givenUp: [Int: Set<Int64>] = [:]
     /// Conflicts and denied deletes, gathered so that one error names them all.
     var conflicts: [StrataError.Detail] = []
     var denials: [StrataError.Detail] = []
@@ -53,7 +55,25 @@ final class CommitJob {
     func run() throws {
         for entity in touched { taken[entity.info.index] = entity.gather(self) }
         try goAlong()
+        do {
+            try checkAndWrite()
+        } catch {
+            // Changes that have met each other already are what has to be decided first.
+            try throwConflicts()
+            throw error
+        }
+        if hasForeignLayers || !givenUp.isEmpty {
+            for entity in taking { entity.noteShadowed(self) }
+        }
         try throwConflicts()
+        if !isEmpty {
+            let statement = try connection.statement(SchemaSQL.setSequence)
+            try statement.binder.bind(sequence, at: 1)
+            try statement.runBound()
+        }
+    }
+
+    private func checkAndWrite() throws {
         for entity in taking where !entity.info.incoming.isEmpty { try entity.expandDeletes(self) }
         if !denials.isEmpty {
             throw StrataError(
@@ -72,15 +92,6 @@ final class CommitJob {
         guard failures.isEmpty else { throw Self.validationError(failures) }
         for entity in entities where !entity.info.outgoing.isEmpty { try entity.checkReferences(self) }
         for entity in entities { try entity.write(self) }
-        if hasForeignLayers {
-            for entity in entities { entity.noteShadowed(self) }
-        }
-        try throwConflicts()
-        if !isEmpty {
-            let statement = try connection.statement(SchemaSQL.setSequence)
-            try statement.binder.bind(sequence, at: 1)
-            try statement.runBound()
-        }
     }
 
     /// The entities that the segments have changes of, in the order of the schema.
@@ -131,7 +142,7 @@ final class CommitJob {
         var pending = schema.entities.flatMap { $0.neededRows(self, only: nil) }
         while let next = pending.popLast() {
             let entity = schema.entities[next.entity]
-            guard entity.takeAlong(next.number, self) else { continue }
+            guard try entity.takeAlong(next.number, self) else { continue }
             pending += entity.neededRows(self, only: next.number)
         }
     }

@@ -68,7 +68,9 @@ extension Entity {
             var known: Set<Int64> = []
             let exists = try job.connection.statement("SELECT 1 FROM \(destination.sql.table) WHERE \"id\" = ?")
             for change in part.changes
-            where change.kind == .insert || (change.kind == .update && change.columns.contains(reference.column)) {
+            where change.kind == .insert || change.kind == .restore
+                || (change.kind.isUpdate && change.columns.contains(reference.column))
+            {
                 guard case .integer(let target) = try change.row._$value(at: reference.column),
                     !known.contains(target)
                 else { continue }

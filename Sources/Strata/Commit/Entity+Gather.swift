@@ -31,13 +31,20 @@ extension Entity {
         _ job: CommitJob,
         inOneLevel: Bool
     ) -> Change<Row> {
+        // What a delete was set out from is compared with the store; how that came about is no matter any more.
+        if newer.kind == .delete, !job.conflicts.isEmpty {
+            job.conflicts.removeAll { $0.number == newer.row._$number && $0.model == info.name }
+        }
         guard inOneLevel, let base = newer.base else { return older.followed(by: newer) }
         if older.kind == .delete, newer.kind == .orphan {
-            if job.policy == .theirs { return older }
+            if job.policy == .theirs {
+                job.givenUp[info.index, default: []].insert(newer.row._$number)
+                return older
+            }
             if job.policy == .error { job.conflicts += deletedElsewhere(newer) }
-            return newer
+            return older.followed(by: newer)
         }
-        guard case .changed(let beneath) = base.beneath else { return older.followed(by: newer) }
+        guard newer.kind.isUpdate, case .changed(let beneath) = base.beneath else { return older.followed(by: newer) }
         var newer = newer
         // What else lies beneath is no matter of a commit: it compares with the store only (H18).
         let unseen = newer.conflicting(with: beneath)
@@ -45,6 +52,7 @@ extension Entity {
         switch job.policy.kind {
         case .mine: break
         case .theirs:
+            if !unseen.isEmpty { job.givenUp[info.index, default: []].insert(newer.row._$number) }
             newer.columns = newer.columns.subtracting(unseen)
             if newer.columns.isEmpty { return older }
         case .error:
@@ -55,14 +63,18 @@ extension Entity {
         return older.followed(by: newer)
     }
 
-    /// Rows that parents have changed as well show what those say once the committer's own change is gone.
+    /// Rows that parents have changed as well show what those say once the committer's own change is gone, and rows of
+    /// which something was given up show what is left.
     func noteShadowed(_ job: CommitJob) {
         guard let written = job.written[info.index]?.typed(Row.self) else { return }
-        for context in job.foreignPath {
-            let numbers = Set(written.touched(in: job.layers, context: context, entity: info.index))
-            guard !numbers.isEmpty, let shadowed = written.filtered(numbers.contains) else { continue }
+        func adjust(_ numbers: Set<Int64>) {
+            guard !numbers.isEmpty, let shadowed = written.filtered(numbers.contains) else { return }
             let adjusted = job.adjusted[info.index]?.typed(Row.self)
             job.adjusted[info.index] = adjusted?.merged(with: shadowed.typed(Row.self)) { $1 } ?? shadowed
+        }
+        adjust(job.givenUp[info.index] ?? [])
+        for context in job.foreignPath {
+            adjust(Set(written.touched(in: job.layers, context: context, entity: info.index)))
         }
     }
 
@@ -89,12 +101,18 @@ extension Entity {
     /// The rows that gathered changes refer to, or change without there being one in the store.
     func neededRows(_ job: CommitJob, only: Int64?) -> [(entity: Int, number: Int64)] {
         guard let part = job.taken[info.index]?.typed(Row.self) else { return [] }
+        let foreign = job.foreignPath
         var needed: [(entity: Int, number: Int64)] = []
         for (number, change) in zip(part.numbers, part.changes)
-        where change.kind.isVisible && (only == nil || only == number) {
-            if change.kind == .update, change.base?.stored == nil { needed.append((info.index, number)) }
+        where change.kind != .delete && (only == nil || only == number) {
+            if change.kind == .update || change.kind == .orphan,
+                change.base?.stored == nil
+                    || job.layers.contains(.restore, of: number, entity: info.index, in: foreign)
+            {
+                needed.append((info.index, number))
+            }
             for reference in info.outgoing
-            where change.kind == .insert || change.columns.contains(reference.column) {
+            where change.kind == .insert || change.kind == .restore || change.columns.contains(reference.column) {
                 guard case .integer(let target)? = try? change.row._$value(at: reference.column) else { continue }
                 if job.taken[reference.destination]?.index(of: target) == nil {
                     needed.append((reference.destination, target))
@@ -105,24 +123,36 @@ extension Entity {
     }
 
     /// Takes a row along that a parent has inserted, whole, as the parent has published it (H21).
-    func takeAlong(_ number: Int64, _ job: CommitJob) -> Bool {
-        let foreign = job.foreignPath
-        let isInserted = foreign.contains { context in
-            job.layers.stack(number, entity: info.index, in: context, Row.self).contains { $0.change.kind == .insert }
-        }
-        guard isInserted, let top = job.layers.top(number, entity: info.index, in: foreign, Row.self),
-            top.kind.isVisible
-        else { return false }
+    func takeAlong(_ number: Int64, _ job: CommitJob) throws -> Bool {
+        let isInserted = job.layers.contains(.insert, of: number, entity: info.index, in: job.foreignPath)
+        guard try isInserted || !isStored(number, job), let top = topInserted(number, job) else { return false }
         var change = Change.insert(top.row)
         let taken = job.taken[info.index]?.typed(Row.self)
         if let update = taken?[number] {
-            guard update.kind == .update else { return false }
+            guard update.kind.isUpdate else { return false }
             change = change.followed(by: update)
         }
         let single = Part(numbers: [number], changes: [change])
         job.taken[info.index] = taken?.merged(with: single) { $1 } ?? single
         job.wentAlong[info.index, default: []].insert(number)
         return true
+    }
+
+    /// The row as the topmost parent shows it that has not deleted it: an unfinished delete is no matter of a commit.
+    private func topInserted(_ number: Int64, _ job: CommitJob) -> Change<Row>? {
+        for context in job.foreignPath.reversed() {
+            let stack = job.layers.stack(number, entity: info.index, in: context, Row.self)
+            guard let top = stack.last?.change else { continue }
+            if top.kind.isVisible { return top }
+            if top.kind == .withdrawn || stack.contains(where: { $0.change.kind == .insert }) { return nil }
+        }
+        return nil
+    }
+
+    private func isStored(_ number: Int64, _ job: CommitJob) throws -> Bool {
+        var isThere = false
+        try job.connection.statement(info.sql.selectByID).run([.integer(number)]) { _ in isThere = true }
+        return isThere
     }
 
     /// Checks the rows that these changes leave behind, of each row the newest.

@@ -14,7 +14,7 @@ extension Entity {
                 if let other = try delete(change, by: statement, job) { others[change.pointee.row._$number] = other }
             }
         }
-        if !part.kinds.isDisjoint(with: [ChangeKinds(.update), ChangeKinds(.orphan)]) {
+        if !part.kinds.isDisjoint(with: .updates) {
             try update(part, &others, job)
         }
         if part.kinds.contains(.insert) {
@@ -89,13 +89,13 @@ extension Entity {
         try part.changes.withUnsafeBufferPointer { changes in
             for index in changes.indices {
                 let kind = changes[index].kind
-                guard kind == .update || kind == .orphan else { continue }
-                if kind == .update, let base = changes[index].base, base.isStored,
+                guard kind.isUpdate else { continue }
+                if kind != .orphan, let base = changes[index].base, base.isStored,
                     try write(changes.baseAddress! + index, seen: base.sequence, by: &statement, job)
                 {
                     let columns = changes[index].columns
                     let shown = changes[index].row._$differences(from: base.seen).subtracting(columns)
-                    if base.isStoredAsSeen && shown.isEmpty { continue }
+                    if kind == .update, base.isStoredAsSeen, shown.isEmpty { continue }
                     var row = base.stored ?? base.seen
                     row._$copy(columns, from: changes[index].row)
                     others[row._$number] = Change(kind: .update, columns: columns, row: row, base: nil)
@@ -177,7 +177,7 @@ extension Entity {
     /// The row was deleted elsewhere (C7).
     private func revive(_ change: Change<Row>, _ job: CommitJob) throws -> Change<Row> {
         switch job.policy.kind {
-        case .mine:
+        case _ where change.kind == .restore, .mine:
             let revived = Change.insert(change.row)
             var others: [Int64: Change<Row>] = [:]
             try insert(Part(unsorted: [revived]), &others, job)

@@ -62,7 +62,7 @@ extension ObjectContext {
 
     /// Objects that were changed here and not saved, in the order of their ids.
     public func updatedObjects<Object: Model>(_ model: Object.Type) -> [Object] {
-        objects(model) { $0 == .update || $0 == .orphan }
+        objects(model) { $0.isUpdate }
     }
 
     /// Objects that were deleted here and not saved, in the order of their ids. Only those that are still held by somebody.
@@ -100,10 +100,12 @@ extension ObjectContext {
             // A value that was set back is none that has changed.
             columns = columns.intersection(change.row._$differences(from: seen))
         }
+        // What was edited after an insert is no older value of the object.
+        let base = change.kind == .insert ? nil : change.base
         var result: [String: ChangedValue] = [:]
         for column in columns {
             result[entity.info.columns[column].name] = ChangedValue(
-                old: change.base.flatMap { try? $0.seen._$value(at: column) },
+                old: base.flatMap { try? $0.seen._$value(at: column) },
                 new: (try? change.row._$value(at: column)) ?? .null
             )
         }

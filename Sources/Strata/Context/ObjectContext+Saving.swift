@@ -230,6 +230,9 @@ extension LayerStore {
             for (entity, edit) in edits { edit.apply(to: &state.layers, context: context, entity: entity) }
             let parent = path[path.count - 2]
             let frozen = Set(state.frozen.keys)
+            for (entity, edit) in edits {
+                edit.cancelDeletes(in: &state.layers, context: parent, entity: entity, frozen: frozen)
+            }
             let segments = state.layers[context]
             state.layers[context] = []
             for segment in segments {

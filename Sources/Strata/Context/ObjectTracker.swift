@@ -101,7 +101,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         edit.object._$state.edit = -1
         switch edit.kind {
         case .insert, .withdrawn: edit.object._$state.isDeleted = true
-        case .update, .delete, .orphan:
+        case .update, .delete, .orphan, .restore:
             edit.object._$state.isDeleted = false
             if let before = edit.before { edit.object._$row = befores[before] }
         }

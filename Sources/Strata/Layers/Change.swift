@@ -1,11 +1,11 @@
 /// What one layer does to one row.
 struct Change<Row: StoredRow>: Sendable {
     var kind: ChangeKind
-    /// The columns that an update changes. Empty for other kinds.
+    /// The columns that an update changes, or that were edited after an insert or before a delete.
     var columns: ColumnSet
     /// The whole row as this layer shows it; of a delete, as it was before.
     var row: Row
-    /// What an update or delete set out from.
+    /// What an update or delete set out from. An insert has one where it was edited later.
     var base: Base<Row>?
 
     static func insert(_ row: Row) -> Change {
@@ -21,9 +21,15 @@ enum ChangeKind: UInt8, Sendable {
     case withdrawn
     /// An update of a row that has vanished beneath it. It shows nothing, and meets its conflict at the next save.
     case orphan
+    /// An update that brings its row back though there is none beneath it, by the decision of a merge policy. A delete is
+    /// cancelled where it meets one in its layer or in a commit. Once there is a row beneath, it is an update as any other.
+    case restore
 
     /// Whether the row is there for those who read through the layer.
-    var isVisible: Bool { self == .insert || self == .update }
+    var isVisible: Bool { self == .insert || self == .update || self == .restore }
+
+    /// Whether single columns are set, of a row that is beneath or was.
+    var isUpdate: Bool { self == .update || self == .orphan || self == .restore }
 }
 
 /// The kinds that occur among changes.
@@ -36,7 +42,7 @@ struct ChangeKinds: OptionSet, Sendable {
     static let insert = ChangeKinds(.insert)
     static let delete = ChangeKinds(.delete)
     static let withdrawn = ChangeKinds(.withdrawn)
-    static let visible: ChangeKinds = [ChangeKinds(.insert), ChangeKinds(.update)]
+    static let updates: ChangeKinds = [ChangeKinds(.update), ChangeKinds(.orphan), ChangeKinds(.restore)]
 }
 
 /// The two bases of a change (H18): what was seen through everything beneath it, and what was in the store.
@@ -108,41 +114,64 @@ extension Change {
     /// This change with a newer one of the same carrier on top of it.
     func followed(by newer: Change) -> Change {
         switch (kind, newer.kind) {
-        case (.insert, .update):
+        case (.insert, .update), (.insert, .orphan), (.insert, .restore):
             // Only what the newer change touches: its row may show what others have changed in between.
             var merged = row
             merged._$copy(newer.columns, from: newer.row)
-            return Change(kind: .insert, columns: ColumnSet(), row: merged, base: base)
+            return Change(
+                kind: .insert,
+                columns: columns.union(newer.columns),
+                row: merged,
+                base: baseOfInsert(editedBy: newer)
+            )
         case (.insert, .insert):
             return Change(kind: .insert, columns: ColumnSet(), row: newer.row, base: base)
-        case (.insert, .delete) where base != nil:
-            // An insert with a base has brought a row back that may still be in the store.
-            return Change(kind: .delete, columns: ColumnSet(), row: newer.row, base: newer.base ?? base)
         case (.withdrawn, .insert): return newer
+        case (.withdrawn, _) where newer.kind.isUpdate: return newer
         case (.insert, .delete), (.insert, .withdrawn), (.withdrawn, _):
-            return Change(kind: .withdrawn, columns: ColumnSet(), row: newer.row, base: nil)
-        case (.update, .update), (.orphan, .update), (.update, .orphan), (.orphan, .orphan):
+            return Change(kind: .withdrawn, columns: ColumnSet(), row: newer.lastSeen, base: nil)
+        case (_, _) where newer.kind.isUpdate && (kind.isUpdate || kind == .delete):
             // The newer row may show what others have set in between, in columns that are this one's.
             var merged = newer.row
             merged._$copy(columns.subtracting(newer.columns), from: row)
             return Change(
-                kind: newer.kind,
+                kind: kind == .restore ? .restore : newer.kind,
                 columns: columns.union(newer.columns),
                 row: merged,
                 base: mergedBase(newer)
             )
-        case (.update, .delete), (.orphan, .delete):
-            return Change(kind: .delete, columns: ColumnSet(), row: newer.row, base: mergedBase(newer))
+        case (_, .delete) where kind.isUpdate:
+            var merged = newer.row
+            merged._$copy(columns, from: row)
+            return Change(kind: .delete, columns: columns, row: merged, base: mergedBase(newer))
+        case (.delete, .delete):
+            return Change(kind: .delete, columns: columns, row: newer.row, base: base ?? newer.base)
         default:
             return newer
         }
+    }
+
+    /// The row that a delete was made of, or that it was settled over.
+    var lastSeen: Row {
+        guard kind == .delete, var seen = base?.seen else { return row }
+        seen._$copy(columns, from: row)
+        return seen
+    }
+
+    /// The base of an insert together with an edit of it: what was seen in the columns that were edited.
+    private func baseOfInsert(editedBy newer: Change) -> Base<Row>? {
+        guard let later = newer.base else { return base }
+        if base == nil, later.stored == nil, later.isAsSeen { return later }
+        var seen = later.seen
+        if let base { seen._$copy(columns, from: base.seen) }
+        return Base(seen: seen, stored: nil, sequence: base?.sequence ?? later.sequence)
     }
 
     /// Older columns keep their bases, columns that only the newer change touches bring theirs.
     private func mergedBase(_ newer: Change) -> Base<Row>? {
         guard let base, let later = newer.base else { return base ?? newer.base }
         let added = newer.columns.subtracting(columns)
-        if newer.kind == .update && added.isEmpty { return base }
+        if newer.kind.isUpdate && added.isEmpty { return base }
         var seen = later.seen
         seen._$copy(columns, from: base.seen)
         // Where one of the two was made before the row came into the store, what it has seen stands for what was stored.
@@ -155,7 +184,7 @@ extension Change {
             seen: seen,
             stored: stored,
             sequence: min(base.sequence, later.sequence),
-            beneath: base.isAsSeen ? beneathBoth(later, base) : base.beneath
+            beneath: base.isAsSeen && kind != .delete ? beneathBoth(later, base) : base.beneath
         )
     }
 
@@ -172,7 +201,10 @@ extension Change {
         switch (kind, below) {
         case (.update, nil):
             return Change(kind: .orphan, columns: columns, row: row, base: base?.over(.gone))
-        case (.update, let below?), (.orphan, let below?):
+        case (.restore, nil):
+            if case .gone = base?.beneath { return nil }
+            return Change(kind: .restore, columns: columns, row: row, base: base?.over(.gone))
+        case (.update, let below?), (.orphan, let below?), (.restore, let below?):
             var merged = below
             merged._$copy(columns, from: row)
             let isConflicting = base.map { hasChanged(below, since: $0.seen) } ?? false

@@ -1,9 +1,6 @@
 extension Part {
     /// Takes out of the parents' layers what the committed changes have overwritten (H20).
     ///
-    /// That is what lies beneath one of them in the same layer, and what one of them further up has seen and the parent
-    /// still shows. Everything else that parents have set stays on top, with its old base (C16).
-    ///
     /// - Parameter before: the layers with the segments that were committed.
     func leaveBehind(
         _ record: CommitRecord,
@@ -19,53 +16,43 @@ extension Part {
         var edits: [Int: [Int: [Int64: Change<Row>?]]] = [:]
         for number in numbers {
             guard let committed = self[number] else { continue }
-            let fate = Fate(
+            var descent = Descent(
                 committed,
                 taken: record.taken[entity]?.typed(Row.self)[number],
-                sequence: record.sequence,
                 wentAlong: record.wentAlong[entity]?.contains(number) ?? false
             )
-            let isWithdrawn =
-                fate.isRemoved
+            descent.isWithdrawn =
+                descent.isRemoved
                 && foreign.contains { context in
-                    before.stack(number, entity: entity, in: context, Row.self).contains {
-                        $0.change.kind == .insert && !record.segments.contains(before[context][$0.segment].id)
+                    let left = before.stack(number, entity: entity, in: context, Row.self).filter {
+                        !record.segments.contains(before[context][$0.segment].id)
                     }
+                    return left.contains { $0.change.kind == .insert } && left.last?.change.kind != .delete
                 }
-            var above = Above<Row>()
             for context in path.reversed() {
                 let stack = before.stack(number, entity: entity, in: context, Row.self)
-                guard let shown = stack.last?.change.row else { continue }
-                var takenHere = ColumnSet()
-                /// What later changes of this layer set; an insert beneath them does not show it.
-                var later = ColumnSet()
-                for (index, entry) in stack.enumerated().reversed() {
+                descent.enterLayer(
+                    inserting: stack.contains {
+                        $0.change.kind == .insert && !record.segments.contains(before[context][$0.segment].id)
+                    }
+                )
+                var rests: [Int: Change<Row>?] = [:]
+                for entry in stack.reversed() {
                     let segment = before[context][entry.segment].id
                     if record.segments.contains(segment) {
-                        takenHere.formUnion(entry.change.touchedColumns)
-                        if entry.change.kind == .insert { above.isReplaced = true }
+                        descent.pass(taken: entry.change)
                     } else if !record.included.contains(context) {
                         let isOwn = record.committer.map { entry.carriers.contains($0) } ?? false
-                        let rest =
-                            isWithdrawn
-                            ? nil
-                            : fate.rest(of: entry.change, shown: shown, above, takenHere, later: later, isOwn: isOwn)
-                                .map { kept in
-                                    // What lies on an earlier edit of the same column goes on standing on that.
-                                    var lower = ColumnSet()
-                                    for below in stack[..<index] where below.change.kind == .update {
-                                        guard !record.segments.contains(before[context][below.segment].id) else {
-                                            continue
-                                        }
-                                        lower.formUnion(below.change.columns)
-                                    }
-                                    return fate.isNew ? kept.standing(on: lower, of: entry.change) : kept
-                                }
-                        edits[context, default: [:]][segment, default: [:]][number] = .some(rest)
+                        var rest = descent.rest(of: entry.change)
+                        if isOwn { rest = rest?.settled(on: committed, columns: descent.written) }
+                        rests[segment] = .some(rest)
                     }
-                    later.formUnion(entry.change.touchedColumns)
                 }
-                above.pass(stack.map(\.change), taken: takenHere)
+                for (segment, rest) in rests {
+                    edits[context, default: [:]][segment, default: [:]][number] = .some(
+                        rest.map(descent.withoutDropped)
+                    )
+                }
             }
         }
         for (context, edits) in edits {
@@ -76,108 +63,165 @@ extension Part {
     }
 }
 
-/// What the changes above a layer have seen in it, as far as they are committed or stand under committed ones.
-private struct Above<Row: StoredRow> {
-    var seen: Row?
-    var columns = ColumnSet()
-    /// Whether one of them has put a whole new row in the place of what lies beneath.
-    var isReplaced = false
-
-    /// Goes down past the changes of one layer.
-    mutating func pass(_ changes: [Change<Row>], taken: ColumnSet) {
-        for change in changes.reversed() {
-            guard let base = change.base else { continue }
-            let relevant = change.touchedColumns.intersection(columns.union(taken))
-            if seen == nil { seen = base.seen } else { seen?._$copy(relevant, from: base.seen) }
-            columns.formUnion(relevant)
-        }
-    }
-}
-
-/// What a commit has done to one row.
-private struct Fate<Row: StoredRow> {
-    let committed: Change<Row>
-    /// The number of the commit.
-    let sequence: Int64
+/// The way down through the layers of a commit's path, newest changes first, past all changes of one row that was
+/// committed. It says what is left of those that were not taken (C16, H20).
+///
+/// An edit is dropped where a committed change of the same column lies on top of it in its own layer, or where it is
+/// what the changes above it, down from a committed one and dropped themselves, have seen. What the committing side has
+/// not seen stays pending with its old base, and so does all that lies beneath that. Edits of a column in one layer that
+/// no committed change parts are dropped or kept together.
+private struct Descent<Row: StoredRow> {
     /// The columns that were written.
     let written: ColumnSet
     let isRemoved: Bool
-    /// Whether the row was not in the store before.
-    let isNew: Bool
+    let isInStore: Bool
     let wentAlong: Bool
+    /// Whether an insert of a parent was withdrawn, and all that the parents did to the row with it.
+    var isWithdrawn = false
+    /// Whether a committed change has put a whole new row in the place of what lies beneath.
+    private var isReplaced = false
+    /// Whether a committed change has cancelled the deletes that lie beneath.
+    private var isRestored = false
+    /// Whether this layer has deleted the row itself, which is done now: what it had edited before is no matter any more.
+    private var isDone = false
+    private var isInserting = false
+    /// Whether this layer goes on hiding the row, so that nothing of it went along.
+    private var isHidden = false
+    private let isNew: Bool
+    private let committed: Row
+    /// The columns that committed changes above have set.
+    private var touched = ColumnSet()
+    /// Those of them in which nothing was kept since, and what was seen in them.
+    private var under = ColumnSet()
+    private var seen: Row
+    /// Columns that a committed change of this layer has set.
+    private var takenHere = ColumnSet()
+    /// Columns of which this layer's edits, since the last committed change, were kept or dropped.
+    private var kept = ColumnSet()
+    private var dropped = ColumnSet()
+    private var keptHere = ColumnSet()
+    private var droppedHere = ColumnSet()
 
-    init(_ committed: Change<Row>, taken: Change<Row>?, sequence: Int64, wentAlong: Bool) {
-        self.committed = committed
-        self.sequence = sequence
+    init(_ committed: Change<Row>, taken: Change<Row>?, wentAlong: Bool) {
         self.wentAlong = wentAlong
+        seen = committed.row
+        self.committed = committed.row
+        isInStore = committed.kind.isVisible
+        isNew = committed.kind == .insert
         // An update that was given up because the row was gone has removed nothing.
         isRemoved = committed.kind == .withdrawn || (committed.kind == .delete && taken?.kind == .delete)
-        isNew = committed.kind == .insert && taken?.kind == .insert
         let all = ColumnSet(first: ColumnSet.limit)
         written =
             committed.kind == .insert || isRemoved ? all : committed.kind == .update ? committed.columns : ColumnSet()
     }
 
+    mutating func enterLayer(inserting: Bool) {
+        isInserting = inserting
+        takenHere = ColumnSet()
+        kept = ColumnSet()
+        dropped = ColumnSet()
+        keptHere = ColumnSet()
+        droppedHere = ColumnSet()
+        isDone = false
+        isHidden = false
+    }
+
+    mutating func pass(taken change: Change<Row>) {
+        if change.kind == .insert || (change.kind == .restore && isNew) { isReplaced = true }
+        if change.kind == .restore { isRestored = true }
+        let columns = change.touchedColumns
+        touched.formUnion(columns)
+        takenHere.formUnion(columns)
+        under.formUnion(columns)
+        if let base = change.base { seen._$copy(columns, from: base.seen) }
+        kept = kept.subtracting(columns)
+        dropped = dropped.subtracting(columns)
+    }
+
     /// What is left of a parent's change.
-    func rest(
-        of change: Change<Row>,
-        shown: Row,
-        _ above: Above<Row>,
-        _ takenHere: ColumnSet,
-        later: ColumnSet,
-        isOwn: Bool
-    ) -> Change<Row>? {
-        if above.isReplaced { return nil }
+    mutating func rest(of change: Change<Row>) -> Change<Row>? {
+        if isReplaced || isWithdrawn || isDone { return nil }
         switch change.kind {
-        case .delete: return isRemoved ? nil : change
-        case .withdrawn: return change
-        case .insert:
-            guard wentAlong, let seen = above.seen else { return wentAlong ? nil : change }
-            // What the parent has set since, merged into its insert, stays as an edit of the committed row.
-            let since = above.columns.subtracting(later).intersection(change.row._$differences(from: seen))
-                .intersection(change.row._$differences(from: committed.row))
-            return since.isEmpty ? nil : standing(change, since)
-        case .update, .orphan:
-            var beneath = takenHere
-            if let seen = above.seen {
-                beneath.formUnion(above.columns.subtracting(shown._$differences(from: seen)))
-            }
-            var rest = change.columns.subtracting(beneath.intersection(written))
-            if wentAlong { rest = rest.intersection(above.columns.union(takenHere)) }
-            if rest.isEmpty { return nil }
-            if isNew { return standing(change, rest) }
-            let kept = Change(kind: change.kind, columns: rest, row: change.row, base: change.base)
-            return isOwn ? kept.settled(on: committed, columns: written) : kept
+        case .delete where isRemoved:
+            isDone = true
+            return nil
+        case .delete where !isRestored:
+            isHidden = true
+            if isInserting { return deleteOfInserted(change) }
+            let rest = withoutOverwritten(change)
+            return isInStore ? rest.stored() : rest
+        case .withdrawn: return isRemoved || isRestored ? nil : deleteOfInserted(change)
+        case .insert where !isInStore: return change
+        case .insert, .update, .orphan, .restore, .delete:
+            if change.kind == .insert || (change.kind == .restore && wentAlong) { isRestored = true }
+            let columns = keep(of: change)
+            guard !columns.isEmpty else { return nil }
+            // What was edited after an insert that went along, or before a delete that was cancelled, is an edit of the
+            // committed row.
+            // A restore goes by what was there when it was decided.
+            let kind =
+                change.kind == .orphan || (change.kind == .restore && !wentAlong && !isRemoved) ? change.kind : .update
+            let rest = Change(kind: kind, columns: columns, row: change.row, base: change.base)
+            return isInStore ? rest.stored() : rest
         }
     }
 
-    /// An edit of the committed row, since there was none before that it could stand on.
-    private func standing(_ change: Change<Row>, _ columns: ColumnSet) -> Change<Row> {
-        Change(
-            kind: .update,
+    /// The delete of a row that was inserted in the same layer, and that has come into the store nevertheless: by the
+    /// decision of a merge policy.
+    private mutating func deleteOfInserted(_ change: Change<Row>) -> Change<Row> {
+        guard isInStore else { return change }
+        isDone = true
+        let base = Base(seen: change.lastSeen, stored: change.lastSeen, sequence: 0)
+        return Change(kind: .delete, columns: ColumnSet(), row: change.row, base: base)
+    }
+
+    /// A delete without those of the edits before it that a committed change has overwritten.
+    private mutating func withoutOverwritten(_ change: Change<Row>) -> Change<Row> {
+        guard !change.columns.isEmpty, let base = change.base else { return change }
+        let columns = keep(of: change)
+        let overwritten = change.columns.subtracting(columns)
+        if overwritten.isEmpty { return change }
+        var seen = base.seen
+        seen._$copy(overwritten, from: change.row)
+        return Change(
+            kind: .delete,
             columns: columns,
             row: change.row,
-            base: Base(seen: committed.row, stored: committed.row, sequence: sequence)
+            base: Base(seen: seen, stored: base.stored, sequence: base.sequence, beneath: base.beneath)
         )
+    }
+
+    /// A change of a row that is gone, showing what was dropped in this layer as it was before.
+    func withoutDropped(_ change: Change<Row>) -> Change<Row> {
+        guard isRemoved, change.kind.isUpdate else { return change }
+        var change = change
+        change.row._$copy(droppedHere.subtracting(keptHere), from: seen)
+        return change
+    }
+
+    /// The columns of an edit that are kept.
+    private mutating func keep(of change: Change<Row>) -> ColumnSet {
+        // Of a row that went along, all is in the store that no committed change has touched.
+        let columns = wentAlong && !isHidden ? change.columns.intersection(touched) : change.columns
+        let isAsSeen = under.subtracting(change.row._$differences(from: seen))
+        let top = columns.subtracting(kept).subtracting(dropped)
+        var overwritten = takenHere.union(isAsSeen)
+        // What is in the store now is no edit any more.
+        if isInStore { overwritten.formUnion(top.subtracting(change.row._$differences(from: committed))) }
+        overwritten = top.intersection(overwritten).intersection(written)
+        dropped.formUnion(overwritten)
+        kept.formUnion(top.subtracting(overwritten))
+        under = under.subtracting(kept)
+        keptHere.formUnion(kept)
+        droppedHere.formUnion(dropped)
+        if let base = change.base { seen._$copy(columns.intersection(dropped), from: base.seen) }
+        return columns.intersection(kept)
     }
 }
 
 extension Change {
-    /// This change with what the original has seen in columns that an earlier edit of its layer sets.
-    fileprivate func standing(on lower: ColumnSet, of original: Change) -> Change {
-        guard let base, let seen = original.base?.seen, !lower.isEmpty else { return self }
-        var merged = base.seen
-        merged._$copy(lower, from: seen)
-        return Change(
-            kind: kind,
-            columns: columns,
-            row: row,
-            base: Base(seen: merged, stored: base.stored, sequence: base.sequence)
-        )
-    }
-
     /// The columns that this change sets; all of them, unless it is an update.
     fileprivate var touchedColumns: ColumnSet {
-        kind == .update || kind == .orphan ? columns : ColumnSet(first: ColumnSet.limit)
+        kind.isUpdate ? columns : ColumnSet(first: ColumnSet.limit)
     }
 }

@@ -109,7 +109,12 @@ extension Part {
         for number in numbers {
             guard let committed = self[number], committed.kind.isVisible else { continue }
             for (_, change, position) in layers.stack(number, entity: entity, in: context, Row.self) {
-                guard let base = change.base, base.stored != nil else { continue }
+                guard let base = change.base else { continue }
+                if base.stored == nil {
+                    // The row is in the store now, and what was seen of it stands for what was there.
+                    edits[position, default: [:]][number] = change.stored()
+                    continue
+                }
                 let written = committed.kind == .insert ? ColumnSet(first: ColumnSet.limit) : committed.columns
                 let seen = written.subtracting(committed.row._$differences(from: base.seen))
                 if !seen.isEmpty {
@@ -122,6 +127,14 @@ extension Part {
 }
 
 extension Change {
+    /// This change once the row that it was made of has come into the store.
+    func stored() -> Change {
+        guard let base, base.stored == nil else { return self }
+        var change = self
+        change.base = Base(seen: base.seen, stored: base.seen, sequence: base.sequence, beneath: base.beneath)
+        return change
+    }
+
     /// This change over a row that its own context has just committed.
     func settled(on committed: Change, columns: ColumnSet) -> Change {
         guard let base else { return self }

@@ -3,14 +3,31 @@ import Foundation
 /// Replacements of single changes in one layer, of whichever entity.
 protocol LayerEdits: Sendable {
     func apply(to layers: inout Layers, context: Int, entity: Int)
+
+    /// Takes deletes of rows that these edits bring back out of a layer.
+    func cancelDeletes(in layers: inout Layers, context: Int, entity: Int, frozen: Set<Int>)
 }
 
 struct EntityEdits<Row: StoredRow>: LayerEdits {
     /// By the segment's place in the layer and the row's number; nil takes a change out.
     var changes: [Int: [Int64: Change<Row>?]] = [:]
 
+    /// The rows that are brought back.
+    var restored: Set<Int64> = []
+
     func apply(to layers: inout Layers, context: Int, entity: Int) {
         layers.edit(context, entity: entity, changes)
+    }
+
+    func cancelDeletes(in layers: inout Layers, context: Int, entity: Int, frozen: Set<Int>) {
+        var edits: [Int: [Int64: Change<Row>?]] = [:]
+        for number in restored {
+            for (_, change, position) in layers.stack(number, entity: entity, in: context, Row.self)
+            where change.kind == .delete && !frozen.contains(layers[context][position].id) {
+                edits[position, default: [:]][number] = .some(change.cancelled)
+            }
+        }
+        if !edits.isEmpty { layers.edit(context, entity: entity, edits) }
     }
 }
 
@@ -35,6 +52,7 @@ extension Entity {
             let settled = settle(stack.map(\.change), policy, &conflicts)
             for (entry, change) in zip(stack, settled) {
                 edits.changes[entry.segment, default: [:]][number] = .some(change)
+                if change?.kind == .restore { edits.restored.insert(number) }
             }
         }
         return edits.changes.isEmpty ? nil : edits
@@ -50,20 +68,40 @@ extension Entity {
         let parent = stack[0].beneathRow
         var below = parent
         var result: [Change<Row>?] = []
+        /// Whether an edit just before brings the row back.
+        var isBroughtBack = false
         // Own edits before a delete are no matter any more: the delete is held against what they set out from.
         let endsDeleted = stack.last?.kind == .delete && !stack.contains { $0.kind == .insert }
         for (index, change) in stack.enumerated() {
             if endsDeleted && index < stack.count - 1 && change.kind != .delete {
-                result.append(change)
+                // Who insists on the delete has seen what is beneath these edits too.
+                let settled = policy == .mine && change.kind == .update && below != nil ? change.over(below) : change
+                result.append(settled)
+                if settled.kind.isVisible { below = settled.row }
                 continue
             }
-            var change: Change<Row>? = change.rebased(onto: below) ?? change
-            switch (change?.kind, change?.base) {
+            let later = stack[(index + 1)...]
+            if change.kind == .orphan, below == nil,
+                later.contains(where: { $0.kind == .insert || $0.kind == .restore })
+            {
+                // Somebody has decided about this row already.
+                result.append(later.contains { $0.kind == .insert } ? nil : change)
+                continue
+            }
+            if isBroughtBack, change.kind.isUpdate {
+                // What the row is like beneath is not known, nor was it when these edits were made.
+                result.append(broughtBack(change))
+                continue
+            }
+            isBroughtBack = false
+            var settled: Change<Row>? = change.rebased(onto: below) ?? change
+            switch (settled?.kind, settled?.base) {
             case (.delete, let base?):
                 guard let parent, !stack[..<index].contains(where: { $0.kind == .insert }) else { break }
                 var origin = base.seen
                 for older in stack[..<index].reversed() {
-                    if let seen = older.base?.seen { origin._$copy(older.columns, from: seen) }
+                    guard let seen = older.base?.seen else { continue }
+                    origin._$copy(older.kind == .delete ? ColumnSet(first: ColumnSet.limit) : older.columns, from: seen)
                 }
                 let changed = parent._$differences(from: origin)
                 if !changed.isEmpty && policy == .theirs { return stack.map { _ in nil } }
@@ -74,31 +112,55 @@ extension Entity {
                         return detail.saying("was changed elsewhere, and the object deleted here")
                     }
                 }
-                change = change?.over(below)
+                settled = settled?.over(below)
             case (.orphan, _):
                 switch policy.kind {
                 case .theirs: return stack.map { _ in nil }
                 case .mine:
-                    change = Change(kind: .insert, columns: ColumnSet(), row: stack[index].row, base: change?.base)
+                    isBroughtBack = true
+                    settled = broughtBack(change)
+                    // A row that was never stored is a new one, and was edited afterwards.
+                    if settled?.kind == .update {
+                        settled?.kind = .insert
+                        var edited = change.columns
+                        for newer in later {
+                            guard newer.kind.isUpdate, let seen = newer.base?.seen else { break }
+                            settled?.row._$copy(newer.columns.subtracting(edited), from: seen)
+                            edited.formUnion(newer.columns)
+                        }
+                    }
                 case .error: conflicts += deletedElsewhere(stack[index])
                 }
-            case (.update, let base?):
-                guard let theirs = below, case .changed = base.beneath, let update = change else { break }
+            case (.update, let base?), (.restore, let base?):
+                guard let theirs = below else {
+                    isBroughtBack = true
+                    break
+                }
+                settled?.kind = .update
+                guard case .changed = base.beneath, let update = settled else { break }
                 let conflicting = update.conflicting(with: theirs)
                 switch policy.kind {
                 case .error: conflicts += conflicting.map { detail(update.row, $0, base: base.seen, theirs: theirs) }
                 case .mine: break
                 case .theirs:
-                    change?.columns = update.columns.subtracting(conflicting)
-                    change?.row._$copy(conflicting, from: theirs)
+                    settled?.columns = update.columns.subtracting(conflicting)
+                    settled?.row._$copy(conflicting, from: theirs)
                 }
-                change = change?.columns.isEmpty == true ? nil : change?.over(theirs)
+                settled = settled?.columns.isEmpty == true ? nil : settled?.over(theirs)
             default: break
             }
-            result.append(change)
-            if let change { below = change.kind.isVisible ? change.row : nil }
+            result.append(settled)
+            if let settled { below = settled.kind.isVisible ? settled.row : nil }
         }
         return result
+    }
+
+    /// An edit of a row that is brought back: of one that was stored it brings back itself.
+    private func broughtBack(_ change: Change<Row>) -> Change<Row> {
+        var change = change
+        change.kind = change.base?.stored == nil ? .update : .restore
+        change.base = change.base?.over(change.kind == .update ? .asSeen : .gone)
+        return change
     }
 
     /// Changes that set the timestamps of rows which a context has inserted or updated (C11).
@@ -173,7 +235,7 @@ extension Entity {
                     let isOwn = own.contains { $0.index(of: place.number) != nil }
                     if let other = holders.updateValue(place.number, forKey: key) {
                         report(change.row, other)
-                    } else if isOwn, change.kind == .insert || unique.contains(where: change.columns.contains) {
+                    } else if isOwn, change.kind != .update || unique.contains(where: change.columns.contains) {
                         candidates.append((change.row, key))
                     }
                 }
@@ -191,6 +253,11 @@ extension Entity {
 }
 
 extension Change {
+    /// What counts again of what was done before a delete, once that is cancelled.
+    fileprivate var cancelled: Change? {
+        columns.isEmpty ? nil : Change(kind: .update, columns: columns, row: row, base: base)
+    }
+
     /// The same change, made in the knowledge of what is beneath it now.
     fileprivate func over(_ theirs: Row?) -> Change {
         guard let base else { return self }
@@ -216,12 +283,12 @@ extension Change {
     /// What a base has seen may have become another value in columns that this change does not set; the change's own row
     /// shows those as they are.
     fileprivate var beneathRow: Row? {
-        guard let base else { return nil }
+        guard let base, kind != .insert else { return nil }
         switch base.beneath {
         case .gone: return nil
         case .changed(let row): return row
         case .asSeen:
-            guard kind == .update else { return base.seen }
+            guard kind.isUpdate else { return base.seen }
             var beneath = row
             beneath._$copy(columns, from: base.seen)
             return beneath

@@ -103,6 +103,16 @@ struct Layers: Sendable {
         return nil
     }
 
+    /// Whether one of the given levels has a change of this kind of a row.
+    func contains(_ kind: ChangeKind, of number: Int64, entity: Int, in path: [Int]) -> Bool {
+        path.contains { context in
+            levels[context]?.contains { segment in
+                guard let part = segment.parts[entity], let index = part.index(of: number) else { return false }
+                return part.kind(at: index) == kind
+            } ?? false
+        }
+    }
+
     /// All changes of a row in one level, oldest first, with their carriers.
     func stack<Row: StoredRow>(
         _ number: Int64,

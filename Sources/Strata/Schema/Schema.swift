@@ -115,7 +115,7 @@ protocol AnyEntity: AnyObject, Sendable {
     // Committing
     func gather(_ job: CommitJob) -> (any AnyPart)?
     func neededRows(_ job: CommitJob, only: Int64?) -> [(entity: Int, number: Int64)]
-    func takeAlong(_ number: Int64, _ job: CommitJob) -> Bool
+    func takeAlong(_ number: Int64, _ job: CommitJob) throws -> Bool
     func expandDeletes(_ job: CommitJob) throws
     func follow(_ reference: IncomingReference, deleted number: Int64, _ job: CommitJob) throws -> [Int64]
     func checkReferences(_ job: CommitJob) throws

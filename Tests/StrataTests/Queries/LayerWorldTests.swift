@@ -14,8 +14,8 @@ import Testing
     private func applied(_ change: Change<JoinRow>, to below: JoinRow?) -> JoinRow? {
         switch change.kind {
         case .insert: return change.row
-        case .update:
-            guard var row = below else { return nil }
+        case .update, .restore:
+            guard var row = below else { return change.kind == .restore ? change.row : nil }
             row._$copy(change.columns, from: change.row)
             return row
         case .delete, .withdrawn, .orphan: return nil

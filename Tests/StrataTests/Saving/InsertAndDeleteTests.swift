@@ -17,7 +17,7 @@ import Testing
         try await house.close()
     }
 
-    @Test("C16 H21 what the parent has set since, of a column that the child commits, stands on the committed row")
+    @Test("C16 H21 what the parent has set since, of a column that the child commits, stays on top with its old base")
     func laterEditOfInserted() async throws {
         let house = try await House()
         let id = try await house.stack.on(.main) { $0.insert(Cell(a: 1)).id }
@@ -26,8 +26,25 @@ import Testing
         #expect(try await house.commit(.network) == .success)
         #expect(try house.stored(id) == [2, 0, 0])
         #expect(try await house.values(id, in: .main) == [3, 0, 0])
-        #expect(try await house.commit(.main) == .success)
+        #expect(try await house.commit(.main) == .conflict(id, "a"), "main has not seen what was committed")
+        #expect(try await house.commit(.main, .mine) == .success)
         #expect(try house.stored(id) == [3, 0, 0])
+        try await house.close()
+    }
+
+    @Test("H20 H21 an insert that went along leaves nothing behind, though a child has seen what was rolled back since")
+    func goesAlongAfterRollback() async throws {
+        let house = try await House()
+        let id = try await house.stack.on(.main) { $0.insert(Cell(a: 1)).id }
+        try await house.edit(id, in: .network, a: 2)
+        try await house.edit(id, in: "deep", a: 3)
+        try await house.stack.on(.network) { $0.rollback() }
+        #expect(try await house.commit("deep") == .success)
+        #expect(try house.stored(id) == [3, 0, 0])
+        for name in [ContextName.root, .main, .network] {
+            #expect(try await house.values(id, in: name) == [3, 0, 0])
+            #expect(try await house.stack.on(name) { !$0.hasChanges })
+        }
         try await house.close()
     }
 

@@ -14,8 +14,11 @@ extension ReferenceModel {
         guard conflicts.isEmpty else { return Outcome(code: .conflict, places: conflicts) }
         levels[context] = nil
         for (number, entries) in moved {
-            levels[parent, default: [:]][number, default: []] += entries.map {
-                Entry(carriers: $0.carriers.union([context]), change: $0.change)
+            if entries.contains(where: \.restores) { levels[parent]?[number]?.removeAll { $0.isDelete } }
+            levels[parent, default: [:]][number, default: []] += entries.map { entry in
+                var entry = entry
+                entry.carriers.insert(context)
+                return entry
             }
         }
         tidy()
@@ -33,24 +36,46 @@ extension ReferenceModel {
         var result: [Entry] = []
         // Own edits before a delete are no matter any more: the delete is held against what they set out from.
         let endsDeleted = entries.last?.isDelete == true && !entries.contains(where: \.isInsert)
-        for var entry in entries {
+        var isBroughtBack = false
+        for (index, entry) in entries.enumerated() {
+            var entry = entry
             switch entry.change {
-            case .insert: break
-            case .update where endsDeleted: break
+            case .insert: isBroughtBack = false
+            case .update(let edits, let row) where endsDeleted:
+                // Who insists on the delete has seen what is beneath these edits too.
+                guard policy == .mine, let below = shown else { break }
+                let seen = edits.map { ($0, Edit(value: $1.value, seen: below[$0], stored: $1.stored)) }
+                entry.change = .update(Dictionary(uniqueKeysWithValues: seen), row: row)
             case .update(var edits, let row):
+                if isBroughtBack {
+                    // What the row is like beneath is not known, nor was it when these edits were made.
+                    entry.restores = edits.values.contains { $0.stored != nil }
+                    break
+                }
                 guard let below = shown else {
                     // Deleted elsewhere, edited here.
+                    if entry.restores {
+                        isBroughtBack = true
+                        break
+                    }
+                    let later = entries[(index + 1)...]
+                    if later.contains(where: \.isInsert) { continue }
+                    if later.contains(where: \.restores) { break }
                     if policy == .theirs { return [] }
                     if policy == .mine {
-                        entry.change = .insert(row)
-                    } else {
-                        // All that was set here is named, not only what this entry has set.
-                        for entry in entries {
-                            if case .update(let edits, _) = entry.change {
-                                for column in edits.keys { conflicts.insert(place(number, column)) }
+                        isBroughtBack = true
+                        // A row that was never stored is a new one.
+                        entry.restores = edits.values.contains { $0.stored != nil }
+                        if !entry.restores {
+                            var inserted = row
+                            for entry in entries[index...].reversed() {
+                                for (column, seen) in entry.seen { inserted[column] = seen }
                             }
+                            result.append(Entry(carriers: entry.carriers, change: .insert(inserted)))
                         }
-                        return []
+                    } else {
+                        for column in edits.keys { conflicts.insert(place(number, column)) }
+                        continue
                     }
                     break
                 }
@@ -65,6 +90,7 @@ extension ReferenceModel {
                 }
                 if edits.isEmpty { continue }
                 entry.change = .update(edits, row: row)
+                entry.restores = false
             case .delete(let seen, let stored):
                 // Edited elsewhere, deleted here.
                 guard let below = parent, !entries.contains(where: { $0.isInsert }) else { break }
@@ -73,13 +99,21 @@ extension ReferenceModel {
                 if !changed.isEmpty {
                     if policy == .theirs { return [] }
                     if policy == .error { for column in changed { conflicts.insert(place(number, column)) } }
-                    entry.change = .delete(seen: below, stored: stored)
+                    entry.change = .delete(seen: shown ?? below, stored: stored)
                 }
             }
             shown = Self.apply([entry], to: shown)
             result.append(entry)
         }
         return result
+    }
+
+    /// The entries without deletes that a later one has cancelled by bringing the row back.
+    private static func withoutCancelled(_ entries: [Entry]) -> [Entry] {
+        guard entries.last?.isDelete == false, let delete = entries.lastIndex(where: \.isDelete) else { return entries }
+        // What was inserted and deleted is gone, and was inserted again by somebody else.
+        if entries[..<delete].contains(where: \.isInsert) { return Array(entries[(delete + 1)...]) }
+        return entries.filter { !$0.isDelete }
     }
 
     /// The row that a level's changes set out from: of each column what the lowest of them has seen.
@@ -106,20 +140,21 @@ extension ReferenceModel {
         let whole = whole.union([context])
         let path = path(context)
         var nets: [(number: Int64, net: Net, wentAlong: Bool)] = []
+        var conflicts: Set<String> = []
         for number in Set(path.flatMap { levels[$0].map { Array($0.keys) } ?? [] }).sorted() {
-            let taken = path.flatMap { level in
-                (levels[level]?[number] ?? []).filter { whole.contains(level) || $0.carriers.contains(context) }
-            }
-            guard !taken.isEmpty, var net = Self.net(taken) else { continue }
+            var unseen: Set<String> = []
+            let taken = path.flatMap { takenEntries(number, in: $0, by: context, whole, policy, &unseen) }
+            // What was edited before a delete is no matter any more.
+            if taken.last?.isDelete == false { conflicts.formUnion(unseen) }
+            guard !taken.isEmpty, var net = Self.net(Self.withoutCancelled(taken)) else { continue }
             var wentAlong = false
-            if case .update(let edits, _) = net, let row = shownInForeign(number, context, whole) {
+            if case .update(let edits, _, false) = net, let row = shownInForeign(number, context, whole) {
                 // Inserted by a parent, it goes along whole (H21).
                 net = .insert(Self.apply([Entry(carriers: [], change: .update(edits, row: row))], to: row) ?? row)
                 wentAlong = true
             }
             nets.append((number, net, wentAlong))
         }
-        var conflicts: Set<String> = []
         var outcome = store
         var written: [Int64: Set<Int>] = [:]
         for (number, net, _) in nets {
@@ -129,10 +164,10 @@ extension ReferenceModel {
             case .insert(let values):
                 outcome[number] = values
                 written[number] = Set(values.indices)
-            case .update(let edits, let row):
+            case .update(let edits, let row, let restores):
                 guard let theirs else {
-                    if policy == .mine {
-                        outcome[number] = row
+                    if restores || policy == .mine {
+                        outcome[number] = Self.apply([Entry(carriers: [], change: .update(edits, row: row))], to: row)
                         written[number] = Set(row.indices)
                     } else if policy == .error {
                         for column in edits.keys { conflicts.insert(place(number, column)) }
@@ -155,14 +190,12 @@ extension ReferenceModel {
             }
         }
         guard conflicts.isEmpty else { return Outcome(code: .conflict, places: conflicts) }
-        let shown = nets.map { net in
-            var shown: [String: Values] = [:]
-            for level in path { shown[level] = row(net.number, in: level) }
-            return shown
-        }
+        let before = store
         store = outcome
-        for ((number, net, wentAlong), before) in zip(nets, shown) {
-            leaveBehind(number, net, written[number] ?? [], wentAlong, context, whole, before: before)
+        for (number, net, wentAlong) in nets {
+            let isNew = before[number] == nil && store[number] != nil
+            leaveBehind(number, net, written[number] ?? [], wentAlong, isNew, context, whole)
+            for level in order { settleNew(number, in: level) }
             for level in order where !path.contains(level) || whole.contains(level) {
                 settleSeen(number, written[number] ?? [], in: level)
             }
@@ -171,11 +204,54 @@ extension ReferenceModel {
         return .success
     }
 
-    /// The row as the contexts that are not taken show it, where one of them has inserted it.
+    /// The entries of one level that are committed. Where one of them changes what another one there has changed, without
+    /// having seen it, somebody is asked.
+    private func takenEntries(
+        _ number: Int64,
+        in level: String,
+        by context: String,
+        _ whole: Set<String>,
+        _ policy: MergePolicy,
+        _ conflicts: inout Set<String>
+    ) -> [Entry] {
+        var result: [Entry] = []
+        var shown = row(number, in: parents[level])
+        var changed: Set<Int> = []
+        for var entry in levels[level]?[number] ?? [] {
+            defer { shown = Self.apply([entry], to: shown) }
+            guard isTaken(entry, level, context, whole) else { continue }
+            if case .update(let edits, _) = entry.change, shown == nil, !entry.restores, result.last?.isDelete == true {
+                if policy == .error { for column in edits.keys { conflicts.insert(place(number, column)) } }
+                if policy == .theirs { continue }
+            }
+            if case .update(var edits, let row) = entry.change, let shown {
+                for (column, edit) in edits
+                where changed.contains(column) && edit.seen != shown[column] && edit.value != shown[column] {
+                    if policy == .error { conflicts.insert(place(number, column)) }
+                    if policy == .theirs { edits[column] = nil }
+                }
+                entry.change = .update(edits, row: row)
+            }
+            changed.formUnion(entry.columns)
+            result.append(entry)
+        }
+        return result
+    }
+
+    /// The row as the topmost of the contexts shows it that are not taken and have not deleted it, where one of them has
+    /// inserted it.
     private func shownInForeign(_ number: Int64, _ context: String, _ whole: Set<String>) -> Values? {
         let foreign = path(context).filter { !whole.contains($0) }
-        let isInserted = foreign.contains { levels[$0]?[number]?.contains(where: \.isInsert) ?? false }
-        return isInserted ? foreign.last.flatMap { row(number, in: $0) } : nil
+        let isInserted = foreign.contains { level in
+            levels[level]?[number]?.contains { $0.isInsert || ($0.restores && store[number] == nil) } ?? false
+        }
+        guard isInserted else { return nil }
+        for level in foreign.reversed() {
+            guard let entries = levels[level]?[number], let last = entries.last else { continue }
+            if !last.isDelete, let row = row(number, in: level) { return row }
+            if entries.contains(where: \.isInsert) { return nil }
+        }
+        return nil
     }
 
     private static func net(_ entries: [Entry]) -> Net? {
@@ -183,23 +259,42 @@ extension ReferenceModel {
         for entry in entries {
             switch (net, entry.change) {
             case (_, .insert(let values)): net = .insert(values)
-            case (nil, .update(let edits, let row)): net = .update(edits, row: row)
+            case (nil, .update(let edits, let row)): net = .update(edits, row: row, restores: entry.restores)
             case (nil, .delete(let seen, let stored)): net = .delete(seen: seen, stored: stored)
             case (.insert(let values), .update(let edits, _)):
                 var values = values
                 for (column, edit) in edits { values[column] = edit.value }
                 net = .insert(values)
             case (.insert, .delete): net = .withdrawn
-            case (.update(let old, _), .update(let new, let row)):
+            case (.update(let old, _, let restores), .update(let new, let row)):
                 let merged = old.merging(new) { Edit(value: $1.value, seen: $0.seen, stored: $0.stored) }
-                net = .update(merged, row: row)
-            case (.update(let old, _), .delete(var seen, var stored)):
+                net = .update(merged, row: row, restores: restores || entry.restores)
+            case (.update(let old, _, _), .delete(var seen, var stored)):
                 for (column, edit) in old { (seen[column], stored[column]) = (edit.seen, edit.stored) }
                 net = .delete(seen: seen, stored: stored)
             case (.delete, _), (.withdrawn, _): continue
             }
         }
         return net
+    }
+
+    /// Once a row has come into the store, what was seen of it before stands for what was stored.
+    private mutating func settleNew(_ number: Int64, in level: String) {
+        guard store[number] != nil, let entries = levels[level]?[number] else { return }
+        levels[level]?[number] = entries.map { entry in
+            var entry = entry
+            switch entry.change {
+            case .insert: break
+            case .update(let edits, let row):
+                entry.change = .update(
+                    edits.mapValues { Edit(value: $0.value, seen: $0.seen, stored: $0.stored ?? $0.seen) },
+                    row: row
+                )
+            case .delete(let seen, let stored):
+                entry.change = .delete(seen: seen, stored: zip(stored, seen).map { $0 ?? $1 })
+            }
+            return entry
+        }
     }
 
     /// Edits on top of the very values that were committed have seen what a commit would compare them with.
@@ -211,12 +306,12 @@ extension ReferenceModel {
             case .insert: break
             case .update(var edits, let row):
                 for (column, edit) in edits
-                where written.contains(column) && edit.stored != nil && edit.seen == committed[column] {
+                where written.contains(column) && edit.seen == committed[column] {
                     edits[column]?.stored = committed[column]
                 }
                 entry.change = .update(edits, row: row)
             case .delete(let seen, var stored):
-                for column in written where stored[column] != nil && seen[column] == committed[column] {
+                for column in written where seen[column] == committed[column] {
                     stored[column] = committed[column]
                 }
                 entry.change = .delete(seen: seen, stored: stored)
@@ -226,73 +321,137 @@ extension ReferenceModel {
     }
 
     /// What is left in the levels once a row is committed (H19, H20).
-    ///
-    /// What a parent has set is dropped where the committed changes lie on top of it: in its own level, or higher up by
-    /// having seen just what the parent still shows. Everything else stays, with its old base.
     private mutating func leaveBehind(
         _ number: Int64,
         _ net: Net,
         _ written: Set<Int>,
         _ wentAlong: Bool,
+        _ isNew: Bool,
         _ context: String,
-        _ whole: Set<String>,
-        before: [String: Values]
+        _ whole: Set<String>
     ) {
         let isRemoved = store[number] == nil && net.isRemoval
         let path = path(context)
         let isWithdrawn =
             isRemoved
             && path.contains { level in
-                levels[level]?[number]?.contains { $0.isInsert && !isTaken($0, level, context, whole) } ?? false
+                let left = (levels[level]?[number] ?? []).filter { !isTaken($0, level, context, whole) }
+                return left.contains(where: \.isInsert) && left.last?.isDelete == false
             }
-        let isNew: Bool = if case .insert = net { true } else { false }
-        /// By column, what the lowest of the changes above the level at hand has seen, down from the committed ones.
-        var seenAbove: [Int: Int] = [:]
+        let kept = Self.columns.indices.map { column in
+            keptEdits(number, column, isRemoved || written.contains(column), wentAlong, context, whole)
+        }
         var isReplaced = false
+        var isRestored = false
         for level in path.reversed() {
             guard let entries = levels[level]?[number] else { continue }
             var rest: [Entry] = []
-            var takenHere: Set<Int> = []
+            // Where the level has deleted the row itself, what it had edited before is no matter any more.
+            var isDone = false
             for (index, entry) in entries.enumerated().reversed() {
                 if isTaken(entry, level, context, whole) {
-                    takenHere.formUnion(entry.columns)
-                    if entry.isInsert { isReplaced = true }
+                    if entry.isInsert || (entry.restores && isNew) { isReplaced = true }
+                    if entry.restores { isRestored = true }
                     continue
                 }
                 switch entry.change {
-                case _ where isWithdrawn || isReplaced: continue
-                case .insert: if !wentAlong { rest.insert(entry, at: 0) }
-                case .delete: if !isRemoved { rest.insert(entry, at: 0) }
-                case .update(var edits, let row):
-                    for (column, _) in edits {
-                        let isTouched = seenAbove[column] != nil || takenHere.contains(column)
-                        let isBeneath =
-                            takenHere.contains(column)
-                            || (seenAbove[column] != nil && before[level]?[column] == seenAbove[column])
-                        if isBeneath && (written.contains(column) || isRemoved) || (wentAlong && !isTouched) {
-                            edits[column] = nil
-                        } else if isNew, let committed = store[number] {
-                            // What lies on an earlier edit of the same column goes on standing on that.
-                            let isLowest = !entries[..<index].contains { lower in
-                                !isTaken(lower, level, context, whole) && !lower.isInsert
-                                    && lower.columns.contains(column)
-                            }
-                            if isLowest { edits[column]?.seen = committed[column] }
-                            edits[column]?.stored = committed[column]
+                case _ where isWithdrawn || isReplaced || isDone: continue
+                case .insert:
+                    if store[number] != nil { isRestored = true } else { rest.append(entry) }
+                case .delete:
+                    let isInserted = entries.contains { $0.isInsert && !isTaken($0, level, context, whole) }
+                    isDone = isRemoved || (isInserted && store[number] != nil)
+                    if !isRemoved && !isRestored { rest.append(entry) }
+                case .update(let edits, let row):
+                    if wentAlong && entry.restores { isRestored = true }
+                    let edits = edits.filter { kept[$0.key].contains(Place(level: level, index: index)) }
+                    if edits.isEmpty { continue }
+                    var entry = entry
+                    entry.change = .update(edits, row: row)
+                    if wentAlong || isRemoved { entry.restores = false }
+                    rest.append(entry)
+                }
+            }
+            if isRemoved {
+                // What was dropped is shown as it was before, should the row be brought back.
+                for column in Self.columns.indices where !kept[column].contains(where: { $0.level == level }) {
+                    let isDropped = entries.contains { entry in
+                        if case .update(let edits, _) = entry.change, edits[column] != nil {
+                            !isTaken(entry, level, context, whole)
+                        } else {
+                            false
                         }
                     }
-                    if !edits.isEmpty {
-                        rest.insert(Entry(carriers: entry.carriers, change: .update(edits, row: row)), at: 0)
+                    guard isDropped, let seen = entries.lazy.compactMap({ $0.seen[column] }).first else { continue }
+                    for index in rest.indices {
+                        guard case .update(let edits, var row) = rest[index].change else { continue }
+                        row[column] = seen
+                        rest[index].change = .update(edits, row: row)
                     }
                 }
             }
-            for entry in entries.reversed() {
-                for (column, seen) in entry.seen where takenHere.contains(column) || seenAbove[column] != nil {
-                    seenAbove[column] = seen
+            levels[level]?[number] = rest.reversed()
+        }
+    }
+
+    private struct Place: Hashable {
+        let level: String
+        let index: Int
+    }
+
+    /// The parents' edits of one column that stay once a row is committed.
+    ///
+    /// From the top down: what lies beneath a committed edit in the same level was overwritten, and further down what has
+    /// the value that the change above has seen, unless that one has been kept itself. Edits in one level that no
+    /// committed one parts share their fate.
+    private func keptEdits(
+        _ number: Int64,
+        _ column: Int,
+        _ isWritten: Bool,
+        _ wentAlong: Bool,
+        _ context: String,
+        _ whole: Set<String>
+    ) -> Set<Place> {
+        enum Above {
+            case nothingCommitted
+            case seen(Int?)
+            case unseen
+        }
+        var kept: Set<Place> = []
+        var isRestored = false
+        var above = Above.nothingCommitted
+        for level in path(context).reversed() {
+            var isBeneath = false
+            var isKept: Bool?
+            var isHidden = false
+            for (index, entry) in (levels[level]?[number] ?? []).enumerated().reversed() {
+                let isTaken = isTaken(entry, level, context, whole)
+                // A row that goes along is as those parents show it that do not hide it.
+                if !isTaken && entry.isDelete && !isRestored { isHidden = true }
+                if entry.restores ? isTaken || wentAlong : !isTaken && entry.isInsert { isRestored = true }
+                if isTaken {
+                    guard entry.columns.contains(column) else { continue }
+                    above = .seen(entry.seen[column])
+                    isBeneath = true
+                    isKept = nil
+                } else if case .update(let edits, _) = entry.change, let edit = edits[column] {
+                    if isKept == nil {
+                        isKept =
+                            switch above {
+                            case .nothingCommitted: !wentAlong || isHidden
+                            case .seen(let value): !isWritten || !(isBeneath || edit.value == value)
+                            case .unseen: true
+                            }
+                        // What is in the store now is no edit any more.
+                        if isWritten && edit.value == store[number]?[column] { isKept = false }
+                    }
+                    if isKept == true { kept.insert(Place(level: level, index: index)) }
+                    if case .nothingCommitted = above { continue }
+                    above = isKept == true ? .unseen : .seen(edit.seen)
                 }
             }
-            levels[level]?[number] = rest
         }
+        return kept
     }
 
     private func isTaken(_ entry: Entry, _ level: String, _ context: String, _ whole: Set<String>) -> Bool {

@@ -9,10 +9,12 @@
 ///   nobody who made the value on top has seen what has come into the store since, so whoever commits is asked.
 /// - A commit gives up the columns that `.theirs` decides against; what parents had beneath them stays with the parents.
 /// - `.theirs` against a deleted-against-edited conflict gives up all that the level did to the row.
-/// - `.mine` against a row deleted elsewhere brings it back whole, as this context last showed it.
-/// - A row that goes along (H21) goes as the committing context's parent shows it. What a parent has set since the
-///   committed change was made, or on top of it, stays with the parent and stands on the committed values; there was no
-///   base before.
+/// - `.mine` against a row deleted elsewhere brings it back: it cancels the parent's delete, and what was edited before that
+///   counts again, or where there is no row beneath it brings it back whole, as this context last showed it.
+/// - What a parent has set stays with it, with its old base, unless the committing side has seen and overwritten it. What
+///   was seen of a row before it came into the store stands for what was stored.
+/// - A row that goes along (H21) goes as the committing context's parent shows it; what parents have set in columns that
+///   the committed changes have not touched goes with it.
 /// - A delete of a row that a parent inserted withdraws the insert with everything else that the parents did to it.
 struct ReferenceModel {
     typealias Values = [Int]
@@ -34,12 +36,14 @@ struct ReferenceModel {
     struct Entry {
         var carriers: Set<String>
         var change: Change
+        /// Whether an update brings its row back where there is none beneath it.
+        var restores = false
     }
 
     /// What a commit does to one row, all of its entries taken together.
     enum Net {
         case insert(Values)
-        case update([Int: Edit], row: Values)
+        case update([Int: Edit], row: Values, restores: Bool)
         case delete(seen: Values, stored: [Int?])
         case withdrawn
     }
@@ -67,8 +71,8 @@ struct ReferenceModel {
             switch entry.change {
             case .insert(let values): return values
             case .delete: return nil
-            case .update(let edits, _):
-                guard var shown else { return nil }
+            case .update(let edits, let row):
+                guard var shown else { return entry.restores ? row : nil }
                 for (column, edit) in edits { shown[column] = edit.value }
                 return shown
             }
@@ -143,6 +147,7 @@ struct ReferenceModel {
                 }
                 var shown = row(number, in: parents[context])
                 for (index, entry) in entries.enumerated() {
+                    if shown != nil { levels[context]?[number]?[index].restores = false }
                     shown = Self.apply([entry], to: shown)
                     if case .update(let edits, _) = entry.change, let shown {
                         levels[context]?[number]?[index].change = .update(edits, row: shown)

@@ -94,9 +94,10 @@ import Testing
 }
 
 extension Configuration {
-    /// Transactions may stay open from one access to the next.
+    /// Transactions may stay open from one access to the next. A stack that has just been opened reserves ids.
     fileprivate static var unsafe: Configuration {
         var configuration = Configuration()
+        configuration.busyMode = .timeout(5)
         configuration.allowsUnsafeTransactions = true
         return configuration
     }

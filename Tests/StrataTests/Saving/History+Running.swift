@@ -1,0 +1,138 @@
+import Foundation
+import Strata
+import Testing
+
+/// Objects that a context holds from block to block, so that what live objects show is compared too.
+private enum Held: ContextStateKey { typealias Value = [Int64: Cell] }
+
+extension History {
+    struct Failure {
+        let step: Int
+        let text: String
+    }
+
+    /// The ids of the rows in the store, by the value that they were inserted with, and the other way round.
+    private struct Names {
+        var ids: [Int64: Int64] = [:]
+        var rows: [Int64: Int64] = [:]
+    }
+
+    /// Runs the steps on the engine and on the reference model, up to the first after which they differ.
+    func firstFailure() async throws -> Failure? {
+        let house = try await House()
+        let failure = try await firstFailure(in: house)
+        try await house.close()
+        return failure
+    }
+
+    private func firstFailure(in house: House) async throws -> Failure? {
+        var handles: [String: ContextHandle] = ["deep": house.deep]
+        for name in Self.contexts.dropLast() { handles[name] = try house.stack[ContextName(name)] }
+        var model = Self.newModel
+        var names = Names()
+        for (index, (context, step)) in steps.enumerated() {
+            let actual = try await perform(step, try #require(handles[context]), house.stack, &names)
+            let expected = model.apply(step, in: context)
+            var problems: [String] = []
+            if actual != expected { problems.append("outcome is \(actual), not \(expected)") }
+            for name in Self.contexts {
+                let (shown, live) = try await view(try #require(handles[name]), names)
+                let wanted = model.view(name)
+                problems += differences(shown, wanted).map { "\(name) shows \($0)" }
+                problems += live.filter { wanted[$0.key] != $0.value }.map {
+                    "\(name) has a live object \($0.key) with \($0.value.map(String.init(describing:)) ?? "nothing")"
+                }
+            }
+            let stored = try plainRows(house.url, "SELECT id, a, b, c FROM Cell").map {
+                (names.rows[Int64($0[0])] ?? 0, Array($0.dropFirst()))
+            }
+            problems += differences(Dictionary(uniqueKeysWithValues: stored), model.store).map { "the store has \($0)" }
+            if !problems.isEmpty {
+                let state = model.levels.filter { !$0.value.isEmpty }.sorted { $0.key < $1.key }
+                let text = problems + state.map { "model \($0.key): \($0.value)" }
+                return Failure(step: index, text: text.joined(separator: "\n"))
+            }
+        }
+        return nil
+    }
+
+    private func differences(_ actual: [Int64: [Int]], _ wanted: [Int64: [Int]]) -> [String] {
+        Set(actual.keys).union(wanted.keys).sorted().filter { actual[$0] != wanted[$0] }.map { row in
+            func text(_ row: [Int]?) -> String { row.map { "\($0)" } ?? "nothing" }
+            return "\(text(actual[row])) for \(row), not \(text(wanted[row]))"
+        }
+    }
+
+    private func perform(
+        _ step: Step,
+        _ handle: ContextHandle,
+        _ stack: ContextStack,
+        _ names: inout Names
+    ) async throws -> Outcome {
+        let ids = names.ids
+        let (outcome, inserted) = try await stack.on(handle) { context in
+            func live(_ row: Int64) throws -> Cell? {
+                try context.fetch(Cell.all).first { $0.id.number == ids[row] }
+            }
+            var inserted: Int64?
+            let outcome = Outcome {
+                switch step {
+                case .insert(let value): inserted = context.insert(Cell(a: value, b: value, c: value)).id.number
+                case .set(let row, let column, let value):
+                    let cell = try live(row)
+                    switch column {
+                    case 0: cell?.a = value
+                    case 1: cell?.b = value
+                    default: cell?.c = value
+                    }
+                case .delete(let row): try live(row).map { context.delete($0) }
+                case .save(let policy):
+                    context.mergePolicy = policy
+                    try context.save()
+                case .commit(let policy):
+                    context.mergePolicy = policy
+                    try context.commit()
+                case .rollback(let includingSaved): context.rollback(includingSaved: includingSaved)
+                case .rollbackObject(let row): if let cell = try live(row) { context.rollback([cell]) }
+                }
+            }
+            return (outcome, inserted)
+        }
+        if case .insert(let value) = step, let inserted {
+            names.ids[Int64(value)] = inserted
+            names.rows[inserted] = Int64(value)
+        }
+        return naming(outcome, names)
+    }
+
+    /// The outcome with the rows by their names instead of their ids.
+    private func naming(_ outcome: Outcome, _ names: Names) -> Outcome {
+        var outcome = outcome
+        outcome.places = Set(
+            outcome.places.map { place in
+                let parts = place.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+                guard let row = Int64(parts[0]).flatMap({ names.rows[$0] }) else { return place }
+                return "\(row).\(parts[1])"
+            }
+        )
+        return outcome
+    }
+
+    /// What queries of a context find, and what the objects show that it has held on to.
+    private func view(
+        _ handle: ContextHandle,
+        _ names: Names
+    ) async throws -> (rows: [Int64: [Int]], live: [Int64: [Int]?]) {
+        try await handle.perform { context in
+            var held = context.state[Held.self] ?? [:]
+            let live = held.mapValues { cell -> [Int]? in cell.isDeleted ? nil : [cell.a, cell.b, cell.c] }
+            var rows: [Int64: [Int]] = [:]
+            for cell in try context.rows(Cell.all) { rows[names.rows[cell.id.number] ?? 0] = [cell.a, cell.b, cell.c] }
+            for cell in try context.fetch(Cell.all) {
+                if let row = names.rows[cell.id.number], row % 20 == 0 { held[row] = cell }
+            }
+            context.state[Held.self] = held
+            return (rows, live)
+        }
+    }
+}
