@@ -82,31 +82,27 @@ struct IdentityMap: ~Copyable {
     /// Whether enough objects have come since the last sweep for another one to pay.
     var isSweepDue: Bool { count >= threshold }
 
-    /// Lets go of objects that nobody else holds. Complexity: O(size).
-    mutating func sweep() {
-        guard count > 0 else { return }
-        let before = count
-        count = 0
+    /// Takes out the objects that nobody else holds. They go away where the result does, and not in the midst of this: what
+    /// they do then may come back here.
+    ///
+    /// Complexity: O(size).
+    mutating func sweep() -> [AnyObject] {
+        guard count > 0 else { return [] }
+        var released: [AnyObject] = []
         for slot in 0...mask where slots[slot].number != 0 {
-            if isKnownUniquelyReferenced(&slots[slot].object) {
-                slots[slot].object = nil
-            } else {
-                count += 1
+            guard isKnownUniquelyReferenced(&slots[slot].object), let object = slots[slot].object.take() else {
+                continue
             }
+            released.append(object)
         }
-        if count < before {
+        count -= released.count
+        if !released.isEmpty {
             var size = 16
             while count * 2 > size { size *= 2 }
             resize(size)
         }
         threshold = max(1024, count * 2)
-    }
-
-    mutating func removeAll() {
-        Self.free(slots, mask + 1)
-        mask = 15
-        slots = Self.allocate(16)
-        count = 0
+        return released
     }
 
     func forEach(_ body: (Int64, AnyObject) throws -> Void) rethrows {

@@ -158,7 +158,7 @@ extension ObjectContext {
         guard !isEnded else { return }
         publish()
         dropView()
-        if identity.isSweepDue || !reference.isMain { identity.sweep() }
+        if identity.isSweepDue || !reference.isMain { _ = identity.sweep() }
         let wasTracked = isTracked
         isTracked = identity.count > 0
         if wasTracked || isTracked { store.layers.track(id, cursor: isTracked ? cursor : nil) }
@@ -181,8 +181,10 @@ extension ObjectContext {
         for tracker in trackers { tracker?.discard() }
         trackers = Array(repeating: nil, count: trackers.count)
         state = ContextState()
-        identity.removeAll()
         store.layers.remove(context: id)
+        // The objects go away with the map, once it is nobody's any more.
+        var objects = IdentityMap()
+        swap(&objects, &identity)
     }
 
     /// How many rows this context holds changes of.

@@ -12,20 +12,22 @@ public final class ObjectContext {
     let path: [Int]
     let hasParent: Bool
     let reference: HandleReference
-    var identity = IdentityMap()
+    // On the path of every property of every object: all accesses to what is marked unchecked are short, on one executor,
+    // and call nothing that could come back here. To have that checked would cost more than the accesses themselves.
+    @exclusivity(unchecked) var identity = IdentityMap()
     /// Unpublished edits by entity.
-    var trackers: [(any AnyTracker)?]
+    @exclusivity(unchecked) var trackers: [(any AnyTracker)?]
     /// What this context reads from; none between its blocks.
-    var view: View?
+    @exclusivity(unchecked) var view: View?
     /// The last event of the layers that the live objects show.
-    var cursor = 0
+    @exclusivity(unchecked) var cursor = 0
     /// The number of the last commit that the live objects show.
-    var shownSequence: Int64 = 0
+    @exclusivity(unchecked) var shownSequence: Int64 = 0
     /// Whether the layers keep what happens until this context has taken it over.
-    var isTracked = false
+    @exclusivity(unchecked) var isTracked = false
     var isSaving = false
-    private var isTurnNoted = false
-    var isEnded = false
+    @exclusivity(unchecked) private var isTurnNoted = false
+    @exclusivity(unchecked) var isEnded = false
     /// Inserts that could not be carried out, and why. They are tried again by the next save, which reports them.
     var failedInserts: [(object: any Model, error: StrataError)] = []
 

@@ -9,9 +9,9 @@ final class ObjectTracker<Object: Model>: AnyTracker {
     }
 
     let entity: Entity<Object.Row>
-    private(set) var edits: [Edit] = []
+    @exclusivity(unchecked) private(set) var edits: [Edit] = []
     /// Kept apart, since inserts have none.
-    private var befores: [Object.Row] = []
+    @exclusivity(unchecked) private var befores: [Object.Row] = []
     /// Rows that were changed though they had been deleted here.
     private var changedAfterDelete: [Object.Row] = []
 

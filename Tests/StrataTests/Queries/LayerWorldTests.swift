@@ -190,7 +190,7 @@ import Testing
                 #expect(map.count == count)
                 #expect((0..<count).allSatisfy { map[Int64($0) * stride + 1] != nil })
                 #expect(map[Int64(count) * stride + 1] == nil)
-                map.sweep()
+                _ = map.sweep()
                 #expect(map.count == held.count)
                 for index in 0..<count {
                     let number = Int64(index) * stride + 1
