@@ -157,8 +157,10 @@ extension ObjectContext {
     func endBlock() {
         guard !isEnded else { return }
         publish()
-        dropView()
         if identity.isSweepDue || !reference.isMain { _ = identity.sweep() }
+        // Objects that went away may have read or edited something on their way.
+        publish()
+        dropView()
         let wasTracked = isTracked
         isTracked = identity.count > 0
         if wasTracked || isTracked { store.layers.track(id, cursor: isTracked ? cursor : nil) }
