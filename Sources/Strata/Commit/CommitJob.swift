@@ -23,6 +23,8 @@ final class CommitJob {
     var wentAlong: [Int: Set<Int64>] = [:]
     var written: [Int: any AnyPart] = [:]
     var adjusted: [Int: any AnyPart] = [:]
+    /// Members that were there already, by entity: the rows that were to be added, and those that stand for them.
+    var merged: [Int: [Int64: Int64]] = [:]
     /// Rows of which `.theirs` has given up changes that met others within the layers, by entity.
     var givenUp: [Int: Set<Int64>] = [:]
     /// Conflicts and denied deletes, gathered so that one error names them all.
@@ -162,6 +164,7 @@ final class CommitJob {
         record.taken = taken
         record.rows = written
         record.adjusted = adjusted
+        record.merged = merged
         record.wentAlong = wentAlong
         return record
     }

@@ -24,8 +24,10 @@ extension Entity {
             job.written[info.index] = part
             return
         }
-        let outcome = zip(part.numbers, part.changes).map { others[$0] ?? $1 }
-        job.written[info.index] = Part(numbers: part.numbers, changes: outcome)
+        var outcome = zip(part.numbers, part.changes).map { others.removeValue(forKey: $0) ?? $1 }
+        // Rows that were no part of this have taken in others that were.
+        outcome += others.values
+        job.written[info.index] = Part(unsorted: outcome)
     }
 
     /// The statement that sets certain columns; most often the rows of a commit have changed in the same ones.
@@ -208,7 +210,7 @@ extension Entity {
                 try binder.bind(job.sequence, at: version)
                 let code = sqlite3_step(statement.pointer)
                 if code != SQLITE_DONE {
-                    if let other = try insert(changes[index], after: code, by: statement, job) {
+                    if let other = try insert(changes[index], after: code, by: statement, &others, job) {
                         others[changes[index].row._$number] = other
                     }
                 }
@@ -222,6 +224,7 @@ extension Entity {
         _ change: Change<Row>,
         after code: Int32,
         by statement: Statement,
+        _ others: inout [Int64: Change<Row>],
         _ job: CommitJob
     ) throws -> Change<Row>? {
         var code = code
@@ -232,11 +235,8 @@ extension Entity {
             if try stored(change.row._$number, job) != nil {
                 // Ids are never reused: this one was brought back here, and comes back whole.
                 try job.connection.execute(info.sql.delete, [.integer(change.row._$number)])
-            } else if info.isJoin, try holder(of: change.row, info.uniques[0], job) != nil {
-                // Two have added the same member: it is one (H25).
-                let gone = Change(kind: .delete, columns: ColumnSet(), row: change.row, base: nil)
-                adjust(gone, job)
-                return gone
+            } else if info.isJoin, let holder = try holder(of: change.row, info.uniques[0], job) {
+                return try join(change, holder, &others, job)
             } else if try !park(change.row, info.uniqueColumns, job) {
                 throw try constraintError(change.row, error, job)
             }
@@ -244,6 +244,31 @@ extension Entity {
             code = sqlite3_step(statement.pointer)
         }
         return nil
+    }
+
+    /// Two have added the same member: it is one (H25), by the row that was there first. Its place becomes that of this
+    /// one, which this context's queries have shown; unless the policy leaves to others what they have set.
+    private func join(
+        _ change: Change<Row>,
+        _ holder: Int64,
+        _ others: inout [Int64: Change<Row>],
+        _ job: CommitJob
+    ) throws -> Change<Row>? {
+        guard let theirs = try stored(holder, job) else { return nil }
+        var row = theirs.row
+        var columns = change.row._$differences(from: row)
+        if job.policy == .theirs { columns = ColumnSet() }
+        row._$copy(columns, from: change.row)
+        let merged = Change(kind: .update, columns: columns, row: row, base: nil)
+        if !columns.isEmpty {
+            var statement: UpdateStatement?
+            _ = try withUnsafePointer(to: merged) { try write($0, seen: theirs.version, by: &statement, job) }
+        }
+        others[holder] = merged
+        job.merged[info.index, default: [:]][change.row._$number] = holder
+        let gone = Change(kind: .delete, columns: ColumnSet(), row: change.row, base: nil)
+        adjust(gone, job)
+        return gone
     }
 
     // MARK: Unique values

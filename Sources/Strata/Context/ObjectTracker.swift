@@ -192,9 +192,18 @@ final class JoinTracker: AnyTracker {
     func insert(_ row: JoinRow) { changes.append(.insert(row)) }
 
     func update(_ before: JoinRow, to row: JoinRow, _ context: ObjectContext) {
+        let columns = row._$differences(from: before)
+        // To be put where it is changes nothing.
+        guard !columns.isEmpty else { return }
+        let base = context.base(of: before, entity: entity)
+        changes.append(Change(kind: .update, columns: columns, row: row, base: base))
+    }
+
+    /// Takes back that a member was removed.
+    func restore(_ before: JoinRow, as row: JoinRow, _ context: ObjectContext) {
         changes.append(
             Change(
-                kind: .update,
+                kind: .restore,
                 columns: row._$differences(from: before),
                 row: row,
                 base: context.base(of: before, entity: entity)

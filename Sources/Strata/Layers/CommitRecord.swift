@@ -14,6 +14,8 @@ struct CommitRecord: Sendable {
     var rows: [Int: any AnyPart] = [:]
     /// Those of the rows that came out otherwise than the committer had them, by entity.
     var adjusted: [Int: any AnyPart] = [:]
+    /// Members that were there already, by entity: the rows that were to be added, and those that stand for them (H25).
+    var merged: [Int: [Int64: Int64]] = [:]
     /// Rows that the committer had inserted and deleted again: nothing of them reaches the store.
     var withdrawn: [Int: any AnyPart] = [:]
     /// Rows that a parent had inserted and that went along whole (H21), by entity.
@@ -30,6 +32,10 @@ extension Layers {
         for context in path where levels[context] != nil {
             result[context] = result[context].filter { !record.segments.contains($0.id) }
         }
+        for (entity, numbers) in record.merged {
+            guard let rows = record.rows[entity]?.typed(JoinRow.self) else { continue }
+            result.move(numbers, onto: rows, entity: entity, sequence: record.sequence)
+        }
         for (entity, rows) in record.rows {
             rows.settle(record, entity: entity, path: path, before: self, in: &result)
         }
@@ -37,6 +43,46 @@ extension Layers {
             rows.settle(record, entity: entity, path: path, before: self, in: &result)
         }
         return result
+    }
+}
+
+extension Layers {
+    /// Lets changes of members that were there already be changes of the rows that stand for them (H25).
+    fileprivate mutating func move(
+        _ numbers: [Int64: Int64],
+        onto rows: Part<JoinRow>,
+        entity: Int,
+        sequence: Int64
+    ) {
+        for (context, level) in levels {
+            guard
+                level.contains(where: { segment in numbers.keys.contains { segment.parts[entity]?.index(of: $0) != nil }
+                    })
+            else { continue }
+            self[context] = level.map { segment in
+                guard let part = segment.parts[entity]?.typed(JoinRow.self) else { return segment }
+                let changes = part.changes.map { change in
+                    guard let number = numbers[change.row._$number], let row = rows[number]?.row else { return change }
+                    return change.moved(onto: row, sequence: sequence)
+                }
+                var moved = segment
+                moved.parts[entity] = Part(unsorted: changes)
+                return moved
+            }
+        }
+    }
+}
+
+extension Change<JoinRow> {
+    /// The same change of another row, which is in the store and stands for the same member.
+    fileprivate func moved(onto row: JoinRow, sequence: Int64) -> Change {
+        let base = Base(seenInStore: row, sequence: sequence)
+        if kind == .delete || kind == .withdrawn {
+            return Change(kind: .delete, columns: ColumnSet(), row: row, base: base)
+        }
+        var changed = row
+        changed._$copy(columns, from: self.row)
+        return Change(kind: .update, columns: columns, row: changed, base: base)
     }
 }
 

@@ -124,18 +124,27 @@ extension ObjectContext {
             noteTurn()
             return joinTracker(join).update(old, to: row, self)
         }
-        var row = JoinRow(
-            number: try store.ids.take(),
-            left: own == 0 ? ownNumber : otherNumber,
-            right: own == 0 ? otherNumber : ownNumber
-        )
+        let (left, right) = own == 0 ? (ownNumber, otherNumber) : (otherNumber, ownNumber)
+        let removed = try removedPair(join, left, right)
+        var row = try removed ?? JoinRow(number: store.ids.take(), left: left, right: right)
         // A place is kept for each side, whichever of them is ordered; only the one at hand is known to be last.
         let last = members.compactMap { $0.place(own) }.max() ?? 0
         row.setPlace(last + 1, own)
         let facing = try joinRows(join, 1 - own, otherNumber).compactMap { $0.place(1 - own) }.max() ?? 0
         row.setPlace(facing + 1, 1 - own)
         noteTurn()
-        joinTracker(join).insert(row)
+        if let removed { joinTracker(join).restore(removed, as: row, self) } else { joinTracker(join).insert(row) }
+    }
+
+    /// The row of a member that was removed here and not yet saved. To add it again is to take that back.
+    private func removedPair(_ join: Int, _ left: Int64, _ right: Int64) throws -> JoinRow? {
+        for part in try currentView().layers.parts(of: join, in: [id]).reversed() where part.kinds.contains(.delete) {
+            for change in part.typed(JoinRow.self).changes
+            where change.kind == .delete && change.row.left == left && change.row.right == right {
+                return change.lastSeen
+            }
+        }
+        return nil
     }
 
     func remove<Owner: Model>(_ object: some Model, from owner: Owner, _ relationship: Int) throws {

@@ -184,7 +184,8 @@ extension StockRun {
         let high = target < pairs.count ? pairs[target].value.left : low + 2
         let place = (low + high) / 2
         if place > low && place < high {
-            world.add(.place(pair.key, place), at: level)
+            // The place that it has already is no change.
+            if place != pair.value.left { world.add(.place(pair.key, place), at: level) }
             return
         }
         pairs.insert(pair, at: target)

@@ -151,6 +151,89 @@ import Testing
         }
     }
 
+    /// A writer with the spouses `a` and `b` in the store, and one more who is none yet.
+    private func family(_ house: House) async throws -> (writer: ObjectID<Writer>, spouses: [ObjectID<Spouse>]) {
+        try await house.stack.on(.root) { context in
+            let writer = context.insert(Writer(name: "w"))
+            let spouses = ["a", "b", "c"].map { context.insert(Spouse(name: $0)) }
+            for spouse in spouses.prefix(2) { writer.spouses.insert(spouse) }
+            try context.commit()
+            return (writer.id, spouses.map(\.id))
+        }
+    }
+
+    private func names(_ house: House, _ writer: ObjectID<Writer>, in name: ContextName) async throws -> [String]? {
+        try await house.stack.on(name) { try $0.find(writer)?.spouses.fetch().map(\.name) }
+    }
+
+    @Test("H25 C14 a member that another one has added meanwhile keeps the place that it was moved to")
+    func movedAndAdded() async throws {
+        let house = try await House()
+        let (writer, spouses) = try await family(house)
+        func add(in name: ContextName) async throws {
+            try await house.stack.on(name) { context in
+                try context.find(writer)?.spouses.insert(try #require(try context.find(spouses[2])))
+            }
+        }
+        try await add(in: .network)
+        #expect(try await house.save(.network) == .success)
+        try await house.stack.on(.network) { context in
+            let writer = try #require(try context.find(writer))
+            try writer.spouses.move(
+                try #require(try context.find(spouses[2])),
+                before: try context.find(spouses[0])
+            )
+        }
+        try await add(in: .root)
+        #expect(try await house.commit(.root) == .success)
+        #expect(try await names(house, writer, in: .network) == ["c", "a", "b"])
+        #expect(try await house.commit(.main) == .success)
+        #expect(try await names(house, writer, in: .main) == ["a", "b", "c"])
+        #expect(try await names(house, writer, in: .network) == ["c", "a", "b"])
+        #expect(try await house.commit(.network) == .success)
+        #expect(try await names(house, writer, in: .root) == ["c", "a", "b"])
+        #expect(try plainRows(house.url, "SELECT count(*) FROM Writer_spouses") == [[3]])
+        try await house.close()
+    }
+
+    @Test("H25 TR16 a member that is moved to where it is has not changed")
+    func movedNowhere() async throws {
+        let house = try await House()
+        let (writer, spouses) = try await family(house)
+        try await house.stack.on(.network) { context in
+            let writer = try #require(try context.find(writer))
+            let first = try #require(try context.find(spouses[0]))
+            try writer.spouses.move(first, before: try context.find(spouses[1]))
+            #expect(!context.hasChanges)
+        }
+        try await house.close()
+    }
+
+    @Test("H25 a member that is removed and added again is the same member")
+    func removedAndAdded() async throws {
+        let house = try await House()
+        let (writer, spouses) = try await family(house)
+        func change(in name: ContextName, _ body: @Sendable (Writer, Spouse) throws -> Void) async throws {
+            try await house.stack.on(name) { context in
+                try body(
+                    try #require(try context.find(writer)),
+                    try #require(try context.find(spouses[0]))
+                )
+            }
+        }
+        try await change(in: .main) { $0.spouses.remove($1) }
+        try await change(in: .root) { writer, spouse in
+            writer.spouses.remove(spouse)
+            writer.spouses.insert(spouse)
+        }
+        #expect(try await house.commit(.root) == .success)
+        #expect(try await names(house, writer, in: .root) == ["b", "a"])
+        #expect(try await names(house, writer, in: .main) == ["b"])
+        #expect(try await house.commit(.main, .mine) == .success)
+        #expect(try await names(house, writer, in: .root) == ["b"])
+        try await house.close()
+    }
+
     @Test("H26 a row that is merged from two writers is validated as a whole")
     func mergedRow() async throws {
         let house = try await House()
