@@ -57,7 +57,7 @@ extension Layers {
         for (context, level) in levels {
             guard
                 level.contains(where: { segment in numbers.keys.contains { segment.parts[entity]?.index(of: $0) != nil }
-                    })
+                })
             else { continue }
             self[context] = level.map { segment in
                 guard let part = segment.parts[entity]?.typed(JoinRow.self) else { return segment }

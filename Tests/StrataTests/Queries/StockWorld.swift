@@ -30,13 +30,22 @@ struct StockWorld {
         var right: Double
     }
 
+    /// A member as it was added: by one context, or by some that did not see each other.
+    struct Addition {
+        var ids: Set<Int>
+        var places: Places
+    }
+
     enum Edit {
         case insert(Int64, Row)
         case set(Int64, Int, StoredValue)
         case delete(Int64)
-        case pair(Pair, Places)
-        case place(Pair, Double)
-        case unpair(Pair)
+        /// Adds a member. Which addition it is, ``add(_:at:)`` says.
+        case pair(Pair, Places, as: Int = 0)
+        /// Moves a member, of those additions that are seen.
+        case place(Pair, Double, of: Set<Int> = [])
+        /// Removes a member, as far as its additions are seen: one that is not stays.
+        case unpair(Pair, of: Set<Int> = [])
     }
 
     struct Entry {
@@ -48,16 +57,26 @@ struct StockWorld {
     /// What somebody sees.
     struct View {
         var rows: [Int64: Row] = [:]
-        var pairs: [Pair: Places] = [:]
+        /// Of each member its additions, the newest last, whose places count.
+        var additions: [Pair: [Addition]] = [:]
+        var pairs: [Pair: Places] { additions.compactMapValues { $0.last?.places } }
 
-        mutating func apply(_ edit: Edit) {
+        /// - Parameter merging: whether this is the store, to which all additions of a member are one.
+        mutating func apply(_ edit: Edit, merging: Bool = false) {
             switch edit {
             case .insert(let number, let row): rows[number] = row
             case .set(let number, let column, let value): rows[number]?.values[column] = value
             case .delete(let number): rows[number] = nil
-            case .pair(let pair, let places): pairs[pair] = places
-            case .place(let pair, let place): pairs[pair]?.left = place
-            case .unpair(let pair): pairs[pair] = nil
+            case .pair(let pair, let places, let id):
+                var ids: Set = [id]
+                if merging, let known = additions.removeValue(forKey: pair) { ids.formUnion(known.flatMap(\.ids)) }
+                additions[pair, default: []].append(Addition(ids: ids, places: places))
+            case .place(let pair, let place, let ids):
+                guard let index = additions[pair]?.lastIndex(where: { !$0.ids.isDisjoint(with: ids) }) else { return }
+                additions[pair]?[index].places.left = place
+            case .unpair(let pair, let ids):
+                additions[pair]?.removeAll { !$0.ids.isDisjoint(with: ids) }
+                if additions[pair]?.isEmpty == true { additions[pair] = nil }
             }
         }
 
@@ -97,8 +116,35 @@ struct StockWorld {
         return view
     }
 
+    private var lastAddition = 0
+
     mutating func add(_ edit: Edit, at level: Int) {
+        let seen = view(level).additions
+        var edit = edit
+        switch edit {
+        case .pair(let pair, let places, _):
+            lastAddition += 1
+            edit = .pair(pair, places, as: removed(pair, at: level) ?? lastAddition)
+        case .place(let pair, let place, _): edit = .place(pair, place, of: seen[pair]?.last?.ids ?? [])
+        case .unpair(let pair, _): edit = .unpair(pair, of: Set((seen[pair] ?? []).flatMap(\.ids)))
+        default: break
+        }
         levels[level]?.entries.append(Entry(edit: edit, carriers: [level]))
+    }
+
+    /// The addition that a level has removed and not yet saved: to add the member again is to take that back.
+    private func removed(_ pair: Pair, at level: Int) -> Int? {
+        var own: Set<Int> = []
+        var removed: Set<Int> = []
+        for entry in levels[level]?.entries ?? [] {
+            switch entry.edit {
+            case .pair(pair, _, let id):
+                if removed.remove(id) == nil { own.insert(id) }
+            case .unpair(pair, let ids): removed.formUnion(ids.subtracting(own))
+            default: break
+            }
+        }
+        return removed.max()
     }
 
     // MARK: Saving
@@ -149,7 +195,9 @@ struct StockWorld {
     mutating func commit(_ level: Int) {
         for context in path(level) {
             let entries = levels[context]?.entries ?? []
-            for entry in entries where Self.isTaken(entry, in: context, by: level) { store.apply(entry.edit) }
+            for entry in entries where Self.isTaken(entry, in: context, by: level) {
+                store.apply(entry.edit, merging: true)
+            }
             levels[context]?.entries = entries.filter { !Self.isTaken($0, in: context, by: level) }
         }
     }
@@ -162,7 +210,7 @@ extension StockWorld.Edit {
         case .insert(let number, let row): [number] + row.references
         case .set(let number, _, .integer(let value)): [number, value]
         case .set(let number, _, _), .delete(let number): [number]
-        case .pair(let pair, _), .place(let pair, _), .unpair(let pair): [pair.left, pair.right]
+        case .pair(let pair, _, _), .place(let pair, _, _), .unpair(let pair, _): [pair.left, pair.right]
         }
     }
 }
@@ -180,7 +228,7 @@ extension StockWorld.View {
     func isPast(_ edit: StockWorld.Edit) -> Bool {
         switch edit {
         case .set(let number, _, _): rows[number] == nil
-        case .place(let pair, _): pairs[pair] == nil
+        case .place(let pair, _, let ids): !(additions[pair] ?? []).contains { !$0.ids.isDisjoint(with: ids) }
         default: false
         }
     }
