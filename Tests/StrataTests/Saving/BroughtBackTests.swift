@@ -374,4 +374,40 @@ import Testing
         #expect(try house.stored(id) == nil)
         try await house.close()
     }
+
+    @Test("C17 H20 .theirs gives up the delete of the one who says so, not a parent's own of the same row")
+    func givenUpOnce() async throws {
+        let house = try await House()
+        let id = try await house.stack.on(.main) { $0.insert(Cell(a: 1)).id }
+        try await house.delete(id, in: .network)
+        try await house.edit(id, in: .other, c: 2)
+        try await house.delete(id, in: .main)
+        #expect(try await house.save(.network, .mine) == .success)
+        #expect(try await house.commit(.other, .mine) == .success)
+        #expect(try house.stored(id) == [1, 0, 2])
+        #expect(try await house.commit(.network, .theirs) == .success)
+        #expect(try house.stored(id) == [1, 0, 2])
+        #expect(try await house.values(id, in: .main) == nil, "deleted here too")
+        #expect(try await house.commit(.main) == .conflict(id, "c"))
+        #expect(try await house.commit(.main, .mine) == .success)
+        #expect(try house.stored(id) == nil)
+        try await house.close()
+    }
+
+    @Test("C7 C17 all that was edited before a delete counts again where it is cancelled, saved before or together with it")
+    func editedTwiceBeforeDelete() async throws {
+        let house = try await House()
+        let id = try await house.cell(1)
+        try await house.edit(id, in: .other, b: 2)
+        try await house.edit(id, in: .network, a: 3)
+        #expect(try await house.save(.other) == .success)
+        try await house.edit(id, in: .other, c: 4)
+        try await house.delete(id, in: .other)
+        #expect(try await house.save(.other) == .success)
+        #expect(try await house.save(.network, .mine) == .success)
+        #expect(try await house.values(id, in: .main) == [3, 2, 4])
+        #expect(try await house.commit(.main) == .success)
+        #expect(try house.stored(id) == [3, 2, 4])
+        try await house.close()
+    }
 }

@@ -356,7 +356,7 @@ extension ReferenceModel {
                     continue
                 }
                 switch entry.change {
-                case _ where isWithdrawn || isReplaced || isDone: continue
+                case _ where isWithdrawn || isReplaced || (isDone && !entry.isDelete): continue
                 case .insert:
                     if store[number] != nil { isRestored = true } else { rest.append(entry) }
                 case .delete:
