@@ -54,7 +54,8 @@ extension ReferenceModel {
                     // What the row is like beneath is not known, nor was it when these edits were made.
                     entry.restores = true
                     // Those of one side are one decision.
-                    if let last = result.last, last.carriers == entry.carriers, case .update(let older, _) = last.change {
+                    if let last = result.last, last.carriers == entry.carriers, case .update(let older, _) = last.change
+                    {
                         result.removeLast()
                         edits = older.merging(edits) { Edit(value: $1.value, seen: $0.seen, stored: $0.stored) }
                         entry.change = .update(edits, row: row)
@@ -434,7 +435,9 @@ extension ReferenceModel {
             for (index, entry) in entries.enumerated().reversed() {
                 let isTaken = isTaken(entry, level, context, whole)
                 if isDone && !isTaken { continue }
-                if !isTaken && entry.isDelete { isDone = isColumnWritten == nil || (isInserted && store[number] != nil) }
+                if !isTaken && entry.isDelete {
+                    isDone = isColumnWritten == nil || (isInserted && store[number] != nil)
+                }
                 // A row that goes along is as those parents show it that do not hide it.
                 if !isTaken && entry.isDelete && !isRestored { isHidden = true }
                 if entry.restores ? isTaken || wentAlong : !isTaken && entry.isInsert { isRestored = true }
