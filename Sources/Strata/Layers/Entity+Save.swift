@@ -75,7 +75,7 @@ extension Entity {
         /// Whether an edit just before brings the row back.
         var isBroughtBack = false
         // Own edits before a delete are no matter any more: the delete is held against what they set out from.
-        let endsDeleted = stack.last?.kind == .delete && !stack.contains { $0.kind == .insert }
+        let endsDeleted = stack.last?.kind == .delete
         for (index, change) in stack.enumerated() {
             if endsDeleted && index < stack.count - 1 && change.kind != .delete {
                 // Who insists on the delete has seen what is beneath these edits too.
@@ -256,7 +256,11 @@ extension Entity {
 extension Change {
     /// What counts again of what was done before a delete, once that is cancelled.
     fileprivate var cancelled: Change? {
-        columns.isEmpty ? nil : Change(kind: .update, columns: columns, row: row, base: base)
+        if columns.isEmpty { return nil }
+        // Where there is no row beneath, there is none for these edits either.
+        var kind = ChangeKind.update
+        if case .gone = base?.beneath { kind = .orphan }
+        return Change(kind: kind, columns: columns, row: row, base: base)
     }
 
     /// The same change, made in the knowledge of what is beneath it now.

@@ -424,4 +424,18 @@ import Testing
         #expect(try house.stored(id) == [3, 2, 4])
         try await house.close()
     }
+
+    @Test("C7 C17 .mine brings a row back above a cancelled delete whose own edits have no row beneath them")
+    func cancelledOverNothing() async throws {
+        let house = try await House()
+        let id = try await house.stack.on(.main) { $0.insert(Cell(a: 1)).id }
+        try await house.edit(id, in: .network, a: 2)
+        try await house.delete(id, in: .network)
+        try await house.edit(id, in: .other, a: 3)
+        try await house.stack.on(.main) { $0.rollback() }
+        #expect(try await house.save(.network) == .success)
+        #expect(try await house.save(.other, .mine) == .success)
+        #expect(try await house.values(id, in: .main) == [3, 0, 0])
+        try await house.close()
+    }
 }

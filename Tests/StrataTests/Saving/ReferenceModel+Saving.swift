@@ -38,7 +38,7 @@ extension ReferenceModel {
         var shown = parent
         var result: [Entry] = []
         // Own edits before a delete are no matter any more: the delete is held against what they set out from.
-        let endsDeleted = entries.last?.isDelete == true && !entries.contains(where: \.isInsert)
+        let endsDeleted = entries.last?.isDelete == true
         var isBroughtBack = false
         for (index, entry) in entries.enumerated() {
             var entry = entry
