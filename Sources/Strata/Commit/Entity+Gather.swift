@@ -37,12 +37,13 @@ extension Entity {
         }
         guard inOneLevel, let base = newer.base else { return older.followed(by: newer) }
         if older.kind == .delete, newer.kind == .orphan {
-            if job.policy == .theirs {
-                job.givenUp[info.index, default: []].insert(newer.row._$number)
-                return older
+            switch job.policy.kind {
+            case .mine: return older.followed(by: newer)
+            case .theirs: job.givenUp[info.index, default: []].insert(newer.row._$number)
+            case .error: job.conflicts += deletedElsewhere(newer)
             }
-            if job.policy == .error { job.conflicts += deletedElsewhere(newer) }
-            return older.followed(by: newer)
+            // Where another delete follows, this one still says what was known of the row in the store.
+            return older
         }
         guard newer.kind.isUpdate, case .changed(let beneath) = base.beneath else { return older.followed(by: newer) }
         var newer = newer

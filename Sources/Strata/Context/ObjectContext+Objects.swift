@@ -225,8 +225,10 @@ struct BaseFinder<Row: StoredRow> {
             guard let base = change.base else { continue }
             // An older change of a row that was not in the store then, and is now: it stands on what it has seen.
             if stored == nil { stored = before }
-            stored?._$copy(change.columns.subtracting(known), from: base.stored ?? base.seen)
-            known.formUnion(change.columns)
+            // Of a row that was brought back over a delete, that knows all of what was in the store.
+            let columns = change.kind == .delete ? ColumnSet(first: ColumnSet.limit) : change.columns
+            stored?._$copy(columns.subtracting(known), from: base.stored ?? base.seen)
+            known.formUnion(columns)
             sequence = min(sequence, base.sequence)
         }
         guard let stored else { return Base(seenInStore: before, sequence: sequence) }

@@ -141,15 +141,19 @@ extension LayerStore {
         let dropped = state.withLock { state in
             var dropped: [[Int: any AnyPart]] = []
             var kept: [Segment] = []
+            var isParted = false
             for segment in state.layers[context] {
                 guard isDropped(segment), state.frozen[segment.id] == nil else {
                     kept.append(segment)
+                    kept[kept.count - 1].isParted = segment.isParted || isParted
+                    isParted = false
                     continue
                 }
                 dropped.append(segment.parts)
                 var rest = segment
                 rest.parts = segment.parts.compactMapValues { $0.filtered(keeping) }
                 if !rest.parts.isEmpty { kept.append(rest) }
+                isParted = true
             }
             guard !dropped.isEmpty else { return false }
             state.layers[context] = kept

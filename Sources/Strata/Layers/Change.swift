@@ -142,8 +142,13 @@ extension Change {
             )
         case (_, .delete) where kind.isUpdate:
             var merged = newer.row
-            merged._$copy(columns, from: row)
-            return Change(kind: .delete, columns: columns, row: merged, base: mergedBase(newer))
+            merged._$copy(columns.subtracting(newer.columns), from: row)
+            return Change(
+                kind: .delete,
+                columns: columns.union(newer.columns),
+                row: merged,
+                base: mergedBase(newer)
+            )
         case (.delete, .delete):
             return Change(kind: .delete, columns: columns, row: newer.row, base: base ?? newer.base)
         default:

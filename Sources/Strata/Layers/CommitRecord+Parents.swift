@@ -140,7 +140,9 @@ private struct Descent<Row: StoredRow> {
 
     /// What is left of a parent's change.
     mutating func rest(of change: Change<Row>) -> Change<Row>? {
-        if isReplaced || isWithdrawn || isDone { return nil }
+        // Of several deletes in one layer each is somebody's own.
+        let isDelete = change.kind == .delete || change.kind == .withdrawn
+        if isReplaced || isWithdrawn || (isDone && !isDelete) { return nil }
         switch change.kind {
         case .delete where isRemoved:
             isDone = true

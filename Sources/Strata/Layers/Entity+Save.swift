@@ -22,7 +22,10 @@ struct EntityEdits<Row: StoredRow>: LayerEdits {
     func cancelDeletes(in layers: inout Layers, context: Int, entity: Int, frozen: Set<Int>) {
         var edits: [Int: [Int64: Change<Row>?]] = [:]
         for number in restored {
-            for (_, change, position) in layers.stack(number, entity: entity, in: context, Row.self)
+            let stack = layers.stack(number, entity: entity, in: context, Row.self)
+            // What was inserted and deleted in this layer is gone, and is brought back by somebody else.
+            if stack.contains(where: { $0.change.kind == .insert }) { continue }
+            for (_, change, position) in stack
             where change.kind == .delete && !frozen.contains(layers[context][position].id) {
                 edits[position, default: [:]][number] = .some(change.cancelled)
             }
@@ -49,7 +52,7 @@ extension Entity {
         }
         for number in numbers.sorted() {
             let stack = layers.stack(number, entity: info.index, in: context, Row.self)
-            let settled = settle(stack.map(\.change), policy, &conflicts)
+            let settled = settle(stack.map(\.change), carriers: stack.map(\.carriers), policy, &conflicts)
             for (entry, change) in zip(stack, settled) {
                 edits.changes[entry.segment, default: [:]][number] = .some(change)
                 if change?.kind == .restore { edits.restored.insert(number) }
@@ -62,6 +65,7 @@ extension Entity {
     /// that are given up.
     private func settle(
         _ stack: [Change<Row>],
+        carriers: [Carriers],
         _ policy: MergePolicy,
         _ conflicts: inout [StrataError.Detail]
     ) -> [Change<Row>?] {
@@ -71,7 +75,7 @@ extension Entity {
         /// Whether an edit just before brings the row back.
         var isBroughtBack = false
         // Own edits before a delete are no matter any more: the delete is held against what they set out from.
-        let endsDeleted = stack.last?.kind == .delete && !stack.contains { $0.kind == .insert }
+        let endsDeleted = stack.last?.kind == .delete
         for (index, change) in stack.enumerated() {
             if endsDeleted && index < stack.count - 1 && change.kind != .delete {
                 // Who insists on the delete has seen what is beneath these edits too.
@@ -89,8 +93,15 @@ extension Entity {
                 continue
             }
             if isBroughtBack, change.kind.isUpdate {
-                // What the row is like beneath is not known, nor was it when these edits were made.
-                result.append(broughtBack(change))
+                // What the row is like beneath is not known, nor was it when these edits were made. Those of one side are one
+                // decision about the row, and do not meet what lies beneath one by one.
+                var settled = broughtBack(change)
+                if carriers[index] == carriers[index - 1], let older = result[index - 1] {
+                    settled = older.followed(by: settled)
+                    result[index - 1] = nil
+                }
+                result.append(settled)
+                below = settled.row
                 continue
             }
             isBroughtBack = false
@@ -119,16 +130,6 @@ extension Entity {
                 case .mine:
                     isBroughtBack = true
                     settled = broughtBack(change)
-                    // A row that was never stored is a new one, and was edited afterwards.
-                    if settled?.kind == .update {
-                        settled?.kind = .insert
-                        var edited = change.columns
-                        for newer in later {
-                            guard newer.kind.isUpdate, let seen = newer.base?.seen else { break }
-                            settled?.row._$copy(newer.columns.subtracting(edited), from: seen)
-                            edited.formUnion(newer.columns)
-                        }
-                    }
                 case .error: conflicts += deletedElsewhere(stack[index])
                 }
             case (.update, let base?), (.restore, let base?):
@@ -155,11 +156,11 @@ extension Entity {
         return result
     }
 
-    /// An edit of a row that is brought back: of one that was stored it brings back itself.
+    /// An edit of a row that is brought back.
     private func broughtBack(_ change: Change<Row>) -> Change<Row> {
         var change = change
-        change.kind = change.base?.stored == nil ? .update : .restore
-        change.base = change.base?.over(change.kind == .update ? .asSeen : .gone)
+        change.kind = .restore
+        change.base = change.base?.over(.gone)
         return change
     }
 
@@ -255,7 +256,11 @@ extension Entity {
 extension Change {
     /// What counts again of what was done before a delete, once that is cancelled.
     fileprivate var cancelled: Change? {
-        columns.isEmpty ? nil : Change(kind: .update, columns: columns, row: row, base: base)
+        if columns.isEmpty { return nil }
+        // Where there is no row beneath, there is none for these edits either.
+        var kind = ChangeKind.update
+        if case .gone = base?.beneath { kind = .orphan }
+        return Change(kind: kind, columns: columns, row: row, base: base)
     }
 
     /// The same change, made in the knowledge of what is beneath it now.

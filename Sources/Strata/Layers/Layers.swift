@@ -77,10 +77,16 @@ struct Layers: Sendable {
         while level.count > 1 {
             let newer = level[level.count - 1]
             let older = level[level.count - 2]
-            guard older.carriers == newer.carriers, !frozen.contains(older.id), !frozen.contains(newer.id),
+            guard older.carriers == newer.carriers, !newer.isParted,
+                !frozen.contains(older.id), !frozen.contains(newer.id),
                 older.count <= 2 * newer.count
             else { break }
-            var merged = Segment(id: nextSegment, carriers: newer.carriers, parts: older.parts)
+            var merged = Segment(
+                id: nextSegment,
+                carriers: newer.carriers,
+                parts: older.parts,
+                isParted: older.isParted
+            )
             nextSegment += 1
             merged.parts.merge(newer.parts) { $0.followed(by: $1) }
             level.removeLast(2)

@@ -9,6 +9,9 @@ struct Segment: Sendable {
     let carriers: Carriers
     /// By the index of the entity.
     var parts: [Int: any AnyPart]
+    /// Whether changes between this segment and the one beneath were rolled back. It may have been made on top of those, and
+    /// is not merged with what lies beneath now, since somebody has to be asked.
+    var isParted = false
 
     var count: Int { parts.values.reduce(0) { $0 + $1.numbers.count } }
 }

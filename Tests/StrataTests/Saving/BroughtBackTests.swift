@@ -271,4 +271,171 @@ import Testing
         #expect(try house.stored(id) == [1, 0, 3])
         try await house.close()
     }
+
+    @Test("C17 what .mine brings back is one decision, which .theirs does not take apart at a parent's commit")
+    func oneDecision() async throws {
+        let house = try await House()
+        let id = try await house.cell(1)
+        try await house.edit(id, in: .other, b: 2)
+        try await house.edit(id, in: .other, c: 3)
+        try await house.edit(id, in: .main, c: 4)
+        try await house.delete(id, in: .root)
+        #expect(try await house.save(.other, .mine) == .success)
+        #expect(try await house.values(id, in: .main) == [1, 2, 3])
+        #expect(try await house.commit(.main, .theirs) == .success)
+        #expect(try house.stored(id) == [1, 2, 3])
+        try await house.close()
+    }
+
+    @Test("C17 what .mine brings back is one decision, also where its edits lie in several segments of a large layer")
+    func oneDecisionOfSegments() async throws {
+        let house = try await House()
+        let id = try await house.cell(1)
+        try await house.stack.on(.other) { context in
+            let cell = try #require(try context.find(id))
+            for _ in 0..<10 { context.insert(Cell(a: 0)) }
+            cell.b = 2
+        }
+        try await house.edit(id, in: .other, c: 3)
+        try await house.edit(id, in: .main, c: 4)
+        try await house.delete(id, in: .root)
+        #expect(try await house.save(.other, .mine) == .success)
+        #expect(try await house.commit(.main) == .success)
+        #expect(try house.stored(id) == [1, 2, 3])
+        try await house.close()
+    }
+
+    @Test("H18 an edit on top of a row brought back stands on what the store has, not on what was rolled back since")
+    func rolledBackBeneath() async throws {
+        let house = try await House()
+        let id = try await house.cell(1)
+        try await house.edit(id, in: .main, a: 2)
+        try await house.edit(id, in: .other, c: 3)
+        try await house.delete(id, in: .root)
+        #expect(try await house.save(.other, .mine) == .success)
+        try await house.stack.on(.main) { context in context.rollback([try #require(try context.find(id))]) }
+        try await house.edit(id, in: .network, c: 4)
+        #expect(try await house.save(.main, .mine) == .success)
+        try await house.stack.on(.network) { context in
+            let cell = try #require(try context.find(id))
+            try context.commit()
+            #expect([cell.a, cell.b, cell.c] == [1, 0, 4])
+        }
+        #expect(try house.stored(id) == [1, 0, 4])
+        try await house.close()
+    }
+
+    @Test(
+        "C7 H22 a delete of what .mine had brought back is carried out, though the row came into the store only since"
+    )
+    func deletedAgain() async throws {
+        let house = try await House()
+        let id = try await house.stack.on(.main) { $0.insert(Cell(a: 1)).id }
+        try await house.edit(id, in: .network, c: 2)
+        #expect(try await house.save(.main) == .success)
+        try await house.delete(id, in: .main)
+        #expect(try await house.save(.network, .mine) == .success)
+        try await house.edit(id, in: .other, b: 3)
+        try await house.delete(id, in: .network)
+        #expect(try await house.save(.network) == .success)
+        #expect(try await house.commit(.root) == .success)
+        #expect(try await house.commit(.main) == .success)
+        #expect(try house.stored(id) == nil)
+        #expect(try await house.save(.other) == .conflict(id, "b"))
+        try await house.close()
+    }
+
+    @Test(
+        "H20 an edit that a committed delete has seen is dropped, also beneath a parent's delete that is done with it"
+    )
+    func seenByDelete() async throws {
+        let house = try await House()
+        let id = try await house.cell(1)
+        try await house.edit(id, in: .main, c: 2)
+        try await house.delete(id, in: .network)
+        #expect(try await house.save(.main) == .success)
+        try await house.edit(id, in: .main, c: 3)
+        try await house.delete(id, in: .main)
+        #expect(try await house.commit(.network, .mine) == .success)
+        #expect(try house.stored(id) == nil)
+        #expect(try await house.commit(.root) == .success)
+        #expect(try await house.stack.on(.root) { !$0.hasChanges })
+        try await house.close()
+    }
+
+    @Test("C17 H18 a delete goes by what it knew of the store, though children have edited and deleted the row as well")
+    func deletedThrice() async throws {
+        let house = try await House()
+        let id = try await house.stack.on(.root) { $0.insert(Cell(a: 1)).id }
+        try await house.edit(id, in: .other, a: 2)
+        #expect(try await house.save(.other) == .success)
+        try await house.delete(id, in: .network)
+        try await house.edit(id, in: .root, a: 3)
+        #expect(try await house.commit(.root) == .success)
+        try await house.delete(id, in: .root)
+        #expect(try await house.save(.network) == .success)
+        #expect(try await house.save(.main) == .success)
+        #expect(try await house.commit(.root) == .success)
+        #expect(try house.stored(id) == nil)
+        try await house.close()
+    }
+
+    @Test(
+        "C17 H20 .theirs gives up the delete of the one who says so, not a parent's own of the same row",
+        arguments: [0, 9]
+    )
+    func givenUpOnce(_ others: Int) async throws {
+        let house = try await House()
+        let id = try await house.stack.on(.main) { context in
+            // An insert among many is not merged with its delete.
+            for _ in 0..<others { context.insert(Cell(a: 0)) }
+            return context.insert(Cell(a: 1)).id
+        }
+        try await house.delete(id, in: .network)
+        try await house.edit(id, in: .other, c: 2)
+        try await house.delete(id, in: .main)
+        #expect(try await house.save(.network, .mine) == .success)
+        #expect(try await house.commit(.other, .mine) == .success)
+        #expect(try house.stored(id) == [1, 0, 2])
+        #expect(try await house.commit(.network, .theirs) == .success)
+        #expect(try house.stored(id) == [1, 0, 2])
+        #expect(try await house.values(id, in: .main) == nil, "deleted here too")
+        #expect(try await house.commit(.main) == .conflict(id, "c"))
+        #expect(try await house.commit(.main, .mine) == .success)
+        #expect(try house.stored(id) == nil)
+        try await house.close()
+    }
+
+    @Test(
+        "C7 C17 all that was edited before a delete counts again where it is cancelled, saved before or together with it"
+    )
+    func editedTwiceBeforeDelete() async throws {
+        let house = try await House()
+        let id = try await house.cell(1)
+        try await house.edit(id, in: .other, b: 2)
+        try await house.edit(id, in: .network, a: 3)
+        #expect(try await house.save(.other) == .success)
+        try await house.edit(id, in: .other, c: 4)
+        try await house.delete(id, in: .other)
+        #expect(try await house.save(.other) == .success)
+        #expect(try await house.save(.network, .mine) == .success)
+        #expect(try await house.values(id, in: .main) == [3, 2, 4])
+        #expect(try await house.commit(.main) == .success)
+        #expect(try house.stored(id) == [3, 2, 4])
+        try await house.close()
+    }
+
+    @Test("C7 C17 .mine brings a row back above a cancelled delete whose own edits have no row beneath them")
+    func cancelledOverNothing() async throws {
+        let house = try await House()
+        let id = try await house.stack.on(.main) { $0.insert(Cell(a: 1)).id }
+        try await house.edit(id, in: .network, a: 2)
+        try await house.delete(id, in: .network)
+        try await house.edit(id, in: .other, a: 3)
+        try await house.stack.on(.main) { $0.rollback() }
+        #expect(try await house.save(.network) == .success)
+        #expect(try await house.save(.other, .mine) == .success)
+        #expect(try await house.values(id, in: .main) == [3, 0, 0])
+        try await house.close()
+    }
 }

@@ -14,7 +14,10 @@ extension ReferenceModel {
         guard conflicts.isEmpty else { return Outcome(code: .conflict, places: conflicts) }
         levels[context] = nil
         for (number, entries) in moved {
-            if entries.contains(where: \.restores) { levels[parent]?[number]?.removeAll { $0.isDelete } }
+            // What the parent has inserted and deleted is gone, and has been brought back by somebody else.
+            if entries.contains(where: \.restores), !(levels[parent]?[number]?.contains(where: \.isInsert) ?? false) {
+                levels[parent]?[number]?.removeAll { $0.isDelete }
+            }
             levels[parent, default: [:]][number, default: []] += entries.map { entry in
                 var entry = entry
                 entry.carriers.insert(context)
@@ -35,7 +38,7 @@ extension ReferenceModel {
         var shown = parent
         var result: [Entry] = []
         // Own edits before a delete are no matter any more: the delete is held against what they set out from.
-        let endsDeleted = entries.last?.isDelete == true && !entries.contains(where: \.isInsert)
+        let endsDeleted = entries.last?.isDelete == true
         var isBroughtBack = false
         for (index, entry) in entries.enumerated() {
             var entry = entry
@@ -49,7 +52,14 @@ extension ReferenceModel {
             case .update(var edits, let row):
                 if isBroughtBack {
                     // What the row is like beneath is not known, nor was it when these edits were made.
-                    entry.restores = edits.values.contains { $0.stored != nil }
+                    entry.restores = true
+                    // Those of one side are one decision.
+                    if let last = result.last, last.carriers == entry.carriers, case .update(let older, _) = last.change
+                    {
+                        result.removeLast()
+                        edits = older.merging(edits) { Edit(value: $1.value, seen: $0.seen, stored: $0.stored) }
+                        entry.change = .update(edits, row: row)
+                    }
                     break
                 }
                 guard let below = shown else {
@@ -64,15 +74,7 @@ extension ReferenceModel {
                     if policy == .theirs { return [] }
                     if policy == .mine {
                         isBroughtBack = true
-                        // A row that was never stored is a new one.
-                        entry.restores = edits.values.contains { $0.stored != nil }
-                        if !entry.restores {
-                            var inserted = row
-                            for entry in entries[index...].reversed() {
-                                for (column, seen) in entry.seen { inserted[column] = seen }
-                            }
-                            result.append(Entry(carriers: entry.carriers, change: .insert(inserted)))
-                        }
+                        entry.restores = true
                     } else {
                         for column in edits.keys { conflicts.insert(place(number, column)) }
                         continue
@@ -339,7 +341,7 @@ extension ReferenceModel {
                 return left.contains(where: \.isInsert) && left.last?.isDelete == false
             }
         let kept = Self.columns.indices.map { column in
-            keptEdits(number, column, isRemoved || written.contains(column), wentAlong, context, whole)
+            keptEdits(number, column, isRemoved ? nil : written.contains(column), wentAlong, context, whole)
         }
         var isReplaced = false
         var isRestored = false
@@ -355,7 +357,7 @@ extension ReferenceModel {
                     continue
                 }
                 switch entry.change {
-                case _ where isWithdrawn || isReplaced || isDone: continue
+                case _ where isWithdrawn || isReplaced || (isDone && !entry.isDelete): continue
                 case .insert:
                     if store[number] != nil { isRestored = true } else { rest.append(entry) }
                 case .delete:
@@ -403,11 +405,13 @@ extension ReferenceModel {
     ///
     /// From the top down: what lies beneath a committed edit in the same level was overwritten, and further down what has
     /// the value that the change above has seen, unless that one has been kept itself. Edits in one level that no
-    /// committed one parts share their fate.
+    /// committed one parts share their fate. What a level had edited before a delete that is done now is no matter any more.
+    ///
+    /// - Parameter isColumnWritten: nil where the row was removed.
     private func keptEdits(
         _ number: Int64,
         _ column: Int,
-        _ isWritten: Bool,
+        _ isColumnWritten: Bool?,
         _ wentAlong: Bool,
         _ context: String,
         _ whole: Set<String>
@@ -417,6 +421,7 @@ extension ReferenceModel {
             case seen(Int?)
             case unseen
         }
+        let isWritten = isColumnWritten ?? true
         var kept: Set<Place> = []
         var isRestored = false
         var above = Above.nothingCommitted
@@ -424,8 +429,15 @@ extension ReferenceModel {
             var isBeneath = false
             var isKept: Bool?
             var isHidden = false
-            for (index, entry) in (levels[level]?[number] ?? []).enumerated().reversed() {
+            var isDone = false
+            let entries = levels[level]?[number] ?? []
+            let isInserted = entries.contains { $0.isInsert && !isTaken($0, level, context, whole) }
+            for (index, entry) in entries.enumerated().reversed() {
                 let isTaken = isTaken(entry, level, context, whole)
+                if isDone && !isTaken { continue }
+                if !isTaken && entry.isDelete {
+                    isDone = isColumnWritten == nil || (isInserted && store[number] != nil)
+                }
                 // A row that goes along is as those parents show it that do not hide it.
                 if !isTaken && entry.isDelete && !isRestored { isHidden = true }
                 if entry.restores ? isTaken || wentAlong : !isTaken && entry.isInsert { isRestored = true }

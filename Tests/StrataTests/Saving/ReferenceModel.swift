@@ -11,6 +11,8 @@
 /// - `.theirs` against a deleted-against-edited conflict gives up all that the level did to the row.
 /// - `.mine` against a row deleted elsewhere brings it back: it cancels the parent's delete, and what was edited before that
 ///   counts again, or where there is no row beneath it brings it back whole, as this context last showed it.
+/// - Edits of one context that bring a row back are one decision about it. Edits of a row that was brought back over a
+///   delete inherit the `stored` of that delete: what has come into the store since, nobody could see.
 /// - What a parent has set stays with it, with its old base, unless the committing side has seen and overwritten it. What
 ///   was seen of a row before it came into the store stands for what was stored.
 /// - A row that goes along (H21) goes as the committing context's parent shows it; what parents have set in columns that
@@ -100,7 +102,7 @@ struct ReferenceModel {
                 switch entry.change {
                 case .insert: return nil
                 case .update(let edits, _): if let edit = edits[column] { return edit.stored ?? edit.seen }
-                case .delete: continue
+                case .delete(let seen, let stored): return stored[column] ?? seen[column]
                 }
             }
         }

@@ -69,4 +69,21 @@ import Testing
         #expect(try house.stored(id) == [3, 0, 0])
         try await house.close()
     }
+
+    @Test("C17 H18 a value saved over what was rolled back since is asked about, also where its layer grows meanwhile")
+    func savedOverRolledBackInGrowingLayer() async throws {
+        let house = try await House()
+        let id = try await house.cell(1)
+        try await house.edit(id, in: .other, a: 2)
+        #expect(try await house.save(.other) == .success)
+        try await house.edit(id, in: .main, a: 3)
+        try await house.edit(id, in: .other, a: 4)
+        #expect(try await house.save(.other) == .success)
+        try await house.stack.on(.main) { $0.rollback() }
+        try await house.stack.on(.other) { _ = $0.insert(Cell(a: 0)) }
+        #expect(try await house.save(.other) == .success)
+        #expect(try await house.commit(.other) == .conflict(id, "a"))
+        #expect(try await house.save(.main) == .conflict(id, "a"))
+        try await house.close()
+    }
 }
