@@ -48,7 +48,7 @@ extension StockRun {
         for number in view.numbers(0).shuffled(using: &generator).prefix(4) {
             guard let item = try find(StockItem.self, number, context) else { continue }
             let tags = view.members(.itemTags, of: number)
-            try compare(item.tags, tags, "tags of item \(number)")
+            try compare(item.tags, tags, "tags of item \(number) in context \(context.id)")
             let shelf = view.rows[number].flatMap { row -> Int64? in
                 guard case .integer(let shelf) = row.values[StockWorld.references[0].column] else { return nil }
                 return view.rows[shelf] == nil ? nil : shelf
@@ -62,19 +62,23 @@ extension StockRun {
             try compare(
                 shelf.items,
                 view.referring(0, StockWorld.references[0].column, to: number),
-                "items of \(number)"
+                "items of \(number) in context \(context.id)"
             )
         }
         for number in view.numbers(2).prefix(2) {
             guard let house = try find(StockHouse.self, number, context) else { continue }
-            try compare(house.shelves, view.members(.houseShelves, of: number), "shelves of \(number)")
+            try compare(
+                house.shelves,
+                view.members(.houseShelves, of: number),
+                "shelves of \(number) in context \(context.id)"
+            )
         }
         for number in view.numbers(4).shuffled(using: &generator).prefix(2) {
             guard let tag = try find(StockTag.self, number, context) else { continue }
             let items = view.pairs.keys.filter {
                 $0.join == .itemTags && $0.right == number && view.rows[$0.left] != nil
             }
-            try compare(tag.items, items.map(\.left).sorted(), "items of tag \(number)")
+            try compare(tag.items, items.map(\.left).sorted(), "items of tag \(number) in context \(context.id)")
         }
     }
 

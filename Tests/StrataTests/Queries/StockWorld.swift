@@ -44,6 +44,8 @@ struct StockWorld {
         case pair(Pair, Places, as: Int = 0)
         /// Moves a member, of those additions that are seen.
         case place(Pair, Double, of: Set<Int> = [])
+        /// Moves a member on both sides: it was removed and added again.
+        case places(Pair, Places, of: Set<Int>)
         /// Removes a member, as far as its additions are seen: one that is not stays.
         case unpair(Pair, of: Set<Int> = [])
     }
@@ -74,6 +76,9 @@ struct StockWorld {
             case .place(let pair, let place, let ids):
                 guard let index = additions[pair]?.lastIndex(where: { !$0.ids.isDisjoint(with: ids) }) else { return }
                 additions[pair]?[index].places.left = place
+            case .places(let pair, let places, let ids):
+                guard let index = additions[pair]?.lastIndex(where: { !$0.ids.isDisjoint(with: ids) }) else { return }
+                additions[pair]?[index].places = places
             case .unpair(let pair, let ids):
                 additions[pair]?.removeAll { !$0.ids.isDisjoint(with: ids) }
                 if additions[pair]?.isEmpty == true { additions[pair] = nil }
@@ -123,8 +128,13 @@ struct StockWorld {
         var edit = edit
         switch edit {
         case .pair(let pair, let places, _):
-            lastAddition += 1
-            edit = .pair(pair, places, as: removed(pair, at: level) ?? lastAddition)
+            // The row may be there still, left behind where the member went by its to-one side.
+            if let ids = seen[pair]?.last?.ids ?? takeBackRemoval(of: pair, at: level) {
+                edit = .places(pair, places, of: ids)
+            } else {
+                lastAddition += 1
+                edit = .pair(pair, places, as: lastAddition)
+            }
         case .place(let pair, let place, _): edit = .place(pair, place, of: seen[pair]?.last?.ids ?? [])
         case .unpair(let pair, _): edit = .unpair(pair, of: Set((seen[pair] ?? []).flatMap(\.ids)))
         default: break
@@ -132,19 +142,18 @@ struct StockWorld {
         levels[level]?.entries.append(Entry(edit: edit, carriers: [level]))
     }
 
-    /// The addition that a level has removed and not yet saved: to add the member again is to take that back.
-    private func removed(_ pair: Pair, at level: Int) -> Int? {
+    /// Forgets that a level has removed a member and not yet saved that: to add it again is to take that back. Gives what
+    /// was removed; nil where nothing was but what the level itself had added.
+    private mutating func takeBackRemoval(of pair: Pair, at level: Int) -> Set<Int>? {
         var own: Set<Int> = []
-        var removed: Set<Int> = []
-        for entry in levels[level]?.entries ?? [] {
-            switch entry.edit {
-            case .pair(pair, _, let id):
-                if removed.remove(id) == nil { own.insert(id) }
-            case .unpair(pair, let ids): removed.formUnion(ids.subtracting(own))
-            default: break
+        for (index, entry) in (levels[level]?.entries ?? []).enumerated() {
+            if case .pair(pair, _, let id) = entry.edit { own.insert(id) }
+            if case .unpair(pair, let ids) = entry.edit, !ids.isSubset(of: own) {
+                levels[level]?.entries.remove(at: index)
+                return ids
             }
         }
-        return removed.max()
+        return nil
     }
 
     // MARK: Saving
@@ -193,12 +202,18 @@ struct StockWorld {
     }
 
     mutating func commit(_ level: Int) {
+        var taken: [Edit] = []
         for context in path(level) {
             let entries = levels[context]?.entries ?? []
-            for entry in entries where Self.isTaken(entry, in: context, by: level) {
-                store.apply(entry.edit, merging: true)
-            }
+            taken += entries.filter { Self.isTaken($0, in: context, by: level) }.map(\.edit)
             levels[context]?.entries = entries.filter { !Self.isTaken($0, in: context, by: level) }
+        }
+        // What was added and removed again is nothing, and no removal of what others have added meanwhile.
+        var removed: Set<Int> = []
+        for case .unpair(_, let ids) in taken { removed.formUnion(ids) }
+        for edit in taken {
+            if case .pair(_, _, let id) = edit, removed.contains(id) { continue }
+            store.apply(edit, merging: true)
         }
     }
 }
@@ -210,7 +225,8 @@ extension StockWorld.Edit {
         case .insert(let number, let row): [number] + row.references
         case .set(let number, _, .integer(let value)): [number, value]
         case .set(let number, _, _), .delete(let number): [number]
-        case .pair(let pair, _, _), .place(let pair, _, _), .unpair(let pair, _): [pair.left, pair.right]
+        case .pair(let pair, _, _), .place(let pair, _, _), .places(let pair, _, _), .unpair(let pair, _):
+            [pair.left, pair.right]
         }
     }
 }
@@ -228,7 +244,8 @@ extension StockWorld.View {
     func isPast(_ edit: StockWorld.Edit) -> Bool {
         switch edit {
         case .set(let number, _, _): rows[number] == nil
-        case .place(let pair, _, let ids): !(additions[pair] ?? []).contains { !$0.ids.isDisjoint(with: ids) }
+        case .place(let pair, _, let ids), .places(let pair, _, let ids):
+            !(additions[pair] ?? []).contains { !$0.ids.isDisjoint(with: ids) }
         default: false
         }
     }
