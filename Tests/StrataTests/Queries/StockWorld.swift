@@ -128,8 +128,9 @@ struct StockWorld {
         var edit = edit
         switch edit {
         case .pair(let pair, let places, _):
-            // The row may be there still, left behind where the member went by its to-one side.
-            if let ids = seen[pair]?.last?.ids ?? takeBackRemoval(of: pair, at: level) {
+            takeBackRemoval(of: pair, at: level)
+            // The row may be there, or be left behind where the member went by its to-one side.
+            if let ids = view(level).additions[pair]?.last?.ids {
                 edit = .places(pair, places, of: ids)
             } else {
                 lastAddition += 1
@@ -142,18 +143,16 @@ struct StockWorld {
         levels[level]?.entries.append(Entry(edit: edit, carriers: [level]))
     }
 
-    /// Forgets that a level has removed a member and not yet saved that: to add it again is to take that back. Gives what
-    /// was removed; nil where nothing was but what the level itself had added.
-    private mutating func takeBackRemoval(of pair: Pair, at level: Int) -> Set<Int>? {
+    /// Forgets that a level has removed a member and not yet saved that: to add it again is to take that back.
+    private mutating func takeBackRemoval(of pair: Pair, at level: Int) {
         var own: Set<Int> = []
         for (index, entry) in (levels[level]?.entries ?? []).enumerated() {
             if case .pair(pair, _, let id) = entry.edit { own.insert(id) }
             if case .unpair(pair, let ids) = entry.edit, !ids.isSubset(of: own) {
                 levels[level]?.entries.remove(at: index)
-                return ids
+                return
             }
         }
-        return nil
     }
 
     // MARK: Saving
