@@ -30,7 +30,7 @@ has_sqlite_header() {
 
 # Sees to everything that the package needs, and installs what is missing and nothing else.
 ensure_requirements() {
-    command -v swift >/dev/null || fail "Swift 6.2 or later is needed; see https://www.swift.org/install"
+    command -v swift >/dev/null || fail "Swift 6.3 or later is needed; see https://www.swift.org/install"
     local missing=()
     command -v git >/dev/null || missing+=(git)
     has_sqlite_header || missing+=(libsqlite3-dev)

@@ -48,11 +48,7 @@ extension Entity {
         guard !changes.isEmpty else { return [] }
         let added = Part(unsorted: changes)
         job.taken[info.index] = taken?.merged(with: added) { $0.followed(by: $1) } ?? added
-        if let adjusted = job.adjusted[info.index] {
-            job.adjusted[info.index] = adjusted.typed(Row.self).merged(with: added) { $1 }
-        } else {
-            job.adjusted[info.index] = added
-        }
+        adjust(added, job)
         return deleted
     }
 

@@ -68,15 +68,29 @@ extension Entity {
     /// which something was given up show what is left.
     func noteShadowed(_ job: CommitJob) {
         guard let written = job.written[info.index]?.typed(Row.self) else { return }
-        func adjust(_ numbers: Set<Int64>) {
-            guard !numbers.isEmpty, let shadowed = written.filtered(numbers.contains) else { return }
-            let adjusted = job.adjusted[info.index]?.typed(Row.self)
-            job.adjusted[info.index] = adjusted?.merged(with: shadowed.typed(Row.self)) { $1 } ?? shadowed
-        }
-        adjust(job.givenUp[info.index] ?? [])
+        var numbers = job.givenUp[info.index] ?? []
         for context in job.foreignPath {
-            adjust(Set(written.touched(in: job.layers, context: context, entity: info.index)))
+            numbers.formUnion(written.touched(in: job.layers, context: context, entity: info.index))
         }
+        guard !numbers.isEmpty, let shadowed = written.filtered(numbers.contains) else { return }
+        adjust(shadowed.typed(Row.self), job)
+    }
+
+    /// Notes rows that come out otherwise than the committer has them.
+    func adjust(_ part: Part<Row>, _ job: CommitJob) {
+        job.adjusted[info.index] = job.adjusted[info.index]?.typed(Row.self).merged(with: part) { $1 } ?? part
+    }
+
+    /// A row with values that must be unique and that another one has.
+    func duplicate(_ row: Row, of holder: Int64, in unique: [Int]) -> StrataError.Detail {
+        let names = unique.map { info.columns[$0].name }.joined(separator: ", ")
+        return StrataError.Detail(
+            model: info.name,
+            number: row._$number,
+            column: info.columns[unique[0]].name,
+            message: "has the same \(names) as \(info.name) \(holder)",
+            mine: try? row._$value(at: unique[0])
+        )
     }
 
     func detail(_ mine: Row, _ column: Int, base: Row?, theirs: Row?) -> StrataError.Detail {

@@ -8,11 +8,7 @@ extension Entity {
         /// Rows that came into the store otherwise than their change says.
         var others: [Int64: Change<Row>] = [:]
         if part.kinds.contains(.delete) {
-            let statement = try job.connection.statement(info.sql.deleteUnchanged)
-            try part.forEachChange { change in
-                guard change.pointee.kind == .delete else { return }
-                if let other = try delete(change, by: statement, job) { others[change.pointee.row._$number] = other }
-            }
+            try delete(part, &others, job)
         }
         if !part.kinds.isDisjoint(with: .updates) {
             try update(part, &others, job)
@@ -37,8 +33,7 @@ extension Entity {
     }
 
     private func adjust(_ change: Change<Row>, _ job: CommitJob) {
-        let single = Part(numbers: [change.row._$number], changes: [change])
-        job.adjusted[info.index] = job.adjusted[info.index]?.typed(Row.self).merged(with: single) { $1 } ?? single
+        adjust(Part(numbers: [change.row._$number], changes: [change]), job)
     }
 
     /// The row in the store with its version.
@@ -51,6 +46,18 @@ extension Entity {
     }
 
     // MARK: Deletes
+
+    /// Deletes the rows that a part deletes. Those that stay are added to `others`.
+    private func delete(_ part: Part<Row>, _ others: inout [Int64: Change<Row>], _ job: CommitJob) throws {
+        let statement = try job.connection.statement(info.sql.deleteUnchanged)
+        try part.changes.withUnsafeBufferPointer { changes in
+            for index in changes.indices where changes[index].kind == .delete {
+                if let other = try delete(changes.baseAddress! + index, by: statement, job) {
+                    others[other.row._$number] = other
+                }
+            }
+        }
+    }
 
     private func delete(
         _ change: UnsafePointer<Change<Row>>,
@@ -142,6 +149,12 @@ extension Entity {
         }
     }
 
+    /// The same for one change.
+    private func write(_ change: Change<Row>, seen: Int64, _ job: CommitJob) throws -> Bool {
+        var statement: UpdateStatement?
+        return try withUnsafePointer(to: change) { try write($0, seen: seen, by: &statement, job) }
+    }
+
     /// Somebody was faster: the change is compared with what is in the store now, column by column (C17).
     private func merge(_ change: Change<Row>, _ job: CommitJob) throws -> Change<Row> {
         let number = change.row._$number
@@ -166,11 +179,7 @@ extension Entity {
             // Two writers made this row, and nobody has looked at it as a whole yet (H26).
             let failures = check(merged)
             guard failures.isEmpty else { throw CommitJob.validationError(failures) }
-            var statement: UpdateStatement?
-            let isWritten = try withUnsafePointer(to: result) {
-                try write($0, seen: theirs.version, by: &statement, job)
-            }
-            guard isWritten else { return try merge(change, job) }
+            guard try write(result, seen: theirs.version, job) else { return try merge(change, job) }
         }
         adjust(result, job)
         return result
@@ -260,10 +269,7 @@ extension Entity {
         if job.policy == .theirs { columns = ColumnSet() }
         row._$copy(columns, from: change.row)
         let merged = Change(kind: .update, columns: columns, row: row, base: nil)
-        if !columns.isEmpty {
-            var statement: UpdateStatement?
-            _ = try withUnsafePointer(to: merged) { try write($0, seen: theirs.version, by: &statement, job) }
-        }
+        if !columns.isEmpty { _ = try write(merged, seen: theirs.version, job) }
         others[holder] = merged
         job.merged[info.index, default: [:]][change.row._$number] = holder
         let gone = Change(kind: .delete, columns: ColumnSet(), row: change.row, base: nil)
@@ -302,25 +308,18 @@ extension Entity {
     private func constraintError(_ row: Row, _ error: StrataError, _ job: CommitJob) throws -> StrataError {
         for unique in info.uniques {
             guard let holder = try holder(of: row, unique, job) else { continue }
-            let names = unique.map { info.columns[$0].name }.joined(separator: ", ")
-            var text = "has the same \(names) as \(info.name) \(holder)"
+            var detail = duplicate(row, of: holder, in: unique)
             if let context = job.foreignPath.last(where: { context in
                 job.layers.top(holder, entity: info.index, in: [context], Row.self) != nil
             }) {
-                text += ", which \(job.names(context)) has changed or deleted without saving"
+                detail = detail.saying(
+                    detail.message + ", which \(job.names(context)) has changed or deleted without saving"
+                )
             }
             return StrataError(
                 .notUnique,
                 "Nothing was saved: a value that must be unique is there already.",
-                details: [
-                    StrataError.Detail(
-                        model: info.name,
-                        number: row._$number,
-                        column: info.columns[unique[0]].name,
-                        message: text,
-                        mine: try? row._$value(at: unique[0])
-                    )
-                ],
+                details: [detail],
                 underlying: error
             )
         }

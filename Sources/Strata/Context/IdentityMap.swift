@@ -37,11 +37,7 @@ struct IdentityMap: ~Copyable {
         slots.deallocate()
     }
 
-    /// Fibonacci hashing: ids are handed out in order, and the upper bits of their products with this odd number are
-    /// spread evenly.
-    private func slot(of number: Int64) -> Int {
-        Int(truncatingIfNeeded: (UInt64(bitPattern: number) &* 0x9E37_79B9_7F4A_7C15) &>> shift)
-    }
+    private func slot(of number: Int64) -> Int { number.hashSlot(shift) }
 
     /// Complexity: O(1).
     subscript(number: Int64) -> AnyObject? {
@@ -109,5 +105,16 @@ struct IdentityMap: ~Copyable {
         for slot in 0...mask where slots[slot].number != 0 {
             if let object = slots[slot].object { try body(slots[slot].number, object) }
         }
+    }
+}
+
+extension Int64 {
+    /// Where an id is looked for first in a table of 2^(64 - shift) slots.
+    ///
+    /// Fibonacci hashing: ids are handed out in order, and the upper bits of their products with this odd number are
+    /// spread evenly.
+    @inline(__always)
+    func hashSlot(_ shift: UInt64) -> Int {
+        Int(truncatingIfNeeded: (UInt64(bitPattern: self) &* 0x9E37_79B9_7F4A_7C15) &>> shift)
     }
 }

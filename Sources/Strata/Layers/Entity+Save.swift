@@ -217,25 +217,13 @@ extension Entity {
                 let values = try unique.map { try row._$value(at: $0) }
                 return values.contains(.null) ? nil : values
             }
-            func report(_ row: Row, _ holder: Int64) {
-                let names = unique.map { info.columns[$0].name }.joined(separator: ", ")
-                found.append(
-                    StrataError.Detail(
-                        model: info.name,
-                        number: row._$number,
-                        column: info.columns[unique[0]].name,
-                        message: "has the same \(names) as \(info.name) \(holder)",
-                        mine: try? row._$value(at: unique[0])
-                    )
-                )
-            }
             var candidates: [(row: Row, key: [StoredValue])] = []
             for place in pending.visible {
                 let change = all[Int(place.part)].typed(Row.self).changes[Int(place.index)]
                 if let key = try key(change.row) {
                     let isOwn = own.contains { $0.index(of: place.number) != nil }
                     if let other = holders.updateValue(place.number, forKey: key) {
-                        report(change.row, other)
+                        found.append(duplicate(change.row, of: other, in: unique))
                     } else if isOwn, change.kind != .update || unique.contains(where: change.columns.contains) {
                         candidates.append((change.row, key))
                     }
@@ -247,7 +235,7 @@ extension Entity {
                 try statement.run(key) { holder = try $0.read(Int64.self, at: 0) }
                 guard let holder, holder != row._$number else { continue }
                 // What a layer says of the holder goes before what the store says.
-                if !pending.isHidden(holder) { report(row, holder) }
+                if !pending.isHidden(holder) { found.append(duplicate(row, of: holder, in: unique)) }
             }
         }
     }

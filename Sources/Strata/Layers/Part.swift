@@ -44,14 +44,6 @@ final class Part<Row: StoredRow>: AnyPart {
         self.init(numbers: ascending, changes: sorted)
     }
 
-    /// Gives each change where it lies. An element of an array would be copied, and a row is many words.
-    func forEachChange(_ body: (UnsafePointer<Change<Row>>) throws -> Void) rethrows {
-        try changes.withUnsafeBufferPointer { changes in
-            guard let first = changes.baseAddress else { return }
-            for index in changes.indices { try body(first + index) }
-        }
-    }
-
     var count: Int { numbers.count }
 
     /// Complexity: O(log count).

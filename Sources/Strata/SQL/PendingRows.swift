@@ -13,6 +13,8 @@ final class PendingRows {
     let parts: [any AnyPart]
     /// The rows that are there, in the order of their ids.
     let visible: [Place]
+    /// The ids of these.
+    private let numbers: [Int64]
     private let changed: NumberSet
     /// By column and value, the places of the rows among the visible ones. Made when first asked for.
     private var indexes: [Int: [Int64: [Int]]] = [:]
@@ -20,7 +22,7 @@ final class PendingRows {
     /// Complexity: O(rows · parts).
     init(_ parts: [any AnyPart]) {
         self.parts = parts
-        let numbers = parts.map(\.numbers)
+        let numbers = parts.map { $0.numbers }
         var positions = Array(repeating: 0, count: parts.count)
         var visible: [Place] = []
         var changed: [Int64] = []
@@ -40,6 +42,7 @@ final class PendingRows {
             if parts[Int(newest.part)].kind(at: Int(newest.index)).isVisible { visible.append(newest) }
         }
         self.visible = visible
+        self.numbers = visible.map { $0.number }
         self.changed = NumberSet(changed)
     }
 
@@ -47,14 +50,7 @@ final class PendingRows {
     func isHidden(_ number: Int64) -> Bool { changed.contains(number) }
 
     /// The place of a row among the visible ones. Complexity: O(log rows).
-    func position(of number: Int64) -> Int? {
-        var (low, high) = (0, visible.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if visible[middle].number < number { low = middle + 1 } else { high = middle }
-        }
-        return low < visible.count && visible[low].number == number ? low : nil
-    }
+    func position(of number: Int64) -> Int? { numbers.sortedIndex(of: number) }
 
     /// The places of the rows whose column holds this integer, in the order of their ids.
     ///
@@ -89,22 +85,18 @@ struct NumberSet {
         shift = UInt64(64 - size.trailingZeroBitCount)
         var slots = [Int64](repeating: 0, count: size)
         for number in numbers {
-            var slot = Self.slot(of: number, shift)
+            var slot = number.hashSlot(shift)
             while slots[slot] != 0 { slot = (slot + 1) & (size - 1) }
             slots[slot] = number
         }
         self.slots = slots
     }
 
-    private static func slot(of number: Int64, _ shift: UInt64) -> Int {
-        Int(truncatingIfNeeded: (UInt64(bitPattern: number) &* 0x9E37_79B9_7F4A_7C15) &>> shift)
-    }
-
     /// Complexity: O(1).
     func contains(_ number: Int64) -> Bool {
         guard number != 0 else { return false }
         return slots.withUnsafeBufferPointer { slots in
-            var slot = Self.slot(of: number, shift)
+            var slot = number.hashSlot(shift)
             while slots[slot] != 0 {
                 if slots[slot] == number { return true }
                 slot = (slot + 1) & (slots.count - 1)

@@ -4,10 +4,8 @@ enum RowCheck {
     static func check(_ row: some StoredRow, _ info: EntityInfo, _ failures: inout [StrataError.Detail]) {
         for column in info.numbers {
             // Most columns that are looked at are numbers with nothing else declared; these are looked at most cheaply.
-            guard case .real(let number)? = try? row._$value(at: column), !number.isNaN else {
-                check(row, column, info, &failures)
-                continue
-            }
+            if case .real(let number)? = try? row._$value(at: column), !number.isNaN { continue }
+            check(row, column, info, &failures)
         }
         for column in info.checked { check(row, column, info, &failures) }
     }

@@ -10,7 +10,7 @@ enum StoreSchema {
             entries.append((row.string(at: 0), row.string(at: 1), row.string(at: 2)))
         }
         let wanted = entities.flatMap { SchemaSQL.statements(for: $0.info) }
-        if isExact(entries.map { ($0.name, $0.sql) }, wanted) { return true }
+        if isExact(entries.map(\.sql), wanted) { return true }
         var found: [String: (name: String, sql: String, table: String)] = [:]
         for (name, sql, table) in entries { found[name.lowercased()] = (name, sql, table.lowercased()) }
         if found["strata_store"] == nil {
@@ -44,11 +44,9 @@ enum StoreSchema {
     }
 
     /// Whether there is everything that is wanted and nothing else, as in most files.
-    private static func isExact(_ entries: [(name: String, sql: String)], _ wanted: [(name: String, sql: String)])
-        -> Bool
-    {
-        guard entries.count == wanted.count + SchemaSQL.housekeeping.count else { return false }
-        let found = Set(entries.map(\.sql))
+    private static func isExact(_ found: [String], _ wanted: [(name: String, sql: String)]) -> Bool {
+        guard found.count == wanted.count + SchemaSQL.housekeeping.count else { return false }
+        let found = Set(found)
         return SchemaSQL.housekeeping.allSatisfy(found.contains) && wanted.allSatisfy { found.contains($0.sql) }
     }
 
