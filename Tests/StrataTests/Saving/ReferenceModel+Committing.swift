@@ -1,0 +1,347 @@
+import Strata
+
+extension ReferenceModel {
+    /// Writes what a context holds and what it saved upward before: each column compared by what was stored (H18).
+    ///
+    /// - Parameter whole: contexts whose levels are taken as a whole beside the committer's (H27).
+    mutating func commit(_ context: String, with whole: Set<String> = [], _ policy: MergePolicy) -> Outcome {
+        let whole = whole.union([context])
+        let path = path(context)
+        var nets: [(number: Int64, net: Net, wentAlong: Bool)] = []
+        var conflicts: Set<String> = []
+        for number in Set(path.flatMap { levels[$0].map { Array($0.keys) } ?? [] }).sorted() {
+            var unseen: Set<String> = []
+            let taken = path.flatMap { takenEntries(number, in: $0, by: context, whole, policy, &unseen) }
+            // What was edited before a delete is no matter any more.
+            if taken.last?.isDelete == false { conflicts.formUnion(unseen) }
+            guard !taken.isEmpty, var net = Self.net(Self.withoutCancelled(taken)) else { continue }
+            var wentAlong = false
+            if case .update(let edits, _, false) = net, let row = shownInForeign(number, context, whole) {
+                // Inserted by a parent, it goes along whole (H21).
+                net = .insert(Self.apply([Entry(carriers: [], change: .update(edits, row: row))], to: row) ?? row)
+                wentAlong = true
+            }
+            nets.append((number, net, wentAlong))
+        }
+        var outcome = store
+        var written: [Int64: Set<Int>] = [:]
+        for (number, net, _) in nets {
+            let theirs = store[number]
+            switch net {
+            case .withdrawn: continue
+            case .insert(let values):
+                outcome[number] = values
+                written[number] = Set(values.indices)
+            case .update(let edits, let row, let restores):
+                guard let theirs else {
+                    if restores || policy == .mine {
+                        outcome[number] = Self.apply([Entry(carriers: [], change: .update(edits, row: row))], to: row)
+                        written[number] = Set(row.indices)
+                    } else if policy == .error {
+                        for column in edits.keys { conflicts.insert(place(number, column)) }
+                    }
+                    continue
+                }
+                for (column, edit) in edits {
+                    let isConflict = theirs[column] != edit.stored ?? edit.seen && theirs[column] != edit.value
+                    if isConflict && policy == .error { conflicts.insert(place(number, column)) }
+                    if isConflict && policy == .theirs { continue }
+                    outcome[number]?[column] = edit.value
+                    written[number, default: []].insert(column)
+                }
+            case .delete(let seen, let stored):
+                guard let theirs else { continue }
+                let changed = theirs.indices.filter { theirs[$0] != stored[$0] ?? seen[$0] }
+                if !changed.isEmpty && policy == .theirs { continue }
+                if policy == .error { for column in changed { conflicts.insert(place(number, column)) } }
+                outcome[number] = nil
+            }
+        }
+        guard conflicts.isEmpty else { return Outcome(code: .conflict, places: conflicts) }
+        let before = store
+        store = outcome
+        for (number, net, wentAlong) in nets {
+            let isNew = before[number] == nil && store[number] != nil
+            leaveBehind(number, net, written[number] ?? [], wentAlong, isNew, context, whole)
+            for level in order { settleNew(number, in: level) }
+            for level in order where !path.contains(level) || whole.contains(level) {
+                settleSeen(number, written[number] ?? [], in: level)
+            }
+        }
+        tidy()
+        return .success
+    }
+
+    /// The entries of one level that are committed. Where one of them changes what another one there has changed, without
+    /// having seen it, somebody is asked.
+    private func takenEntries(
+        _ number: Int64,
+        in level: String,
+        by context: String,
+        _ whole: Set<String>,
+        _ policy: MergePolicy,
+        _ conflicts: inout Set<String>
+    ) -> [Entry] {
+        var result: [Entry] = []
+        var shown = row(number, in: parents[level])
+        var changed: Set<Int> = []
+        for var entry in levels[level]?[number] ?? [] {
+            defer { shown = Self.apply([entry], to: shown) }
+            guard isTaken(entry, level, context, whole) else { continue }
+            if case .update(let edits, _) = entry.change, shown == nil, !entry.restores, result.last?.isDelete == true {
+                if policy == .error { for column in edits.keys { conflicts.insert(place(number, column)) } }
+                if policy == .theirs { continue }
+            }
+            if case .update(var edits, let row) = entry.change, let shown {
+                for (column, edit) in edits
+                where changed.contains(column) && edit.seen != shown[column] && edit.value != shown[column] {
+                    if policy == .error { conflicts.insert(place(number, column)) }
+                    if policy == .theirs { edits[column] = nil }
+                }
+                entry.change = .update(edits, row: row)
+            }
+            changed.formUnion(entry.columns)
+            result.append(entry)
+        }
+        return result
+    }
+
+    /// The row as the topmost of the contexts shows it that are not taken and have not deleted it, where one of them has
+    /// inserted it.
+    private func shownInForeign(_ number: Int64, _ context: String, _ whole: Set<String>) -> Values? {
+        let foreign = path(context).filter { !whole.contains($0) }
+        let isInserted = foreign.contains { level in
+            levels[level]?[number]?.contains { $0.isInsert || ($0.restores && store[number] == nil) } ?? false
+        }
+        guard isInserted else { return nil }
+        for level in foreign.reversed() {
+            guard let entries = levels[level]?[number], let last = entries.last else { continue }
+            if !last.isDelete, let row = row(number, in: level) { return row }
+            if entries.contains(where: \.isInsert) { return nil }
+        }
+        return nil
+    }
+
+    private static func net(_ entries: [Entry]) -> Net? {
+        var net: Net?
+        for entry in entries {
+            switch (net, entry.change) {
+            case (_, .insert(let values)): net = .insert(values)
+            case (nil, .update(let edits, let row)): net = .update(edits, row: row, restores: entry.restores)
+            case (nil, .delete(let seen, let stored)): net = .delete(seen: seen, stored: stored)
+            case (.insert(let values), .update(let edits, _)):
+                var values = values
+                for (column, edit) in edits { values[column] = edit.value }
+                net = .insert(values)
+            case (.insert, .delete): net = .withdrawn
+            case (.update(let old, _, let restores), .update(let new, let row)):
+                let merged = old.merging(new) { Edit(value: $1.value, seen: $0.seen, stored: $0.stored) }
+                net = .update(merged, row: row, restores: restores || entry.restores)
+            case (.update(let old, _, _), .delete(var seen, var stored)):
+                for (column, edit) in old { (seen[column], stored[column]) = (edit.seen, edit.stored) }
+                net = .delete(seen: seen, stored: stored)
+            case (.delete, _), (.withdrawn, _): continue
+            }
+        }
+        return net
+    }
+
+    /// Once a row has come into the store, what was seen of it before stands for what was stored.
+    private mutating func settleNew(_ number: Int64, in level: String) {
+        guard store[number] != nil, let entries = levels[level]?[number] else { return }
+        levels[level]?[number] = entries.map { entry in
+            var entry = entry
+            switch entry.change {
+            case .insert: break
+            case .update(let edits, let row):
+                entry.change = .update(
+                    edits.mapValues { Edit(value: $0.value, seen: $0.seen, stored: $0.stored ?? $0.seen) },
+                    row: row
+                )
+            case .delete(let seen, let stored):
+                entry.change = .delete(seen: seen, stored: zip(stored, seen).map { $0 ?? $1 })
+            }
+            return entry
+        }
+    }
+
+    /// Edits on top of the very values that were committed have seen what a commit would compare them with.
+    private mutating func settleSeen(_ number: Int64, _ written: Set<Int>, in level: String) {
+        guard let committed = store[number], let entries = levels[level]?[number] else { return }
+        levels[level]?[number] = entries.map { entry in
+            var entry = entry
+            switch entry.change {
+            case .insert: break
+            case .update(var edits, let row):
+                for (column, edit) in edits
+                where written.contains(column) && edit.seen == committed[column] {
+                    edits[column]?.stored = committed[column]
+                }
+                entry.change = .update(edits, row: row)
+            case .delete(let seen, var stored):
+                for column in written where seen[column] == committed[column] {
+                    stored[column] = committed[column]
+                }
+                entry.change = .delete(seen: seen, stored: stored)
+            }
+            return entry
+        }
+    }
+
+    /// What is left in the levels once a row is committed (H19, H20).
+    private mutating func leaveBehind(
+        _ number: Int64,
+        _ net: Net,
+        _ written: Set<Int>,
+        _ wentAlong: Bool,
+        _ isNew: Bool,
+        _ context: String,
+        _ whole: Set<String>
+    ) {
+        let isRemoved = store[number] == nil && net.isRemoval
+        let path = path(context)
+        let isWithdrawn =
+            isRemoved
+            && path.contains { level in
+                let left = (levels[level]?[number] ?? []).filter { !isTaken($0, level, context, whole) }
+                return left.contains(where: \.isInsert) && left.last?.isDelete == false
+            }
+        let kept = Self.columns.indices.map { column in
+            keptEdits(number, column, isRemoved ? nil : written.contains(column), wentAlong, context, whole)
+        }
+        var isReplaced = false
+        var isRestored = false
+        for level in path.reversed() {
+            guard let entries = levels[level]?[number] else { continue }
+            var rest: [Entry] = []
+            // Where the level has deleted the row itself, what it had edited before is no matter any more.
+            var isDone = false
+            for (index, entry) in entries.enumerated().reversed() {
+                if isTaken(entry, level, context, whole) {
+                    if entry.isInsert || (entry.restores && isNew) { isReplaced = true }
+                    if entry.restores { isRestored = true }
+                    continue
+                }
+                switch entry.change {
+                case _ where isWithdrawn || isReplaced || (isDone && !entry.isDelete): continue
+                case .insert:
+                    if store[number] != nil { isRestored = true } else { rest.append(entry) }
+                case .delete:
+                    let isInserted = entries.contains { $0.isInsert && !isTaken($0, level, context, whole) }
+                    isDone = isRemoved || (isInserted && store[number] != nil)
+                    if !isRemoved && !isRestored { rest.append(entry) }
+                case .update(let edits, let row):
+                    if wentAlong && entry.restores { isRestored = true }
+                    let edits = edits.filter { kept[$0.key].contains(Place(level: level, index: index)) }
+                    if edits.isEmpty { continue }
+                    var entry = entry
+                    entry.change = .update(edits, row: row)
+                    if wentAlong || isRemoved { entry.restores = false }
+                    rest.append(entry)
+                }
+            }
+            if isRemoved {
+                // What was dropped is shown as it was before, should the row be brought back.
+                for column in Self.columns.indices where !kept[column].contains(where: { $0.level == level }) {
+                    let isDropped = entries.contains { entry in
+                        if case .update(let edits, _) = entry.change, edits[column] != nil {
+                            !isTaken(entry, level, context, whole)
+                        } else {
+                            false
+                        }
+                    }
+                    guard isDropped, let seen = entries.lazy.compactMap({ $0.seen[column] }).first else { continue }
+                    for index in rest.indices {
+                        guard case .update(let edits, var row) = rest[index].change else { continue }
+                        row[column] = seen
+                        rest[index].change = .update(edits, row: row)
+                    }
+                }
+            }
+            levels[level]?[number] = rest.reversed()
+        }
+    }
+
+    private struct Place: Hashable {
+        let level: String
+        let index: Int
+    }
+
+    /// The parents' edits of one column that stay once a row is committed.
+    ///
+    /// From the top down: what lies beneath a committed edit in the same level was overwritten, and further down what has
+    /// the value that the change above has seen, unless that one has been kept itself. Edits in one level that no
+    /// committed one parts share their fate. What a level had edited before a delete that is done now is no matter any more.
+    ///
+    /// - Parameter isColumnWritten: nil where the row was removed.
+    private func keptEdits(
+        _ number: Int64,
+        _ column: Int,
+        _ isColumnWritten: Bool?,
+        _ wentAlong: Bool,
+        _ context: String,
+        _ whole: Set<String>
+    ) -> Set<Place> {
+        enum Above {
+            case nothingCommitted
+            case seen(Int?)
+            case unseen
+        }
+        let isWritten = isColumnWritten ?? true
+        var kept: Set<Place> = []
+        var isRestored = false
+        var above = Above.nothingCommitted
+        for level in path(context).reversed() {
+            var isBeneath = false
+            var isKept: Bool?
+            var isHidden = false
+            var isDone = false
+            let entries = levels[level]?[number] ?? []
+            let isInserted = entries.contains { $0.isInsert && !isTaken($0, level, context, whole) }
+            for (index, entry) in entries.enumerated().reversed() {
+                let isTaken = isTaken(entry, level, context, whole)
+                if isDone && !isTaken { continue }
+                if !isTaken && entry.isDelete {
+                    isDone = isColumnWritten == nil || (isInserted && store[number] != nil)
+                }
+                // A row that goes along is as those parents show it that do not hide it.
+                if !isTaken && entry.isDelete && !isRestored { isHidden = true }
+                if entry.restores ? isTaken || wentAlong : !isTaken && entry.isInsert { isRestored = true }
+                if isTaken {
+                    guard entry.columns.contains(column) else { continue }
+                    above = .seen(entry.seen[column])
+                    isBeneath = true
+                    isKept = nil
+                } else if case .update(let edits, _) = entry.change, let edit = edits[column] {
+                    if isKept == nil {
+                        isKept =
+                            switch above {
+                            case .nothingCommitted: !wentAlong || isHidden
+                            case .seen(let value): !isWritten || !(isBeneath || edit.value == value)
+                            case .unseen: true
+                            }
+                        // What is in the store now is no edit any more.
+                        if isWritten && edit.value == store[number]?[column] { isKept = false }
+                    }
+                    if isKept == true { kept.insert(Place(level: level, index: index)) }
+                    if case .nothingCommitted = above { continue }
+                    above = isKept == true ? .unseen : .seen(edit.seen)
+                }
+            }
+        }
+        return kept
+    }
+
+    private func isTaken(_ entry: Entry, _ level: String, _ context: String, _ whole: Set<String>) -> Bool {
+        whole.contains(level) || entry.carriers.contains(context)
+    }
+}
+
+extension ReferenceModel.Net {
+    var isRemoval: Bool {
+        switch self {
+        case .delete, .withdrawn: true
+        case .insert, .update: false
+        }
+    }
+}
