@@ -79,6 +79,18 @@ struct RelationshipDiagnosticsTests {
 
     static let options: [WrongDeclaration] = [
         .init(
+            "bytes outside of the row of what are none",
+            property: "@Attribute(.externalStorage) var a: String?",
+            at: ".externalStorage",
+            "'.externalStorage' is for 'Data' and 'Data?'"
+        ),
+        .init(
+            "unique bytes outside of the row",
+            property: "@Attribute(.externalStorage, .unique) var a: Data?",
+            at: ".unique",
+            "remove one of them"
+        ),
+        .init(
             "@Attribute on a to-many",
             property: "@Attribute(.indexed) var a: Many<B>",
             at: "@Attribute(.indexed)",

@@ -31,6 +31,9 @@ final class CommitJob {
     var conflicts: [StrataError.Detail] = []
     var denials: [StrataError.Detail] = []
 
+    /// Writes what rows keep outside of themselves.
+    let externals: ExternalWriter
+
     var sequence: Int64 { base + 1 }
 
     init(
@@ -43,6 +46,7 @@ final class CommitJob {
     ) {
         self.segments = segments
         self.connection = connection
+        externals = ExternalWriter(connection)
         self.schema = schema
         self.layers = layers
         committer = request.committer
@@ -94,6 +98,7 @@ final class CommitJob {
         guard failures.isEmpty else { throw Self.validationError(failures) }
         for entity in entities where !entity.info.outgoing.isEmpty { try entity.checkReferences(self) }
         for entity in entities { try entity.write(self) }
+        try externals.finish()
     }
 
     /// The entities that the segments have changes of, in the order of the schema.
@@ -191,6 +196,9 @@ struct PendingCommit: Sendable {
         var record: CommitRecord?
         var segments: Set<Int> = []
         defer { layers.thaw(segments) }
+        var isWritten = false
+        var externals: ExternalWriter?
+        defer { if !isWritten { externals?.abandon() } }
         try store.write { connection in
             let base = try connection.sequence()
             let snapshot: Layers
@@ -208,6 +216,7 @@ struct PendingCommit: Sendable {
                 request: request,
                 base: base
             )
+            externals = job.externals
             try job.run()
             if !job.isEmpty { record = job.record }
             return job.tables
@@ -216,6 +225,7 @@ struct PendingCommit: Sendable {
         } afterCommit: { isCommitted in
             // Here, since the next commit would take what the layers do not know of for another process's.
             guard let record else { return }
+            isWritten = isCommitted
             if isCommitted { layers.settle(record) } else { layers.abandonCommit(record) }
         }
         return record

@@ -7,6 +7,11 @@ extension Entity {
         guard let part = job.taken[info.index]?.typed(Row.self) else { return }
         /// Rows that came into the store otherwise than their change says.
         var others: [Int64: Change<Row>] = [:]
+        if !info.externals.isEmpty {
+            for change in part.changes where change.kind != .delete {
+                try job.externals.write(change.row, change.kind == .insert ? info.externals : change.columns, info)
+            }
+        }
         if part.kinds.contains(.delete) {
             try delete(part, &others, job)
         }
@@ -190,6 +195,7 @@ extension Entity {
         switch job.policy.kind {
         case _ where change.kind == .restore, .mine:
             let revived = Change.insert(change.row)
+            try job.externals.write(change.row, info.externals.subtracting(change.columns), info)
             var others: [Int64: Change<Row>] = [:]
             try insert(Part(unsorted: [revived]), &others, job)
             let result = others[change.row._$number] ?? revived

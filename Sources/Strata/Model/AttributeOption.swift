@@ -7,6 +7,7 @@ public struct AttributeOption: Sendable {
         case updatedAt
         case required
         case originalName(String)
+        case externalStorage
         case check(message: String, @Sendable (StoredValue) -> Bool)
     }
 
@@ -22,6 +23,9 @@ public struct AttributeOption: Sendable {
     public static let updatedAt = AttributeOption(kind: .updatedAt)
     /// Must not be nil when the object is saved. For optionals, to-one relationships among them.
     public static let required = AttributeOption(kind: .required)
+
+    /// Kept outside of the row, and read when it is first used. For `Data` and `Data?` that is large.
+    public static let externalStorage = AttributeOption(kind: .externalStorage)
 
     /// The name that the attribute had in stores of earlier versions.
     public static func originalName(_ name: String) -> AttributeOption { AttributeOption(kind: .originalName(name)) }

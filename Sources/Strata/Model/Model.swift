@@ -64,6 +64,13 @@ public protocol StoredRow: Sendable {
     /// Takes over the named columns of another row.
     mutating func _$copy(_ columns: ColumnSet, from other: Self)
 
+    /// The value of a column whose bytes are kept outside of the row.
+    func _$external(at column: Int) -> ExternalData?
+
     /// The columns in which two rows differ.
     func _$differences(from other: Self) -> ColumnSet
+}
+
+extension StoredRow {
+    public func _$external(at column: Int) -> ExternalData? { nil }
 }

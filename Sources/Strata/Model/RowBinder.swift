@@ -94,9 +94,17 @@ final class BindBuffer {
 
     /// Frees what was copied. Nothing copied before may be read after.
     func reset() {
+        // The last chunk is the largest. Memory for a rare large blob is not kept.
+        if current > 0, chunks[chunks.count - 1].count > Self.keptCount {
+            for chunk in chunks.dropFirst() { chunk.deallocate() }
+            chunks.removeSubrange(1...)
+        }
         current = 0
         used = 0
     }
+
+    /// How large a chunk may be that is kept from row to row.
+    private static let keptCount = 1 << 20
 
     /// A copy that stays in its place until ``reset()``; never nil, since SQLite takes a null pointer for NULL.
     func copy(_ bytes: UnsafeRawBufferPointer) -> UnsafeMutablePointer<CChar> {

@@ -13,6 +13,16 @@ extension Model {
         Column(.column(ColumnNode(name: name, isOptional: true, kind: ValueKind(Value.self))))
     }
 
+    /// An attribute that is kept outside of the row.
+    public static func _$expression(_ name: String, _ type: ExternalData.Type) -> ExternalColumn<Self> {
+        ExternalColumn(.column(ColumnNode(name: name, isOptional: false, kind: .plain)))
+    }
+
+    /// An optional attribute that is kept outside of the row.
+    public static func _$expression(_ name: String, _ type: ExternalData?.Type) -> ExternalColumn<Self> {
+        ExternalColumn(.column(ColumnNode(name: name, isOptional: true, kind: .plain)))
+    }
+
     /// A to-one relationship with a column.
     public static func _$expression<Destination: Model>(
         _ name: String,

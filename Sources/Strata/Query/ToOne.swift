@@ -20,6 +20,13 @@ public struct ToOne<Root: Model, Destination: Model>: Sendable {
         Column(Destination.columns[keyPath: member].node.prefixed(by: _$path))
     }
 
+    /// An attribute of the destination that is kept outside of the row.
+    public subscript(
+        dynamicMember member: KeyPath<Destination.Columns, ExternalColumn<Destination>>
+    ) -> ExternalColumn<Root> {
+        ExternalColumn(Destination.columns[keyPath: member].node.prefixed(by: _$path))
+    }
+
     /// The id of the destination.
     public subscript<Object: Model>(
         dynamicMember member: KeyPath<Destination.Columns, IDColumn<Destination, Object>>

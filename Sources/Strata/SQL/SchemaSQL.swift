@@ -25,7 +25,8 @@ enum SchemaSQL {
     static let insertLineage = "INSERT INTO \"strata_lineage\" (\"fingerprint\", \"before\") VALUES (?, ?)"
     static let readLineage = "SELECT \"fingerprint\", \"before\" FROM \"strata_lineage\""
     static let readSchema =
-        "SELECT \"name\", \"sql\", \"tbl_name\", \"type\" FROM sqlite_schema WHERE \"sql\" IS NOT NULL"
+        "SELECT \"name\", \"sql\", \"tbl_name\", \"type\" FROM sqlite_schema WHERE \"sql\" IS NOT NULL "
+        + "AND \"name\" <> 'sqlite_sequence'"
 
     /// The names of everything that an entity needs, each with the statement that makes it.
     static func statements(for info: EntityInfo) -> [(name: String, sql: String)] {
@@ -49,6 +50,9 @@ enum SchemaSQL {
                     )
                 )
             }
+        }
+        for column in info.externals {
+            result += ExternalSQL.triggers(table: info.table, column: info.columns[column].name)
         }
         return result
     }

@@ -27,6 +27,8 @@ final class EntityInfo: Sendable {
     let checked: [Int]
     /// Columns of numbers without rules, of which SQLite cannot keep every value.
     let numbers: [Int]
+    /// Columns whose bytes are kept outside of the row.
+    let externals: ColumnSet
     /// Whether this is the table of a to-many relationship's members.
     let isJoin: Bool
 
@@ -49,6 +51,7 @@ final class EntityInfo: Sendable {
         updatedAt = draft.updatedAt
         checked = draft.checked
         numbers = draft.numbers
+        externals = draft.externals
         isJoin = draft.isJoin
         sql = EntitySQL(table: draft.table, columns: draft.columns)
     }
@@ -70,6 +73,7 @@ struct EntityDraft {
     var updatedAt: Int?
     var checked: [Int] = []
     var numbers: [Int] = []
+    var externals = ColumnSet()
     var isJoin = false
 
     func column(named name: String) -> Int? { columns.firstIndex { $0.name == name } }

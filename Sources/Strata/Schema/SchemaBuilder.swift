@@ -36,6 +36,7 @@ struct SchemaBuilder {
                 case .createdAt: info.createdAt = column
                 case .updatedAt: info.updatedAt = column
                 case .required, .check: if info.checked.last != column { info.checked.append(column) }
+                case .externalStorage: info.externals.insert(column)
                 case .originalName: break
                 }
             }

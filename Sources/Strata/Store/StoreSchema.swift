@@ -9,7 +9,8 @@ enum StoreSchema {
         try connection.statement(SchemaSQL.readSchema).run([]) { row in
             entries.append((row.string(at: 0), row.string(at: 1), row.string(at: 2)))
         }
-        let wanted = entities.flatMap { SchemaSQL.statements(for: $0.info) }
+        var wanted = entities.flatMap { SchemaSQL.statements(for: $0.info) }
+        if entities.contains(where: { !$0.info.externals.isEmpty }) { wanted.append(ExternalSQL.table) }
         if isExact(entries.map(\.sql), wanted) { return true }
         var found: [String: (name: String, sql: String, table: String)] = [:]
         for (name, sql, table) in entries { found[name.lowercased()] = (name, sql, table.lowercased()) }

@@ -31,7 +31,7 @@ struct OptionChecks {
         }
         for argument in call.arguments {
             guard let name = argument.expression.as(StringLiteralExprSyntax.self)?.representedLiteralValue,
-                !model.columns.contains(where: { $0.name == name })
+                !model.columns.contains(where: { $0.name == name && !$0.isExternal })
             else { continue }
             context.report("option", at: argument.expression, objection(to: name))
         }
@@ -40,6 +40,9 @@ struct OptionChecks {
     private func objection(to name: String) -> String {
         if model.relationships.contains(where: { $0.name == name }) {
             return "'\(name)' is a relationship without a column here; name columns only"
+        }
+        if model.externals.contains(where: { $0.name == name }) {
+            return "the bytes of '\(name)' are outside of the row, where no index looks; name another column"
         }
         if let close = model.columns.first(where: { $0.name.lowercased() == name.lowercased() }) {
             return "\(model.name) has no column '\(name)'; write '\(close.name)'"

@@ -11,6 +11,7 @@ struct RelationshipChecks {
         if let attribute = property.attribute { check(attribute: attribute) }
         if let relationship = property.relationship { check(relationship: relationship) }
         for options in [property.attribute, property.relationship].compactMap(\.self) { checkTimestamps(options) }
+        if let attribute = property.attribute { checkExternalStorage(attribute) }
         if property.type.isMany { checkMany() }
     }
 
@@ -105,6 +106,27 @@ struct RelationshipChecks {
                 "'.\(name)' is for a 'Date?', which is nil until the first save"
                     + (isDate ? "; write '\(property.type.text)?'" : "; declare the property as 'Date?'"),
                 fixIt: isDate ? .replace(property.type.syntax, with: property.type.text + "?") : nil
+            )
+        }
+    }
+
+    /// Bytes outside of the row are neither looked at nor looked for.
+    private func checkExternalStorage(_ attribute: PropertyOptions) {
+        guard let external = attribute.option(named: "externalStorage") else { return }
+        guard property.isExternal else {
+            context.report(
+                "external",
+                at: external,
+                "'.externalStorage' is for 'Data' and 'Data?'; remove it, or declare the property as 'Data?'"
+            )
+            return
+        }
+        for option in attribute.options
+        where !["externalStorage", "required", "originalName"].contains(PropertyOptions.name(of: option)) {
+            context.report(
+                "external",
+                at: option,
+                "this option looks at the value in the row, and '.externalStorage' keeps it outside; remove one of them"
             )
         }
     }

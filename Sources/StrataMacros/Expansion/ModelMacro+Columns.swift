@@ -9,7 +9,7 @@ extension ModelMacro {
         members += model.properties.map { property in
             let label = property.kind == .derived ? "derived: " : ""
             return "\(model.access(of: property).prefix)let \(property.text) = \(model.text)._$expression"
-                + "(\(label)\(SourceText.literal(property.name)), \(property.type.expression).self)"
+                + "(\(label)\(SourceText.literal(property.name)), \(property.columnType).self)"
         }
         members.append("\(access)init() {\n}")
         return "\(raw: SourceText.block("\(access)nonisolated struct Columns: Swift.Sendable", members))"

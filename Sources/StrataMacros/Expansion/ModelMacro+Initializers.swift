@@ -2,6 +2,14 @@ import SwiftSyntax
 import SwiftSyntaxBuilder
 
 extension ModelMacro {
+    /// The values of the object, with what is kept outside of the row.
+    static func snapshot(of model: ParsedModel) -> DeclSyntax {
+        let reads = model.externals.map { "_ = self.\($0.text)" }
+        let head = "\(model.memberAccess.prefix)var snapshot: Row"
+        guard !reads.isEmpty else { return "\(raw: head) { _$row }" }
+        return "\(raw: SourceText.block(head, reads + ["return _$row"]))"
+    }
+
     /// The initialiser that the framework makes objects with.
     static func rowInitializer(of model: ParsedModel) -> DeclSyntax {
         let head = "\(model.memberAccess.prefix)init(_$row: Row)"
@@ -26,8 +34,9 @@ extension ModelMacro {
     /// What goes into the row at once.
     private static func initialValue(of property: Property) -> String {
         if property.isSetByAccessor { return "nil" }
-        if property.isParameter { return property.text }
-        return property.defaultValue?.trimmedDescription ?? "nil"
+        let value =
+            property.isParameter ? property.text : property.defaultValue?.trimmedDescription ?? "nil"
+        return property.isExternal ? "Strata.ExternalData._$wrap(\(value))" : value
     }
 
     /// What is set when the row is there.

@@ -10,19 +10,20 @@ extension ModelMacro {
         let access = model.memberAccess.prefix
         let columns = model.columns
         var members = ["\(access)var id: Strata.ObjectID<\(model.text)>"]
-        members += columns.map { "\(model.access(of: $0).prefix)var \($0.text): \($0.type.stored)" }
+        members += columns.map { "\(model.access(of: $0).prefix)var \($0.text): \($0.stored)" }
         members += [
             valuesInitializer(of: model), readingInitializer(of: model), binding(of: model), partialBinding(of: model),
             value(of: model),
             setting(of: model), copying(of: model), differences(of: model),
         ]
+        if !model.externals.isEmpty { members.append(external(of: model)) }
         return "\(raw: SourceText.block("\(access)nonisolated struct Row: Strata.ModelRow", members))"
     }
 
     /// Without labels, so that no call has to ask which keywords need their backticks as a label.
     private static func valuesInitializer(of model: ParsedModel) -> String {
         let access = model.columns.map { model.access(of: $0) }.reduce(.internal, min)
-        let parameters = model.columns.map { ", _ \($0.text): \($0.type.stored)" }.joined()
+        let parameters = model.columns.map { ", _ \($0.text): \($0.stored)" }.joined()
         return SourceText.block(
             "\(access.prefix)init(_ id: Strata.ObjectID<\(model.text)>\(parameters))",
             ["self.id = id"] + model.columns.map { "self.\($0.text) = \($0.text)" }
@@ -34,7 +35,7 @@ extension ModelMacro {
             "\(model.memberAccess.prefix)init(_$from reader: Strata.RowReader) throws",
             ["self.id = reader.read(Strata.ObjectID<\(model.text)>.self, at: 0)"]
                 + model.columns.enumerated().map { index, column in
-                    "self.\(column.text) = try reader.read(\(column.type.expression).self, at: \(index + 1))"
+                    "self.\(column.text) = try reader.read(\(column.columnType).self, at: \(index + 1))"
                 }
         )
     }
@@ -75,7 +76,7 @@ extension ModelMacro {
     private static func setting(of model: ParsedModel) -> String {
         let cases = model.columns.enumerated().map { index, column in
             "case \(index): self.\(column.text) = "
-                + "try Strata.RowSupport.value(value, as: \(column.type.expression).self, at: \(index), of: self.id)"
+                + "try Strata.RowSupport.value(value, as: \(column.columnType).self, at: \(index), of: self.id)"
         }
         return columnSwitch(
             "\(model.memberAccess.prefix)mutating func _$set(_ value: Strata.StoredValue, at column: Int) throws",
@@ -88,6 +89,16 @@ extension ModelMacro {
         let failure = "throw Strata.RowSupport.noColumn(column, of: \(model.text).self)"
         guard !cases.isEmpty else { return SourceText.block(head, [failure]) }
         return SourceText.block(head, ["switch column {"] + cases + ["default: \(failure)", "}"])
+    }
+
+    private static func external(of model: ParsedModel) -> String {
+        let cases = model.columns.enumerated().compactMap { index, column in
+            column.isExternal ? "case \(index): return self.\(column.text)" : nil
+        }
+        return SourceText.block(
+            "\(model.memberAccess.prefix)func _$external(at column: Int) -> Strata.ExternalData?",
+            ["switch column {"] + cases + ["default: return nil", "}"]
+        )
     }
 
     private static func copying(of model: ParsedModel) -> String {
@@ -103,7 +114,7 @@ extension ModelMacro {
         let head = "\(model.memberAccess.prefix)func _$differences(from other: Self) -> Strata.ColumnSet"
         guard !model.columns.isEmpty else { return SourceText.block(head, ["return Strata.ColumnSet()"]) }
         let comparisons = model.columns.enumerated().map { index, column in
-            "if !\(column.type.expression)._$isSame(self.\(column.text), other.\(column.text)) "
+            "if !\(column.columnType)._$isSame(self.\(column.text), other.\(column.text)) "
                 + "{ columns.insert(\(index)) }"
         }
         return SourceText.block(head, ["var columns = Strata.ColumnSet()"] + comparisons + ["return columns"])

@@ -20,7 +20,7 @@ extension ModelMacro {
     }
 
     private static func column(_ property: Property) -> String {
-        var arguments = [SourceText.literal(property.name), "\(property.type.expression).self"]
+        var arguments = [SourceText.literal(property.name), "\(property.columnType).self"]
         if !property.options.isEmpty { arguments.append("[\(property.options.joined(separator: ", "))]") }
         if let rule = property.relationship?.deleteRule { arguments.append("deleteRule: \(rule.trimmedDescription)") }
         return "._$column(\(arguments.joined(separator: ", ")))"

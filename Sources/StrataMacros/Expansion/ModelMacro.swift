@@ -24,7 +24,7 @@ extension ModelMacro: MemberMacro {
             "\(raw: model.memberAccess.prefix)var _$link = Strata.ObjectLink()",
             "\(raw: model.memberAccess.prefix)var _$state = Strata.ObjectState()",
             "\(raw: model.memberAccess.prefix)var id: Strata.ObjectID<\(raw: model.text)> { _$row.id }",
-            "\(raw: model.memberAccess.prefix)var snapshot: Row { _$row }",
+            snapshot(of: model),
             rowInitializer(of: model),
             memberwiseInitializer(of: model),
         ]

@@ -13,6 +13,7 @@ enum PropertyMacro: AccessorMacro {
             let index = node.arguments?.as(LabeledExprListSyntax.self)?.first?.expression.trimmedDescription
         else { return [] }
         return switch property.kind {
+        case .column where property.isExternal: external(property, index)
         case .column where property.type.isWellKnown: scalar(property, index)
         case .column: column(property, index)
         case .many: ["get { Strata.Many(_$owner: self, relationship: \(raw: index)) }"]
@@ -34,6 +35,25 @@ enum PropertyMacro: AccessorMacro {
                 if \(raw: property.type.expression)._$isSame(_$row.\(raw: property.text), newValue) { return }
                 _$willChange(\(raw: index))
                 _$row.\(raw: property.text) = newValue
+            }
+            """,
+        ]
+    }
+
+    /// Bytes that are kept outside of the row, and read at first use.
+    private static func external(_ property: Property, _ index: String) -> [AccessorDeclSyntax] {
+        [
+            """
+            get {
+                _$willRead()
+                return _$external(\(raw: index))\(raw: property.type.isOptional ? "" : " ?? \(property.type.text)()")
+            }
+            """,
+            """
+            set {
+                if Strata.ExternalData._$isSame(_$row.\(raw: property.text), newValue) { return }
+                _$willChange(\(raw: index))
+                _$row.\(raw: property.text) = Strata.ExternalData._$wrap(newValue)
             }
             """,
         ]

@@ -24,6 +24,7 @@ struct ParsedModel {
     var access: Access { Access(declaration.modifiers) }
 
     var columns: [Property] { properties.filter { $0.kind == .column } }
+    var externals: [Property] { columns.filter(\.isExternal) }
     var relationships: [Property] { properties.filter { $0.kind != .column } }
 
     /// The property's place among the columns or, where it has none, among the relationships.

@@ -53,6 +53,21 @@ struct Property {
     /// The name in the schema.
     var name: String { identifier.plainText }
 
+    /// Whether the bytes are kept outside of the row, where only their number stands.
+    var isExternal: Bool { type.isData && attribute?.option(named: "externalStorage") != nil }
+
+    /// The type of the column in a place where an expression is expected.
+    var columnType: String {
+        guard isExternal else { return type.expression }
+        return type.isOptional ? "(Strata.ExternalData?)" : "Strata.ExternalData"
+    }
+
+    /// The type of the property in `Row`.
+    var stored: String {
+        guard isExternal else { return type.stored }
+        return type.isOptional ? "Strata.ExternalData?" : "Strata.ExternalData"
+    }
+
     /// The options of the column, those of `@Attribute` first.
     var options: [String] {
         let originalName = attribute?.originalName.map { ".originalName(\($0.trimmedDescription))" }

@@ -22,7 +22,13 @@ struct PropertyOptions {
 
     /// The option written as `.name` or `AttributeOption.name`.
     func option(named name: String) -> ExprSyntax? {
-        options.first { $0.as(MemberAccessExprSyntax.self)?.declName.baseName.text == name }
+        options.first { Self.name(of: $0) == name }
+    }
+
+    /// The name of an option, with arguments or without.
+    static func name(of option: ExprSyntax) -> String? {
+        let called = option.as(FunctionCallExprSyntax.self)?.calledExpression ?? option
+        return called.as(MemberAccessExprSyntax.self)?.declName.baseName.text
     }
 }
 

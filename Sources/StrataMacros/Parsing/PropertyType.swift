@@ -53,6 +53,15 @@ struct PropertyType {
         }
     }
 
+    /// Whether this is `Data` or an optional of it.
+    var isData: Bool {
+        switch shape {
+        case .many: false
+        case .optional(let wrapped): wrapped.isNamedData
+        case .plain: syntax.isNamedData
+        }
+    }
+
     var text: String { syntax.trimmedDescription }
 
     /// The type in a place where an expression is expected: `String`, `(Author?)`.
@@ -86,6 +95,9 @@ extension TypeSyntax {
 
     /// Whether this is `Date`, which timestamps are kept in.
     var isDate: Bool { name(in: "Foundation")?.name == "Date" }
+
+    /// Whether this is `Data`, which may be kept outside of the row.
+    var isNamedData: Bool { name(in: "Foundation")?.name == "Data" }
 
     func argument(ofGeneric generic: String, in module: String) -> TypeSyntax? {
         guard let (name, arguments) = name(in: module), name == generic, let arguments,

@@ -1,0 +1,89 @@
+import CStrataSQLite
+import Foundation
+
+/// Writes the bytes that a commit's rows keep outside of themselves. Used by one commit.
+///
+/// Bytes go in before the rows that name them. At the end each is looked at once more, since a row may have come out
+/// otherwise than it was to: by the merge policy, or by being deleted and inserted again.
+final class ExternalWriter {
+    private struct Entry {
+        let external: ExternalData
+        let number: Int64
+        let content: Data
+        /// Whether this commit has written the bytes, which nobody else knows of yet.
+        let isNew: Bool
+        /// Gives the number that the row has in the end.
+        let select: String
+        let row: Int64
+    }
+
+    private let connection: Connection
+    private var entries: [Entry] = []
+
+    init(_ connection: Connection) { self.connection = connection }
+
+    /// Sees to it that the bytes of some columns of a row are in the store when the row is.
+    ///
+    /// - Throws: ``StrataError`` with `conflict`, where the row is brought back and its bytes are gone.
+    func write(_ row: some StoredRow, _ columns: ColumnSet, _ info: EntityInfo) throws {
+        for column in columns.intersection(info.externals) {
+            guard let external = row._$external(at: column) else { continue }
+            let isNew = external.number == nil
+            guard let content = try external.data ?? connection.content(of: external) else {
+                throw Self.goneError(row._$number, column, info)
+            }
+            let number = try external.number ?? insert(content, as: nil)
+            external.isStored(as: number)
+            entries.append(
+                Entry(
+                    external: external,
+                    number: number,
+                    content: content,
+                    isNew: isNew,
+                    select: "SELECT \(info.sql.columns[column]) FROM \(info.sql.table) WHERE \"id\" = ?",
+                    row: row._$number
+                )
+            )
+        }
+    }
+
+    /// After all rows are written: deletes the bytes that nothing stands for, and brings back those that went by a
+    /// trigger though their row is there again.
+    func finish() throws {
+        for entry in entries {
+            let isNamed = try connection.integer(entry.select, [.integer(entry.row)]) == entry.number
+            let isThere = try connection.value(ExternalSQL.exists, [.integer(entry.number)]) != nil
+            if isNamed, !isThere { _ = try insert(entry.content, as: entry.number) }
+            if !isNamed, entry.isNew {
+                try connection.execute(ExternalSQL.delete, [.integer(entry.number)])
+                entry.external.isStored(as: nil)
+            }
+        }
+    }
+
+    /// The transaction was rolled back, and the bytes are as unsaved as they were.
+    func abandon() {
+        for entry in entries where entry.isNew { entry.external.isStored(as: nil) }
+    }
+
+    private func insert(_ content: Data, as number: Int64?) throws -> Int64 {
+        try connection.execute(ExternalSQL.insert, [number.map { .integer($0) } ?? .null, .blob(content)])
+        return sqlite3_last_insert_rowid(connection.pointer)
+    }
+
+    private static func goneError(_ number: Int64, _ column: Int, _ info: EntityInfo) -> StrataError {
+        StrataError(
+            .conflict,
+            "Nothing was saved: an object was deleted elsewhere, and its bytes outside of the row with it, so that it "
+                + "cannot be brought back. Roll it back.",
+            details: [
+                StrataError.Detail(
+                    model: info.name,
+                    number: number,
+                    column: info.columns[column].name,
+                    message: "has lost its bytes"
+                )
+            ]
+        )
+    }
+}

@@ -1,0 +1,351 @@
+import Foundation
+import Testing
+
+@testable import Strata
+
+@Model final class Photo {
+    @Attribute(.unique) var name: String
+    @Attribute(.externalStorage) var image: Data
+    @Attribute(.externalStorage) var thumbnail: Data?
+    var album: Album?
+}
+
+@Model final class Album {
+    var title: String
+    @Relationship(deleteRule: .cascade, inverse: \Photo.album) var photos: Many<Photo>
+}
+
+/// The same tables with the bytes in the row.
+private enum Inline {
+    @Model final class Photo {
+        @Attribute(.unique) var name: String
+        var image: Data
+        var thumbnail: Data?
+        var album: Album?
+    }
+
+    @Model final class Album {
+        var title: String
+        @Relationship(deleteRule: .cascade, inverse: \Photo.album) var photos: Many<Photo>
+    }
+}
+
+@Suite("Data outside of the row (C23)")
+struct ExternalDataTests {
+    private static let models: [any Model.Type] = [Photo.self, Album.self]
+
+    private func open(_ location: StoreLocation = .inMemory, _ setUp: StackSetUp = .standard) async throws
+        -> ContextStack
+    {
+        try await ContextStack.open(location, models: Self.models, stack: setUp)
+    }
+
+    private func bytes(_ byte: UInt8, _ count: Int = 100_000) -> Data { Data(repeating: byte, count: count) }
+
+    /// The first bytes of everything that the store keeps outside of rows, in the order in which it came.
+    private func stored(_ stack: ContextStack) throws -> [UInt8] {
+        let reader = try stack.core.engine.borrowReader()
+        defer { stack.core.engine.giveBack(reader) }
+        var result: [UInt8] = []
+        try reader.connection.statement("SELECT content FROM strata_data ORDER BY id").run([]) { row in
+            if case .blob(let data) = row.value(at: 0) { result.append(data.first ?? 0) }
+        }
+        return result
+    }
+
+    @Test("C23: bytes come back from the store, which rows and fetches of them do without")
+    func roundTrip() async throws {
+        let stack = try await open()
+        try await stack.background { context in
+            context.insert(Photo(name: "a", image: bytes(1), thumbnail: bytes(2, 10)))
+            context.insert(Photo(name: "b", image: Data()))
+            try context.commit()
+        }
+        try await stack.background { context in
+            let photos = try context.fetch(Photo.sorted { $0.name })
+            let unread = photos.map { $0._$row.image.data }
+            #expect(unread == [nil, nil])
+            let images = photos.map(\.image)
+            #expect(images == [bytes(1), Data()])
+            let thumbnails = photos.map(\.thumbnail)
+            #expect(thumbnails == [bytes(2, 10), nil])
+            let changed = context.hasChanges
+            #expect(!changed)
+        }
+        #expect(try stored(stack) == [1, 2, 0])
+    }
+
+    @Test("C23: unsaved bytes are seen by children, by parents after a save, and by queries as there or not")
+    func layers() async throws {
+        let stack = try await open()
+        try await stack.background { context in
+            let photo = context.insert(Photo(name: "a", image: bytes(1)))
+            context.insert(Photo(name: "b", image: bytes(2), thumbnail: bytes(3)))
+            let without = try context.fetch(Photo.where { $0.thumbnail == nil }).map(\.name)
+            let with = try context.fetch(Photo.where { $0.thumbnail != nil }).map(\.name)
+            #expect(without == ["a"])
+            #expect(with == ["b"])
+            photo.thumbnail = bytes(4)
+            try context.save()
+            let id = photo.id
+            let image = try await stack.on(.main) { main in try main.find(id)?.image.first }
+            #expect(image == 1)
+            #expect(try stored(stack) == [])
+            try context.commit()
+            #expect(try stored(stack) == [1, 4, 2, 3])
+            let album = Album(title: "x")
+            album.photos.insert(photo)
+            let names = try context.fetch(Album.where { $0.photos.any { $0.thumbnail != nil } }).map(\.title)
+            #expect(names == ["x"])
+        }
+    }
+
+    @Test("C23: what is replaced, set to nil or deleted takes its bytes along, also by a cascade")
+    func lettingGo() async throws {
+        let stack = try await open()
+        try await stack.background { context in
+            let album = context.insert(Album(title: "x"))
+            for byte in UInt8(1)...3 {
+                context.insert(Photo(name: "\(byte)", image: bytes(byte), thumbnail: bytes(byte + 10), album: album))
+            }
+            try context.commit()
+            let photo = try #require(try context.first(Photo.where { $0.name == "1" }))
+            photo.image = bytes(7)
+            photo.thumbnail = nil
+            try context.commit()
+            #expect(try stored(stack).sorted() == [2, 3, 7, 12, 13])
+            context.delete(try #require(try context.first(Photo.where { $0.name == "2" })))
+            try context.commit()
+            #expect(try stored(stack).sorted() == [3, 7, 13])
+            context.delete(album)
+            try context.commit()
+            #expect(try stored(stack) == [])
+        }
+    }
+
+    @Test("C23: setting the same bytes is no change; editing something else reads and writes none")
+    func sameBytes() async throws {
+        let stack = try await open()
+        try await stack.background { context in
+            context.insert(Photo(name: "a", image: bytes(1)))
+            try context.commit()
+        }
+        try await stack.background { context in
+            let photo = try #require(try context.first(Photo.all))
+            photo.name = "b"
+            try context.commit()
+            let unread = photo._$row.image.data
+            #expect(unread == nil)
+            let image = photo.image
+            photo.image = image
+            let changed = photo.hasChanges
+            #expect(!changed)
+        }
+        #expect(try stored(stack) == [1])
+    }
+
+    @Test("C23: a failed commit leaves the bytes unsaved, and the next one writes them")
+    func failedCommit() async throws {
+        let stack = try await open()
+        try await stack.background { context in
+            context.insert(Photo(name: "a", image: bytes(1)))
+            try context.commit()
+        }
+        try await stack.background { context in
+            let photo = context.insert(Photo(name: "b", image: bytes(2)))
+            try await stack.background(parent: .named(.root)) { other in
+                other.insert(Photo(name: "b", image: bytes(3)))
+                try other.commit()
+            }
+            #expect(throws: StrataError.self) { try context.commit() }
+            #expect(try stored(stack) == [1, 3])
+            photo.name = "c"
+            try context.commit()
+            #expect(try stored(stack) == [1, 3, 2])
+            let image = photo.image
+            #expect(image == bytes(2))
+        }
+    }
+
+    @Test("C17, C23: two that set the bytes conflict, and what a policy gives up leaves nothing behind")
+    func conflicts() async throws {
+        let stack = try await open()
+        let id = try await stack.background { context in
+            let photo = context.insert(Photo(name: "a", image: bytes(1), thumbnail: bytes(2)))
+            try context.commit()
+            return photo.id
+        }
+        try await stack.background { context in
+            context.mergePolicy = .theirs
+            let photo = try #require(try context.find(id))
+            photo.image = bytes(5)
+            photo.name = "mine"
+            try await stack.background(parent: .named(.root)) { other in
+                try #require(try other.find(id)).image = bytes(6)
+                try other.commit()
+            }
+            try context.commit()
+            let values = (photo.name, photo.image.first, photo.thumbnail?.first)
+            #expect(values == ("mine", 6, 2))
+            #expect(try stored(stack).sorted() == [2, 6])
+        }
+        try await stack.background { context in
+            try #require(try context.find(id)).image = bytes(7)
+            try await stack.background(parent: .named(.root)) { other in
+                try #require(try other.find(id)).image = bytes(8)
+                try other.commit()
+            }
+            let error = #expect(throws: StrataError.self) { try context.commit() }
+            #expect(error?.code == .conflict)
+            #expect(error?.details.map(\.column) == ["image"])
+            #expect(try stored(stack).sorted() == [2, 8])
+            context.mergePolicy = .mine
+            try context.commit()
+            #expect(try stored(stack).sorted() == [2, 7])
+        }
+    }
+
+    @Test("C17, C23: a row that another has deleted comes back by .mine with its bytes, or not at all")
+    func broughtBack() async throws {
+        let stack = try await open()
+        let ids = try await stack.background { context in
+            let photos = ["a", "b"].map { context.insert(Photo(name: $0, image: bytes(1), thumbnail: bytes(2))) }
+            try context.commit()
+            return photos.map(\.id)
+        }
+        nonisolated(nonsending) func edit(
+            _ id: ObjectID<Photo>,
+            reading: Bool,
+            _ context: ObjectContext
+        ) async throws -> Photo {
+            let photo = try #require(try context.find(id))
+            photo.name += "!"
+            if reading { _ = (photo.image, photo.thumbnail) }
+            try await stack.background(parent: .named(.root)) { other in
+                other.delete(try #require(try other.find(id)))
+                try other.commit()
+            }
+            return photo
+        }
+        try await stack.background { context in
+            context.mergePolicy = .mine
+            let photo = try await edit(ids[0], reading: true, context)
+            try context.commit()
+            let values = (photo.name, photo.image, photo.thumbnail)
+            #expect(values == ("a!", bytes(1), bytes(2, 100_000)))
+        }
+        #expect(try stored(stack).sorted() == [1, 1, 2, 2])
+        try await stack.background { context in
+            context.mergePolicy = .mine
+            let photo = try await edit(ids[1], reading: false, context)
+            let error = #expect(throws: StrataError.self) { try context.commit() }
+            #expect(error?.code == .conflict)
+            #expect(error?.message.contains("bytes") == true)
+            context.rollback([photo])
+            try context.commit()
+        }
+        #expect(try stored(stack).sorted() == [1, 2])
+    }
+
+    @Test("C17, C23: a row that a parent has deleted, and a child brings back, keeps its bytes")
+    func broughtBackBelow() async throws {
+        let stack = try await open()
+        let id = try await stack.background { context in
+            let photo = context.insert(Photo(name: "a", image: bytes(1), thumbnail: bytes(2)))
+            try context.commit()
+            return photo.id
+        }
+        try await stack.background(parent: .named(.main)) { context in
+            context.mergePolicy = .mine
+            let photo = try #require(try context.find(id))
+            photo.name = "again"
+            photo.thumbnail = bytes(3)
+            try await stack.on(.main) { main in main.delete(try #require(try main.find(id))) }
+            try context.save()
+        }
+        try await stack.commit(.main)
+        #expect(try stored(stack).sorted() == [1, 3])
+        try await stack.background { context in
+            let photo = try #require(try context.find(id))
+            let values = (photo.name, photo.image, photo.thumbnail)
+            #expect(values == ("again", bytes(1), bytes(3)))
+        }
+    }
+
+    @Test("C23: a snapshot has the bytes, and shows them anywhere")
+    func snapshot() async throws {
+        let stack = try await open()
+        try await stack.background { context in
+            context.insert(Photo(name: "a", image: bytes(1)))
+            try context.commit()
+        }
+        let row = try await stack.background { context in try #require(try context.first(Photo.all)).snapshot }
+        #expect(row.image.data == bytes(1))
+        #expect(row.thumbnail == nil)
+    }
+
+    @Test("C23: a block goes on reading the bytes of its snapshot while others replace them")
+    func oldSnapshot() async throws {
+        let stack = try await open()
+        try await stack.background { context in
+            context.insert(Photo(name: "a", image: bytes(1)))
+            try context.commit()
+        }
+        try await stack.background { context in
+            let photo = try #require(try context.first(Photo.all))
+            let id = photo.id
+            let writer = Task.detached {
+                try await stack.background(parent: .named(.root)) { other in
+                    try #require(try other.find(id)).image = bytes(2)
+                    try other.commit()
+                }
+            }
+            try await writer.value
+            let image = photo.image
+            #expect(image == bytes(1))
+        }
+    }
+
+    @Test("C23: bytes that are gone from the file are nil, and the failure is told")
+    func lost() async throws {
+        let stack = try await open()
+        try await stack.background { context in
+            context.insert(Photo(name: "a", image: bytes(1), thumbnail: bytes(2)))
+            try context.commit()
+        }
+        try stack.core.engine.write { connection in
+            try connection.execute("DELETE FROM strata_data")
+            return []
+        }
+        var failures = stack.failures.makeAsyncIterator()
+        try await stack.background { context in
+            let photo = try #require(try context.first(Photo.all))
+            let values = (photo.image, photo.thumbnail)
+            #expect(values == (Data(), nil))
+        }
+        let failure = await failures.next()
+        #expect((failure?.error as? StrataError)?.code == .damagedStore)
+    }
+
+    @Test("C22, C23: a store opens again with its table and triggers, and is refused where the model has changed")
+    func schema() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let location = StoreLocation.sqlite(folder.appending(path: "photos.sqlite"))
+        for name in ["a", "b"] {
+            let stack = try await open(location, .rootOnly)
+            try await stack.background { context in
+                context.insert(Photo(name: name, image: bytes(1)))
+                try context.commit()
+                let images = try context.fetch(Photo.self).map(\.image)
+                #expect(images.allSatisfy { $0 == bytes(1) })
+            }
+            try await stack.close()
+        }
+        let error = await #expect(throws: StrataError.self) {
+            try await ContextStack.open(location, models: [Inline.Photo.self, Inline.Album.self], stack: .rootOnly)
+        }
+        #expect(error?.code == .schemaMismatch)
+    }
+}
