@@ -59,7 +59,6 @@ extension ObjectContext {
             isTracked = true
         }
         guard identity.count > 0, let view else { return }
-        var stale: [Int64: (entity: Int, object: AnyObject, committed: (any AnyPart)?)] = [:]
         if let events = store.layers.events(after: cursor, through: pair.lastEvent), events.allSatisfy(\.isComplete) {
             for event in events + (pair.inFlight.map { [LayerStore.Event(number: 0, commit: $0)] } ?? []) {
                 switch event.cause {
@@ -67,40 +66,15 @@ extension ObjectContext {
                 case .layer(let context) where !path.contains(context): continue
                 default: break
                 }
+                // An object that several events concern is shown by the last of them.
                 for (entity, part) in event.parts(for: id, seesSaved: path.count > 1 || !hasParent) {
-                    forEachLiveObject(in: part) { number, object in
-                        let committed = event.isCommit ? part : stale[number]?.committed
-                        stale[number] = (entity, object, committed)
-                    }
+                    try trackers[entity]?.refresh(part, isCommitted: event.isCommit, identity, view, path)
                 }
             }
         } else {
-            identity.forEach { number, object in
+            try identity.forEach { _, object in
                 guard let model = object as? any Model else { return }
-                stale[number] = (Int(model._$state.entity), object, nil)
-            }
-        }
-        for (number, entry) in stale {
-            try trackers[entry.entity]?.refresh(
-                number,
-                entry.object,
-                layers: view.layers,
-                path: path,
-                committed: entry.committed,
-                connection: view.reader.connection
-            )
-        }
-    }
-
-    /// Walks the shorter of the two: the rows that changed, or the objects that live here.
-    private func forEachLiveObject(in part: any AnyPart, _ body: (Int64, AnyObject) -> Void) {
-        if part.numbers.count <= identity.count * 4 {
-            for number in part.numbers {
-                if let object = identity[number] { body(number, object) }
-            }
-        } else {
-            identity.forEach { number, object in
-                if part.index(of: number) != nil { body(number, object) }
+                try trackers[Int(model._$state.entity)]?.refresh(model, view, path)
             }
         }
     }

@@ -136,22 +136,63 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         if let change = part.typed(Object.Row.self)[number] { show(change.row, in: object) }
     }
 
-    /// The row as the layers show it, else as the last commit left it, else as it is in the store.
+    /// Lets live objects show the rows that have changed: as the layers have them, else as the commit has left them, else
+    /// as they are in the store.
+    ///
+    /// Complexity: O(the shorter of rows and live objects), times O(log rows) for each layer.
     func refresh(
-        _ number: Int64,
-        _ object: AnyObject,
-        layers: Layers,
-        path: [Int],
-        committed: (any AnyPart)?,
-        connection: Connection
+        _ part: any AnyPart,
+        isCommitted: Bool,
+        _ identity: borrowing IdentityMap,
+        _ view: ObjectContext.View,
+        _ path: [Int]
     ) throws {
-        let index = entity.info.index
-        if let change = layers.top(number, entity: index, in: path, Object.Row.self) {
-            show(change.kind.isVisible ? change.row : nil, in: object)
-        } else if let change = committed?.typed(Object.Row.self)[number] {
-            show(change.kind.isVisible ? change.row : nil, in: object)
+        let part = part.typed(Object.Row.self)
+        let layers = layers(of: view, path)
+        func refresh(_ index: Int, _ object: AnyObject) throws {
+            if show(part.numbers[index], from: layers, in: object) { return }
+            if isCommitted {
+                show(part, index, in: object)
+            } else {
+                show(try entity.read(part.numbers[index], on: view.reader.connection), in: object)
+            }
+        }
+        if part.count <= identity.count * 4 {
+            for index in part.numbers.indices {
+                if let object = identity[part.numbers[index]] { try refresh(index, object) }
+            }
         } else {
-            show(try entity.read(number, on: connection), in: object)
+            try identity.forEach { number, object in
+                if let index = part.index(of: number) { try refresh(index, object) }
+            }
+        }
+    }
+
+    /// Lets a live object show its row as the layers have it, else as it is in the store.
+    func refresh(_ model: any Model, _ view: ObjectContext.View, _ path: [Int]) throws {
+        if show(model.storedNumber, from: layers(of: view, path), in: model) { return }
+        show(try entity.read(model.storedNumber, on: view.reader.connection), in: model)
+    }
+
+    /// The layers' changes of this entity, the topmost first.
+    private func layers(of view: ObjectContext.View, _ path: [Int]) -> [Part<Object.Row>] {
+        view.layers.parts(of: entity.info.index, in: path).reversed().map { $0.typed(Object.Row.self) }
+    }
+
+    /// Says whether one of the layers has a change of the row.
+    private func show(_ number: Int64, from layers: [Part<Object.Row>], in object: AnyObject) -> Bool {
+        for layer in layers {
+            guard let index = layer.index(of: number) else { continue }
+            show(layer, index, in: object)
+            return true
+        }
+        return false
+    }
+
+    private func show(_ part: Part<Object.Row>, _ index: Int, in object: AnyObject) {
+        // Where it lies, since an element of an array would be copied.
+        part.changes.withUnsafeBufferPointer { changes in
+            show(changes[index].kind.isVisible ? changes[index].row : nil, in: object)
         }
     }
 
@@ -170,13 +211,13 @@ protocol AnyTracker: AnyObject {
     func forgetFailures(of number: Int64)
     func show(_ part: any AnyPart, _ number: Int64, in object: AnyObject)
     func refresh(
-        _ number: Int64,
-        _ object: AnyObject,
-        layers: Layers,
-        path: [Int],
-        committed: (any AnyPart)?,
-        connection: Connection
+        _ part: any AnyPart,
+        isCommitted: Bool,
+        _ identity: borrowing IdentityMap,
+        _ view: ObjectContext.View,
+        _ path: [Int]
     ) throws
+    func refresh(_ model: any Model, _ view: ObjectContext.View, _ path: [Int]) throws
     func makeObject(_ number: Int64, _ context: ObjectContext) throws -> (any Model)?
 }
 
@@ -229,13 +270,14 @@ final class JoinTracker: AnyTracker {
     func show(_ part: any AnyPart, _ number: Int64, in object: AnyObject) {}
 
     func refresh(
-        _ number: Int64,
-        _ object: AnyObject,
-        layers: Layers,
-        path: [Int],
-        committed: (any AnyPart)?,
-        connection: Connection
+        _ part: any AnyPart,
+        isCommitted: Bool,
+        _ identity: borrowing IdentityMap,
+        _ view: ObjectContext.View,
+        _ path: [Int]
     ) throws {}
+
+    func refresh(_ model: any Model, _ view: ObjectContext.View, _ path: [Int]) throws {}
 
     func makeObject(_ number: Int64, _ context: ObjectContext) throws -> (any Model)? { nil }
 }
