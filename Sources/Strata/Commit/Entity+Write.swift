@@ -81,11 +81,8 @@ extension Entity {
             adjust(kept, job)
             return kept
         case .error:
-            for column in columns {
-                var detail = detail(change.pointee.row, column, base: base.stored ?? base.seen, theirs: theirs.row)
-                detail.mine = nil
-                job.conflicts.append(detail.saying("was changed elsewhere, and the object deleted here"))
-            }
+            let stored = base.stored ?? base.seen
+            job.conflicts += changedElsewhere(change.pointee.row, columns, base: stored, theirs: theirs.row)
         }
         return nil
     }

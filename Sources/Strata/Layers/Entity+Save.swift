@@ -117,11 +117,7 @@ extension Entity {
                 let changed = parent._$differences(from: origin)
                 if !changed.isEmpty && policy == .theirs { return stack.map { _ in nil } }
                 if policy == .error {
-                    conflicts += changed.map { column in
-                        var detail = detail(stack[index].row, column, base: origin, theirs: parent)
-                        detail.mine = nil
-                        return detail.saying("was changed elsewhere, and the object deleted here")
-                    }
+                    conflicts += changedElsewhere(stack[index].row, changed, base: origin, theirs: parent)
                 }
                 settled = settled?.over(below)
             case (.orphan, _):
