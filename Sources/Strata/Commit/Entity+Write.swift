@@ -290,7 +290,8 @@ extension Entity {
         for unique in info.uniques where unique.contains(where: columns.contains) {
             guard let holder = try holder(of: row, unique, job),
                 let change = job.taken[info.index]?.typed(Row.self)[holder], change.kind == .update,
-                let column = unique.first(where: change.columns.contains)
+                let column = unique.first(where: change.columns.contains),
+                try unique.contains(where: { try change.row._$value(at: $0) != row._$value(at: $0) })
             else { continue }
             let parking = StoredValue.text("\u{0}strata parking \(holder)")
             try job.connection.execute(

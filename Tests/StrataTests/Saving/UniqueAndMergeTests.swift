@@ -77,6 +77,16 @@ import Testing
         try await house.close()
     }
 
+    @Test("H24 two rows that one commit gives the same unique value are refused, and none of them is written")
+    func sameInOneCommit() async throws {
+        let house = try await House()
+        let ids = try await articles(house, "a", "b")
+        try await house.stack.on(.network) { context in for id in ids { try context.find(id)?.slug = "c" } }
+        #expect(try await house.commit(.network) == Outcome(code: .notUnique, places: ["\(ids[1].number).slug"]))
+        #expect(try await slugs(house, in: .root) == ["a", "b"])
+        try await house.close()
+    }
+
     @Test("H24 a swap goes through a save too")
     func swapAtSave() async throws {
         let house = try await House()
