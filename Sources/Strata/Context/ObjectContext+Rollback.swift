@@ -39,7 +39,7 @@ extension ObjectContext {
     }
 
     /// Takes changes out of this context's layer, and lets everything above stand on what is left.
-    private func drop(_ isDropped: (Segment) -> Bool, keeping: (Int64) -> Bool) {
+    func drop(_ isDropped: (Segment) -> Bool, keeping: (Int64) -> Bool) {
         do {
             let view = try takeView()
             let dropped = store.layers.drop(
