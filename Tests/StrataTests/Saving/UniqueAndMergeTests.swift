@@ -49,6 +49,25 @@ import Testing
         try await house.close()
     }
 
+    @Test("H24 what parents disagree about does not keep a child from saving")
+    func disagreement() async throws {
+        let house = try await House()
+        let ids = try await articles(house, "a", "b")
+        try await house.stack.on(.main) { context in
+            try context.find(ids[0])?.slug = "c"
+            try context.find(ids[1])?.title = "B"
+        }
+        try await house.stack.on(.root) { context in
+            try context.find(ids[1])?.slug = "c"
+            try context.commit()
+        }
+        try await house.stack.on(.network) { try $0.find(ids[1])?.views = 1 }
+        _ = try await house.stack.on(.network) { $0.insert(Article(slug: "d", title: "D")).id }
+        #expect(try await house.save(.network) == .success)
+        #expect(try await house.save(.main) == Outcome(code: .notUnique, places: ["\(ids[0].number).slug"]))
+        try await house.close()
+    }
+
     @Test("H24 swaps and rotations of unique values in one commit, also with a delete and an insert")
     func rotations() async throws {
         let house = try await House()
