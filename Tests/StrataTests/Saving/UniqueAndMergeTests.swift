@@ -263,6 +263,30 @@ import Testing
         try await house.close()
     }
 
+    @Test("C8 H25 to add a member again that was removed changes nothing, so that it is gone where others remove it")
+    func addedAgain() async throws {
+        for isSaved in [false, true] {
+            let house = try await House()
+            let (writer, spouses) = try await family(house)
+            try await house.stack.on(.network) { context in
+                let writer = try #require(try context.find(writer))
+                let last = try #require(try context.find(spouses[1]))
+                writer.spouses.remove(last)
+                #expect(try writer.spouses.count == 1)
+                writer.spouses.insert(last)
+                #expect(try writer.spouses.count == 2)
+            }
+            try await house.stack.on(.root) { context in
+                try context.find(writer)?.spouses.remove(try #require(try context.find(spouses[1])))
+                try context.commit()
+            }
+            #expect(try await names(house, writer, in: .network) == ["a"])
+            #expect(try await (isSaved ? house.save(.network) : house.commit(.network)) == .success)
+            for name in [ContextName.root, .network] { #expect(try await names(house, writer, in: name) == ["a"]) }
+            try await house.close()
+        }
+    }
+
     @Test("H26 a row that is merged from two writers is validated as a whole")
     func mergedRow() async throws {
         let house = try await House()
