@@ -287,6 +287,36 @@ import Testing
         }
     }
 
+    @Test("C14 H25 of a member that a context has added twice unseen, the newer place counts, in queries and in the store")
+    func addedTwice() async throws {
+        let house = try await House()
+        let (writer, _) = try await family(house)
+        let (late, later) = try await house.stack.on(.root) { context in
+            let added = ["x", "y"].map { context.insert(Spouse(name: $0)) }
+            try context.commit()
+            return (added[0].id, added[1].id)
+        }
+        let blind = try await house.stack.on(.main) { _ in
+            try house.stack.create(.private, named: "blind", reads: .committed)
+        }
+        func addLate() async throws {
+            try await blind.perform { context in
+                try context.find(writer)?.spouses.insert(try #require(try context.find(late)))
+                try context.save()
+            }
+        }
+        try await addLate()
+        try await house.stack.on(.root) { context in
+            try context.find(writer)?.spouses.insert(try #require(try context.find(later)))
+            try context.commit()
+        }
+        try await addLate()
+        #expect(try await names(house, writer, in: .main) == ["a", "b", "y", "x"])
+        #expect(try await house.commit(.main) == .success)
+        #expect(try await names(house, writer, in: .root) == ["a", "b", "y", "x"])
+        try await house.close()
+    }
+
     @Test("H26 a row that is merged from two writers is validated as a whole")
     func mergedRow() async throws {
         let house = try await House()
