@@ -119,6 +119,30 @@ import Testing
         try await house.close()
     }
 
+    @Test("C5 H23 an object that a delete rule empties in the store keeps what was committed of it at once")
+    func emptiedAndEdited() async throws {
+        let house = try await House()
+        let id = try await family(house)
+        let free = try await house.stack.on(.root) { context in
+            let free = context.insert(Nullified(name: "free"))
+            try context.commit()
+            return free.id
+        }
+        try await house.stack.on(.network) { context in
+            let edited = try #require(try context.find(free))
+            edited.name = "edited"
+            context.delete(try #require(try context.find(id)))
+            try await house.stack.on(.root) { context in
+                try context.find(free)?.owner = try context.find(id)
+                try context.commit()
+            }
+            try context.commit()
+            #expect(edited.name == "edited" && edited.owner == nil)
+        }
+        #expect(try counts(house)[1] == 2)
+        try await house.close()
+    }
+
     @Test("C18 H23 a save that fails takes back what the delete rules have done at it")
     func takenBack() async throws {
         let house = try await House()
