@@ -287,7 +287,9 @@ import Testing
         }
     }
 
-    @Test("C14 H25 of a member that a context has added twice unseen, the newer place counts, in queries and in the store")
+    @Test(
+        "C14 H25 of a member that a context has added twice unseen, the newer place counts, in queries and in the store"
+    )
     func addedTwice() async throws {
         let house = try await House()
         let (writer, _) = try await family(house)
