@@ -157,6 +157,9 @@ final class CommitJob {
     /// The layers that are not taken as a whole, in which a parent may have inserted what this commit needs.
     var foreignPath: [Int] { path.filter { frozen[$0] == nil } }
 
+    /// Whether all layers of the path are taken as a whole, beside the committer's (H27).
+    var isChain: Bool { frozen.count > 1 }
+
     var isEmpty: Bool { taken.isEmpty && withdrawn.isEmpty }
 
     var tables: [String] { written.keys.map { schema.entities[$0].info.table } }

@@ -47,8 +47,10 @@ extension Entity {
         }
         guard !changes.isEmpty else { return [] }
         let added = Part(unsorted: changes)
-        job.taken[info.index] = taken?.merged(with: added) { $0.followed(by: $1) } ?? added
-        adjust(added, job)
+        let outcome = taken?.merged(with: added) { $0.followed(by: $1) } ?? added
+        job.taken[info.index] = outcome
+        // With what this commit itself has changed of them.
+        if let followed = outcome.filtered({ added.index(of: $0) != nil }) { adjust(followed.typed(Row.self), job) }
         return deleted
     }
 

@@ -3,19 +3,22 @@ extension Entity {
     /// has saved upward before (C16, H20). Nil where there is nothing.
     func gather(_ job: CommitJob) -> (any AnyPart)? {
         var gathered: Part<Row>?
-        // Layers that are taken as a whole, one above the other, meet each other as they would by being saved (H27).
-        var isChain = false
         for context in job.path {
+            // What the layers of a chain beneath this one have met is no matter of its own deletes.
+            let first = job.isChain ? job.conflicts.count : 0
             var level: Part<Row>?
             for segment in job.layers[context] {
                 guard job.segments.contains(segment.id), let part = segment.parts[info.index] else { continue }
                 let newer = part.typed(Row.self)
-                level = level?.merged(with: newer) { combine($0, $1, job, inOneLevel: true) } ?? newer
+                level = level?.merged(with: newer) { combine($0, $1, job, first) } ?? newer
             }
             guard let level else { continue }
-            let isChained = isChain && job.frozen[context] != nil
-            gathered = gathered?.merged(with: level) { combine($0, $1, job, inOneLevel: isChained) } ?? level
-            isChain = job.frozen[context] != nil
+            gathered =
+                gathered?.merged(with: level) { older, newer in
+                    if job.isChain { return meet(older, newer, job) }
+                    if newer.kind == .delete { forgetConflicts(newer, job, first) }
+                    return older.followed(by: newer)
+                } ?? level
         }
         guard let gathered, gathered.kinds.contains(.withdrawn) else { return gathered }
         job.withdrawn[info.index] = Part(unsorted: gathered.changes.filter { $0.kind == .withdrawn })
@@ -23,19 +26,46 @@ extension Entity {
         return changes.isEmpty ? nil : Part(unsorted: changes)
     }
 
-    /// One change on top of another. Within a layer the newer one may have been made without seeing the older one, which
-    /// a child has saved there: then somebody has to be asked.
+    /// The change of a layer on top of those of the layers beneath it in a chain: they meet as by a save (H27).
+    private func meet(_ older: Change<Row>, _ newer: Change<Row>, _ job: CommitJob) -> Change<Row> {
+        var newer = newer
+        if job.givenUp[info.index]?.contains(newer.row._$number) ?? false {
+            newer = newer.rebased(onto: older.kind.isVisible ? older.row : nil) ?? newer
+        }
+        guard newer.kind == .delete else { return combine(older, newer, job, job.conflicts.count) }
+        guard let base = newer.base, case .changed(let beneath) = base.beneath else { return older.followed(by: newer) }
+        var unseen = beneath._$differences(from: base.seen)
+        if older.kind != .insert { unseen = unseen.intersection(older.columns) }
+        switch job.policy.kind {
+        case .mine: break
+        case .theirs:
+            guard unseen.isEmpty else {
+                job.givenUp[info.index, default: []].insert(newer.row._$number)
+                return older
+            }
+        case .error: job.conflicts += changedElsewhere(newer.row, unseen, base: base.seen, theirs: beneath)
+        }
+        return older.followed(by: newer)
+    }
+
+    /// What a delete was set out from is compared with the store; how that came about is no matter any more.
+    private func forgetConflicts(_ delete: Change<Row>, _ job: CommitJob, _ first: Int) {
+        guard job.conflicts.count > first else { return }
+        job.conflicts[first...].removeAll { $0.number == delete.row._$number && $0.model == info.name }
+    }
+
+    /// One change on top of another one of the same layer. The newer one may have been made without seeing the older one,
+    /// which a child has saved there: then somebody has to be asked.
+    ///
+    /// - Parameter first: the first of the conflicts that a delete makes irrelevant.
     private func combine(
         _ older: Change<Row>,
         _ newer: Change<Row>,
         _ job: CommitJob,
-        inOneLevel: Bool
+        _ first: Int
     ) -> Change<Row> {
-        // What a delete was set out from is compared with the store; how that came about is no matter any more.
-        if newer.kind == .delete, !job.conflicts.isEmpty {
-            job.conflicts.removeAll { $0.number == newer.row._$number && $0.model == info.name }
-        }
-        guard inOneLevel, let base = newer.base else { return older.followed(by: newer) }
+        if newer.kind == .delete { forgetConflicts(newer, job, first) }
+        guard let base = newer.base else { return older.followed(by: newer) }
         if older.kind == .delete, newer.kind == .orphan {
             switch job.policy.kind {
             case .mine: return older.followed(by: newer)
@@ -110,6 +140,15 @@ extension Entity {
         change.columns.map { column in
             detail(change.row, column, base: change.base?.seen, theirs: nil)
                 .saying("was changed here, and the object deleted elsewhere")
+        }
+    }
+
+    /// The conflicts of a delete whose row was changed meanwhile, one for each column.
+    func changedElsewhere(_ deleted: Row, _ columns: ColumnSet, base: Row, theirs: Row) -> [StrataError.Detail] {
+        columns.map { column in
+            var detail = detail(deleted, column, base: base, theirs: theirs)
+            detail.mine = nil
+            return detail.saying("was changed elsewhere, and the object deleted here")
         }
     }
 

@@ -86,11 +86,8 @@ extension Entity {
             adjust(kept, job)
             return kept
         case .error:
-            for column in columns {
-                var detail = detail(change.pointee.row, column, base: base.stored ?? base.seen, theirs: theirs.row)
-                detail.mine = nil
-                job.conflicts.append(detail.saying("was changed elsewhere, and the object deleted here"))
-            }
+            let stored = base.stored ?? base.seen
+            job.conflicts += changedElsewhere(change.pointee.row, columns, base: stored, theirs: theirs.row)
         }
         return nil
     }
@@ -299,7 +296,8 @@ extension Entity {
         for unique in info.uniques where unique.contains(where: columns.contains) {
             guard let holder = try holder(of: row, unique, job),
                 let change = job.taken[info.index]?.typed(Row.self)[holder], change.kind == .update,
-                let column = unique.first(where: change.columns.contains)
+                let column = unique.first(where: change.columns.contains),
+                try unique.contains(where: { try change.row._$value(at: $0) != row._$value(at: $0) })
             else { continue }
             let parking = StoredValue.text("\u{0}strata parking \(holder)")
             try job.connection.execute(

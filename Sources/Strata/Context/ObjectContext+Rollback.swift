@@ -39,7 +39,7 @@ extension ObjectContext {
     }
 
     /// Takes changes out of this context's layer, and lets everything above stand on what is left.
-    private func drop(_ isDropped: (Segment) -> Bool, keeping: (Int64) -> Bool) {
+    func drop(_ isDropped: (Segment) -> Bool, keeping: (Int64) -> Bool) {
         do {
             let view = try takeView()
             let dropped = store.layers.drop(
@@ -169,6 +169,32 @@ extension LayerStore {
         }
         if dropped { tellWatcher(of: context) }
         return dropped
+    }
+}
+
+extension LayerStore {
+    /// Takes the deletes of a part's only row out of a layer, so that the row is there again. Says whether it is: nothing is
+    /// done where there is none beneath, or where a commit is taking a delete.
+    func takeBackDelete<Row: StoredRow>(
+        of part: Part<Row>,
+        entity: Int,
+        in context: Int,
+        _ schema: Schema,
+        _ connection: Connection
+    ) -> Bool {
+        state.withLock { state in
+            let number = part.numbers[0]
+            let stack = state.layers.stack(number, entity: entity, in: context, Row.self)
+            let isFrozen = stack.contains { state.frozen[state.layers[context][$0.segment].id] != nil }
+            guard stack.first?.change.beneathRow != nil, !isFrozen else { return false }
+            EntityEdits<Row>(restored: [number])
+                .cancelDeletes(in: &state.layers, context: context, entity: entity, frozen: [])
+            for other in [context] + state.layers.descendants(of: context) {
+                part.rebaseRead(entity: entity, context: other, schema, connection, in: &state.layers)
+            }
+            state.note(.layer(context), [entity: part])
+            return true
+        }
     }
 }
 

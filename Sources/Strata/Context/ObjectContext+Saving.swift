@@ -13,19 +13,20 @@ extension ObjectContext {
         guard hasParent else { return try commit() }
         try whileSaving {
             try prepareToSave()
-            try applyDeleteRulesAgain()
-            while true {
-                publish()
-                let view = try takeView()
-                let edits = try checkedEdits(view)
-                let isMoved = store.layers.moveUp(
-                    from: id,
-                    expecting: view.layers,
-                    edits: edits,
-                    schema: store.schema,
-                    connection: view.reader.connection
-                )
-                if isMoved { break }
+            try whileDeleteRulesApply {
+                while true {
+                    publish()
+                    let view = try takeView()
+                    let edits = try checkedEdits(view)
+                    let isMoved = store.layers.moveUp(
+                        from: id,
+                        expecting: view.layers,
+                        edits: edits,
+                        schema: store.schema,
+                        connection: view.reader.connection
+                    )
+                    if isMoved { break }
+                }
             }
             try takeView()
         }
@@ -128,6 +129,28 @@ extension ObjectContext {
                 guard let object = identity[number] else { continue }
                 trackers[entity]?.show(part, number, in: object)
             }
+        }
+    }
+
+    /// Applies the delete rules once more. What they have done is taken back where the save fails (C18).
+    private func whileDeleteRulesApply(_ body: () throws -> Void) throws {
+        let segments = store.layers.freeze([id])[id] ?? []
+        do {
+            // Held in place, they are not merged with what the rules do.
+            do {
+                defer { store.layers.thaw(segments) }
+                try applyDeleteRulesAgain()
+                publish()
+            }
+            try body()
+        } catch {
+            publish()
+            drop {
+                $0.carriers == Carriers(id) && !segments.contains($0.id)
+            } keeping: { _ in
+                false
+            }
+            throw error
         }
     }
 

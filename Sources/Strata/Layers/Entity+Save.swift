@@ -117,11 +117,7 @@ extension Entity {
                 let changed = parent._$differences(from: origin)
                 if !changed.isEmpty && policy == .theirs { return stack.map { _ in nil } }
                 if policy == .error {
-                    conflicts += changed.map { column in
-                        var detail = detail(stack[index].row, column, base: origin, theirs: parent)
-                        detail.mine = nil
-                        return detail.saying("was changed elsewhere, and the object deleted here")
-                    }
+                    conflicts += changedElsewhere(stack[index].row, changed, base: origin, theirs: parent)
                 }
                 settled = settled?.over(below)
             case (.orphan, _):
@@ -212,21 +208,19 @@ extension Entity {
         let all = layers.parts(of: info.index, in: path)
         let pending = PendingRows(all)
         for unique in info.uniques {
-            var holders: [[StoredValue]: Int64] = [:]
-            func key(_ row: Row) throws -> [StoredValue]? {
-                let values = try unique.map { try row._$value(at: $0) }
-                return values.contains(.null) ? nil : values
-            }
+            var holders: [[StoredValue]: (row: Row, isOwn: Bool)] = [:]
             var candidates: [(row: Row, key: [StoredValue])] = []
             for place in pending.visible {
-                let change = all[Int(place.part)].typed(Row.self).changes[Int(place.index)]
-                if let key = try key(change.row) {
-                    let isOwn = own.contains { $0.index(of: place.number) != nil }
-                    if let other = holders.updateValue(place.number, forKey: key) {
-                        found.append(duplicate(change.row, of: other, in: unique))
-                    } else if isOwn, change.kind != .update || unique.contains(where: change.columns.contains) {
-                        candidates.append((change.row, key))
-                    }
+                let row = all[Int(place.part)].typed(Row.self).changes[Int(place.index)].row
+                let key = try unique.map { try row._$value(at: $0) }
+                if key.contains(.null) { continue }
+                let isOwn = own.contains { $0.typed(Row.self)[place.number]?.sets(unique) ?? false }
+                // What parents disagree about themselves is not for this layer to settle.
+                if let other = holders.updateValue((row, isOwn), forKey: key), isOwn || other.isOwn {
+                    let (new, old) = isOwn ? (row, other.row) : (other.row, row)
+                    found.append(duplicate(new, of: old._$number, in: unique))
+                } else if isOwn {
+                    candidates.append((row, key))
                 }
             }
             let statement = try connection.statement(info.sql.selectHolder(unique))
@@ -271,11 +265,16 @@ extension Change {
 }
 
 extension Change {
+    /// Whether the row gets its values of these columns by this change.
+    fileprivate func sets(_ columns: [Int]) -> Bool {
+        kind != .update || columns.contains(where: self.columns.contains)
+    }
+
     /// The row that lies beneath the change now; nil where there is none.
     ///
     /// What a base has seen may have become another value in columns that this change does not set; the change's own row
     /// shows those as they are.
-    fileprivate var beneathRow: Row? {
+    var beneathRow: Row? {
         guard let base, kind != .insert else { return nil }
         switch base.beneath {
         case .gone: return nil

@@ -133,7 +133,12 @@ extension ObjectContext {
         let facing = try joinRows(join, 1 - own, otherNumber).compactMap { $0.place(1 - own) }.max() ?? 0
         row.setPlace(facing + 1, 1 - own)
         noteTurn()
-        if let removed { joinTracker(join).restore(removed, as: row, self) } else { joinTracker(join).insert(row) }
+        guard let removed else { return joinTracker(join).insert(row) }
+        if try takeBackDelete(of: removed, join) {
+            joinTracker(join).update(removed, to: row, self)
+        } else {
+            joinTracker(join).restore(removed, as: row, self)
+        }
     }
 
     /// The row of a member that was removed here and not yet saved. To add it again is to take that back.
@@ -141,10 +146,23 @@ extension ObjectContext {
         for part in try currentView().layers.parts(of: join, in: [id]).reversed() where part.kinds.contains(.delete) {
             for change in part.typed(JoinRow.self).changes
             where change.kind == .delete && change.row.left == left && change.row.right == right {
-                return change.lastSeen
+                guard var row = change.beneathRow else { return change.lastSeen }
+                row._$copy(change.columns, from: change.row)
+                return row
             }
         }
         return nil
+    }
+
+    /// Says whether the member is there again: not where others have removed it too, or a commit is just writing that.
+    private func takeBackDelete(of row: JoinRow, _ join: Int) throws -> Bool {
+        let connection = try currentView().reader.connection
+        let part = Part(numbers: [row._$number], changes: [.insert(row)])
+        guard store.layers.takeBackDelete(of: part, entity: join, in: id, store.schema, connection) else {
+            return false
+        }
+        try takeView()
+        return true
     }
 
     func remove<Owner: Model>(_ object: some Model, from owner: Owner, _ relationship: Int) throws {

@@ -47,7 +47,9 @@ final class Overlay {
         var seen: Set<Int64> = []
         for part in (parts[entity] ?? []).reversed() {
             let part = part.typed(JoinRow.self)
-            for change in part.changes where seen.insert(change.row._$number).inserted && change.kind.isVisible {
+            // Ids ascend: of two that one part has added, the later one is the newer.
+            for change in part.changes.reversed()
+            where seen.insert(change.row._$number).inserted && change.kind.isVisible {
                 let pair = Pair(left: change.row.left, right: change.row.right)
                 if found[pair] == nil { found[pair] = change.row._$number }
             }

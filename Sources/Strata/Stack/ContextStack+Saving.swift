@@ -9,7 +9,9 @@ extension ContextStack {
 
     /// Saves the stack of the running block or, outside of any, the base: the current context first, the root last.
     ///
-    /// Stops at the first context whose save fails.
+    /// Contexts that are a chain down to the store are one commit, of all or nothing, by the current one's merge policy;
+    /// where one has changed what another one beneath it has changed unseen, it is asked as by a save. Of other contexts,
+    /// it stops at the first whose save fails.
     ///
     /// - Isolation: callable from anywhere.
     /// - Throws: `noContext` when the stack is empty, `blockEnded`, and as ``ContextHandle/save()`` does.

@@ -4,7 +4,8 @@ import Testing
 @testable import Strata
 
 /// C14 by chance: random data in layers three deep, and random questions, each answered by a context and by a plain
-/// database with the rows that the context must show.
+/// database with the rows that the context must show. Saves and commits that must be refused are (C18, H23, H24), and change
+/// nothing.
 ///
 /// Environment:
 /// - `STRATA_QUERY_SEED`: the seed of the only run, to see a failure again.
@@ -29,7 +30,7 @@ import Testing
         try await stack.on(.root) { context in
             for _ in 0..<60 { try run.edit(context, at: context.id) }
             try run.check(context, at: context.id, questions: 2)
-            if run.world.canCommit(context.id) { try run.commit(context, at: context.id) }
+            try run.commit(context, at: context.id)
         }
         for step in 0..<14 {
             let handle = step < 4 ? handles[step] : handles.randomElement(using: &run.generator)!
@@ -37,6 +38,10 @@ import Testing
                 try await stack.background(parent: .context(other)) { try run.worker($0, parent: other.id) }
             } else {
                 try await handle.perform { try run.turn($0, at: handle.id) }
+            }
+            for _ in 0..<2 {
+                let quick = handles.randomElement(using: &run.generator)!
+                try await quick.perform { try run.quickTurn($0, at: quick.id) }
             }
             // Those that did nothing show what the others have saved and published.
             let watcher = handles.randomElement(using: &run.generator)!
@@ -63,12 +68,25 @@ extension StockRun {
             for _ in 0...generator.below(8) { try edit(context, at: level) }
             try check(context, at: level, questions: 8)
         }
-        switch generator.below(4) {
-        case 0: try save(context, at: level)
-        case 1: try commit(context, at: level)
-        default: return
+        if try end(context, at: level, of: 4) { try check(context, at: level, questions: 8) }
+    }
+
+    /// A block without questions, so that contexts meet each other often.
+    func quickTurn(_ context: ObjectContext, at level: Int) throws {
+        for _ in 0...generator.below(4) { try edit(context, at: level) }
+        _ = try end(context, at: level, of: 2)
+    }
+
+    /// Perhaps a save or commit; whether there was one. What is refused is rolled back or met again.
+    private func end(_ context: ObjectContext, at level: Int, of choices: Int) throws -> Bool {
+        let isDone: Bool
+        switch generator.below(choices) {
+        case 0: isDone = try save(context, at: level)
+        case 1: isDone = try commit(context, at: level)
+        default: return false
         }
-        try check(context, at: level, questions: 8)
+        if !isDone && generator.chance(2) { rollback(context, at: level) }
+        return true
     }
 
     /// The block of a worker that ends with it; what it has not saved is dropped.
@@ -80,22 +98,52 @@ extension StockRun {
         world.levels[context.id] = nil
     }
 
-    func save(_ context: ObjectContext, at level: Int) throws {
+    private func save(_ context: ObjectContext, at level: Int) throws -> Bool {
+        guard let parent = world.levels[level]?.parent else { return try commit(context, at: level) }
         let before = world
-        if world.levels[level]?.parent != nil { applyRulesAgain(level) }
-        guard world.canSave(level) else {
+        applyRulesAgain(level)
+        let refusals = world.refusals(ofSaving: level, to: parent)
+        guard try isDone("save", context, level, refusals, { try context.save() }) else {
             world = before
-            return
+            return false
         }
-        note(level, "save")
-        try context.save()
-        world.save(level)
+        world.save(level, to: parent)
+        return true
     }
 
-    func commit(_ context: ObjectContext, at level: Int) throws {
-        guard world.canCommit(level) else { return }
-        note(level, "commit")
-        try context.commit()
+    @discardableResult
+    func commit(_ context: ObjectContext, at level: Int) throws -> Bool {
+        guard world.canCommit(level) else { return true }
+        let refusals = world.refusals(ofCommitting: level)
+        guard try isDone("commit", context, level, refusals, { try context.commit() }) else { return false }
         world.commit(level)
+        return true
+    }
+
+    /// Saves or commits, and says whether that went through, which it must unless there is something to refuse it with.
+    private func isDone(
+        _ name: String,
+        _ context: ObjectContext,
+        _ level: Int,
+        _ refusals: Set<StrataError.Code>,
+        _ body: () throws -> Void
+    ) throws -> Bool {
+        context.mergePolicy = refusals.contains(.conflict) ? .error : .mine
+        note(level, refusals.isEmpty ? name : "\(name), refused with \(refusals.map(\.description).sorted())")
+        do {
+            try body()
+            if !refusals.isEmpty { fail("the \(name) of \(level) was not refused") }
+            return true
+        } catch let error as StrataError {
+            if !refusals.contains(error.code) { fail("the \(name) of \(level) was refused:\n\(error)") }
+            return false
+        }
+    }
+
+    private func rollback(_ context: ObjectContext, at level: Int) {
+        let includingSaved = generator.chance(2)
+        note(level, includingSaved ? "rollback all" : "rollback")
+        context.rollback(includingSaved: includingSaved)
+        world.rollback(level, includingSaved: includingSaved)
     }
 }

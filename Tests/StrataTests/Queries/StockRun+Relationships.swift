@@ -29,7 +29,7 @@ extension StockRun {
         for pair in view.pairs.keys where pair.has(number) { world.add(.unpair(pair), at: level) }
         for reference in StockWorld.references where reference.destination == entity {
             for referring in view.referring(reference.entity, reference.column, to: number) {
-                if entity == 2 {
+                if reference.cascades {
                     delete(referring, reference.entity, level)
                 } else {
                     world.add(.set(referring, reference.column, .null), at: level)

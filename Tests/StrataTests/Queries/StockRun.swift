@@ -34,7 +34,7 @@ final class StockRun: @unchecked Sendable {
             """
             \(text)
             STRATA_QUERY_SEED=\(seed) swift test --filter RandomQuery
-            \(log.suffix(120).joined(separator: "\n"))
+            \(log.suffix(200).joined(separator: "\n"))
             """
         )
     }

@@ -25,7 +25,7 @@ struct StockWorld {
         let right: Int64
     }
 
-    struct Places {
+    struct Places: Equatable {
         var left: Double
         var right: Double
     }
@@ -102,9 +102,11 @@ struct StockWorld {
     var store = View()
     var levels: [Int: Level] = [:]
 
-    /// References: the model and column where they are, and the model that they lead to.
-    static let references: [(entity: Int, column: Int, destination: Int)] = [
-        (0, column("shelf", of: 0), 1), (1, column("house", of: 1), 2), (3, column("item", of: 3), 0),
+    /// A reference: the model and column where it is, the model that it leads to, and whether a delete there goes on here.
+    typealias Reference = (entity: Int, column: Int, destination: Int, cascades: Bool)
+    static let references: [Reference] = [
+        (0, column("shelf", of: 0), 1, false), (1, column("house", of: 1), 2, true),
+        (3, column("item", of: 3), 0, false),
     ]
 
     static func column(_ name: String, of entity: Int) -> Int {
@@ -129,9 +131,13 @@ struct StockWorld {
         switch edit {
         case .pair(let pair, let places, _):
             takeBackRemoval(of: pair, at: level)
-            // The row may be there, or be left behind where the member went by its to-one side.
-            if let ids = view(level).additions[pair]?.last?.ids {
-                edit = .places(pair, places, of: ids)
+            if let known = seen[pair]?.last {
+                // Left behind where the member went by its to-one side.
+                if known.places.left == places.left { return }
+                edit = .place(pair, places.left, of: known.ids)
+            } else if let known = view(level).additions[pair]?.last {
+                if known.places == places { return }
+                edit = .places(pair, places, of: known.ids)
             } else {
                 lastAddition += 1
                 edit = .pair(pair, places, as: lastAddition)
@@ -154,67 +160,6 @@ struct StockWorld {
             }
         }
     }
-
-    // MARK: Saving
-
-    /// Whether a save or commit is as simple as this world knows: nothing of the level hangs in the air.
-    func canSave(_ level: Int) -> Bool {
-        guard let parent = levels[level]?.parent else { return canCommit(level) }
-        let entries = levels[level]?.entries ?? []
-        var result = view(parent)
-        for entry in entries {
-            if result.isPast(entry.edit) { return false }
-            result.apply(entry.edit)
-        }
-        return view(level).isWhole && result.isWhole
-    }
-
-    mutating func save(_ level: Int) {
-        guard let parent = levels[level]?.parent else { return commit(level) }
-        for var entry in levels[level]?.entries ?? [] {
-            entry.carriers.insert(level)
-            levels[parent]?.entries.append(entry)
-        }
-        levels[level]?.entries = []
-    }
-
-    private static func isTaken(_ entry: Entry, in context: Int, by level: Int) -> Bool {
-        context == level || entry.carriers.contains(level)
-    }
-
-    /// Whether a commit touches nothing that the parents have changed and not finished.
-    func canCommit(_ level: Int) -> Bool {
-        var result = store
-        var (own, others): (Set<Int64>, Set<Int64>) = ([], [])
-        for context in path(level) {
-            for entry in levels[context]?.entries ?? [] {
-                guard Self.isTaken(entry, in: context, by: level) else {
-                    others.formUnion(entry.edit.numbers)
-                    continue
-                }
-                own.formUnion(entry.edit.numbers)
-                if result.isPast(entry.edit) { return false }
-                result.apply(entry.edit)
-            }
-        }
-        return own.isDisjoint(with: others) && result.isWhole && view(level).isWhole
-    }
-
-    mutating func commit(_ level: Int) {
-        var taken: [Edit] = []
-        for context in path(level) {
-            let entries = levels[context]?.entries ?? []
-            taken += entries.filter { Self.isTaken($0, in: context, by: level) }.map(\.edit)
-            levels[context]?.entries = entries.filter { !Self.isTaken($0, in: context, by: level) }
-        }
-        // What was added and removed again is nothing, and no removal of what others have added meanwhile.
-        var removed: Set<Int> = []
-        for case .unpair(_, let ids) in taken { removed.formUnion(ids) }
-        for edit in taken {
-            if case .pair(_, _, let id) = edit, removed.contains(id) { continue }
-            store.apply(edit, merging: true)
-        }
-    }
 }
 
 extension StockWorld.Edit {
@@ -235,30 +180,5 @@ extension StockWorld.Row {
         StockWorld.references.filter { $0.entity == entity }.compactMap {
             if case .integer(let number) = values[$0.column] { number } else { nil }
         }
-    }
-}
-
-extension StockWorld.View {
-    /// Whether an edit is of something that is gone: a save then brings it back, or asks.
-    func isPast(_ edit: StockWorld.Edit) -> Bool {
-        switch edit {
-        case .set(let number, _, _): rows[number] == nil
-        case .place(let pair, _, let ids), .places(let pair, _, let ids):
-            !(additions[pair] ?? []).contains { !$0.ids.isDisjoint(with: ids) }
-        default: false
-        }
-    }
-
-    /// Whether nothing leads to what is not there, and what must be unique is.
-    var isWhole: Bool {
-        for pair in pairs.keys where rows[pair.left] == nil || rows[pair.right] == nil { return false }
-        var lids: Set<StoredValue> = []
-        for row in rows.values {
-            if row.references.contains(where: { rows[$0] == nil }) { return false }
-            guard row.entity == 3 else { continue }
-            let item = row.values[StockWorld.column("item", of: 3)]
-            if item != .null, !lids.insert(item).inserted { return false }
-        }
-        return true
     }
 }

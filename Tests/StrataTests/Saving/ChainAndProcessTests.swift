@@ -22,6 +22,39 @@ import Testing
         try await house.close()
     }
 
+    @Test("H22 H27 a delete of a chain meets edits of the layers beneath that it has not seen")
+    func deleteInChain() async throws {
+        for policy in [MergePolicy.error, .mine, .theirs] {
+            let house = try await House()
+            let id = try await house.cell(1)
+            try await house.delete(id, in: .main)
+            try await house.edit(id, in: .root, c: 2)
+            #expect(try await house.saveChain(.main, policy) == (policy == .error ? .conflict(id, "c") : .success))
+            #expect(try house.stored(id) == (policy == .error ? [1, 0, 0] : policy == .mine ? nil : [1, 0, 2]))
+            try await house.close()
+        }
+    }
+
+    @Test("H27 layers of a chain that stand on an edit which .theirs gives up have not seen what is beneath it either")
+    func aboveGivenUp() async throws {
+        for isDeleted in [false, true] {
+            let house = try await House()
+            let id = try await house.cell(1)
+            try await house.edit(id, in: .main, a: 2)
+            if isDeleted {
+                try await house.delete(id, in: .network)
+            } else {
+                try await house.edit(id, in: .network, a: 3, b: 3)
+            }
+            try await house.edit(id, in: .root, a: 4)
+            #expect(try await house.saveChain(.network) == .conflict(id, "a"))
+            #expect(try await house.values(id, in: .root) == [4, 0, 0])
+            #expect(try await house.saveChain(.network, .theirs) == .success)
+            #expect(try house.stored(id) == (isDeleted ? [4, 0, 0] : [4, 3, 0]))
+            try await house.close()
+        }
+    }
+
     @Test("H13 a worker that is called from main's turn sees the edits of that turn")
     @MainActor func turn() async throws {
         let house = try await House()

@@ -118,4 +118,53 @@ import Testing
         #expect(try await house.commit(.main) == Outcome(code: .missingReference, places: ["\(denying.number).owner"]))
         try await house.close()
     }
+
+    @Test("C5 H23 an object that a delete rule empties in the store keeps what was committed of it at once")
+    func emptiedAndEdited() async throws {
+        let house = try await House()
+        let id = try await family(house)
+        let free = try await house.stack.on(.root) { context in
+            let free = context.insert(Nullified(name: "free"))
+            try context.commit()
+            return free.id
+        }
+        try await house.stack.on(.network) { context in
+            let edited = try #require(try context.find(free))
+            edited.name = "edited"
+            context.delete(try #require(try context.find(id)))
+            try await house.stack.on(.root) { context in
+                try context.find(free)?.owner = try context.find(id)
+                try context.commit()
+            }
+            try context.commit()
+            #expect(edited.name == "edited" && edited.owner == nil)
+        }
+        #expect(try counts(house)[1] == 2)
+        try await house.close()
+    }
+
+    @Test("C18 H23 a save that fails takes back what the delete rules have done at it")
+    func takenBack() async throws {
+        let house = try await House()
+        let id = try await family(house)
+        let cell = try await house.cell(1)
+        try await house.edit(cell, in: .network, a: 2)
+        try await house.stack.on(.network) { context in context.delete(try #require(try context.find(id))) }
+        try await house.edit(cell, in: .main, a: 3)
+        try await house.stack.on(.main) { context in
+            let owner = try context.find(id)
+            context.insert(Nullified(name: "late", owner: owner))
+            context.insert(Cascaded(name: "late", owner: owner))
+        }
+        func late(in name: ContextName) async throws -> [Int] {
+            try await house.stack.on(name) { context in
+                [try context.count(Nullified.where { $0.owner != nil }), try context.count(Cascaded.all)]
+            }
+        }
+        #expect(try await house.save(.network) == .conflict(cell, "a"))
+        #expect(try await late(in: .network) == [1, 1])
+        #expect(try await house.save(.network, .mine) == .success)
+        #expect(try await late(in: .main) == [0, 0])
+        try await house.close()
+    }
 }

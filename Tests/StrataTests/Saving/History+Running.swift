@@ -31,7 +31,7 @@ extension History {
         var model = Self.newModel
         var names = Names()
         for (index, (context, step)) in steps.enumerated() {
-            let actual = try await perform(step, try #require(handles[context]), house.stack, &names)
+            let actual = try await perform(step, try #require(handles[context]), house, &names)
             let expected = model.apply(step, in: context)
             var problems: [String] = []
             if actual != expected { problems.append("outcome is \(actual), not \(expected)") }
@@ -66,11 +66,12 @@ extension History {
     private func perform(
         _ step: Step,
         _ handle: ContextHandle,
-        _ stack: ContextStack,
+        _ house: House,
         _ names: inout Names
     ) async throws -> Outcome {
+        if case .saveChain(let policy) = step { return naming(try await house.saveChain(handle, policy), names) }
         let ids = names.ids
-        let (outcome, inserted) = try await stack.on(handle) { context in
+        let (outcome, inserted) = try await house.stack.on(handle) { context in
             func live(_ row: Int64) throws -> Cell? {
                 try context.fetch(Cell.all).first { $0.id.number == ids[row] }
             }
@@ -92,6 +93,7 @@ extension History {
                 case .commit(let policy):
                     context.mergePolicy = policy
                     try context.commit()
+                case .saveChain: break
                 case .rollback(let includingSaved): context.rollback(includingSaved: includingSaved)
                 case .rollbackObject(let row): if let cell = try live(row) { context.rollback([cell]) }
                 }

@@ -6,7 +6,7 @@ import Testing
 struct History: CustomStringConvertible {
     /// What may happen in random histories.
     enum World: String, CustomTestStringConvertible {
-        /// Inserts, edits, saves, commits and rollbacks under `.error`.
+        /// Inserts, edits, saves, commits, chains and rollbacks under `.error`.
         case plain
         /// Deletes, `.mine` and `.theirs` too.
         case full
@@ -21,6 +21,8 @@ struct History: CustomStringConvertible {
         case delete(Int64)
         case save(MergePolicy)
         case commit(MergePolicy)
+        /// Saves the context and all of its parents as one chain (H27).
+        case saveChain(MergePolicy)
         case rollback(includingSaved: Bool)
         case rollbackObject(Int64)
     }
@@ -108,7 +110,8 @@ extension History.Step: CustomStringConvertible {
         case ..<62 where world == .full:
             return rows.randomElement(using: &generator).map(Self.delete) ?? .insert(number * 10)
         case ..<78: return .save(policy)
-        case ..<94: return .commit(policy)
+        case ..<90: return .commit(policy)
+        case ..<94: return .saveChain(policy)
         case ..<96: return .rollback(includingSaved: Bool.random(using: &generator))
         default: return rows.randomElement(using: &generator).map(Self.rollbackObject) ?? .save(policy)
         }
@@ -122,6 +125,7 @@ extension History.Step: CustomStringConvertible {
         case .delete(let row): return "delete \(row)"
         case .save(let policy): return "save" + name(policy)
         case .commit(let policy): return "commit" + name(policy)
+        case .saveChain(let policy): return "chain" + name(policy)
         case .rollback(let includingSaved): return includingSaved ? "rollback all" : "rollback"
         case .rollbackObject(let row): return "rollback \(row)"
         }
@@ -141,6 +145,7 @@ extension History.Step: CustomStringConvertible {
         case ("delete", let row?): self = .delete(row)
         case ("save", nil): self = .save(policy)
         case ("commit", nil): self = .commit(policy)
+        case ("chain", nil): self = .saveChain(policy)
         case ("rollback", let row?): self = .rollbackObject(row)
         case ("rollback", nil): self = .rollback(includingSaved: words.last == "all")
         default: return nil
@@ -157,6 +162,7 @@ extension ReferenceModel {
         case .delete(let row): delete(row, in: context)
         case .save(let policy): return save(context, policy)
         case .commit(let policy): return commit(context, policy)
+        case .saveChain(let policy): return commit(context, with: Set(path(context)), policy)
         case .rollback(let includingSaved): rollback(context, includingSaved: includingSaved)
         case .rollbackObject(let row): if view(context)[row] != nil { rollback(context, only: [row]) }
         }

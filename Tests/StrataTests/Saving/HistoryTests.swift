@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-/// Random histories of several contexts, held against ``ReferenceModel`` after each step (C16 to C18, H18 to H22).
+/// Random histories of several contexts, held against ``ReferenceModel`` after each step (C16 to C18, H18 to H22, H27).
 ///
 /// `STRATA_SAVING_SEED` and `STRATA_SAVING_WORLD` (`plain` or `full`) run one again, `STRATA_SAVING_STEPS` and
 /// `STRATA_SAVING_LENGTH` more, fewer or longer ones, `STRATA_SAVING_HISTORY` the history that a failure has printed.
@@ -11,7 +11,7 @@ import Testing
     private static let steps = environment["STRATA_SAVING_STEPS"].flatMap { Int($0) }
 
     @Test(
-        "C16 C17 C18 H18-H22 random histories: views, store and outcomes are those of the reference model",
+        "C16 C17 C18 H18-H22 H27 random histories: views, store and outcomes are those of the reference model",
         arguments: environment["STRATA_SAVING_WORLD"].flatMap(History.World.init).map { [$0] } ?? [.plain, .full]
     )
     func histories(_ world: History.World) async throws {

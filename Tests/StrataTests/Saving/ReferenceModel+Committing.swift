@@ -3,17 +3,15 @@ import Strata
 extension ReferenceModel {
     /// Writes what a context holds and what it saved upward before: each column compared by what was stored (H18).
     ///
-    /// - Parameter whole: contexts whose levels are taken as a whole beside the committer's (H27).
+    /// - Parameter whole: the contexts of a chain, whose levels are taken as a whole beside the committer's (H27).
     mutating func commit(_ context: String, with whole: Set<String> = [], _ policy: MergePolicy) -> Outcome {
         let whole = whole.union([context])
         let path = path(context)
         var nets: [(number: Int64, net: Net, wentAlong: Bool)] = []
         var conflicts: Set<String> = []
         for number in Set(path.flatMap { levels[$0].map { Array($0.keys) } ?? [] }).sorted() {
-            var unseen: Set<String> = []
-            let taken = path.flatMap { takenEntries(number, in: $0, by: context, whole, policy, &unseen) }
-            // What was edited before a delete is no matter any more.
-            if taken.last?.isDelete == false { conflicts.formUnion(unseen) }
+            let (taken, unseen) = takenEntries(number, by: context, whole, policy)
+            conflicts.formUnion(unseen)
             guard !taken.isEmpty, var net = Self.net(Self.withoutCancelled(taken)) else { continue }
             var wentAlong = false
             if case .update(let edits, _, false) = net, let row = shownInForeign(number, context, whole) {
@@ -72,25 +70,61 @@ extension ReferenceModel {
         return .success
     }
 
-    /// The entries of one level that are committed. Where one of them changes what another one there has changed, without
-    /// having seen it, somebody is asked.
+    /// The entries that are committed, from the store's end up, and the columns of which somebody has to be asked.
+    private func takenEntries(
+        _ number: Int64,
+        by context: String,
+        _ whole: Set<String>,
+        _ policy: MergePolicy
+    ) -> (entries: [Entry], conflicts: Set<String>) {
+        var taken: [Entry] = []
+        var conflicts: Set<String> = []
+        for level in path(context) {
+            // The levels of a chain meet each other as by a save (H27).
+            let beneath = whole.count > 1 ? taken : []
+            taken += takenEntries(number, in: level, over: beneath, by: context, whole, policy, &conflicts)
+            // What was edited before a delete is no matter any more.
+            if beneath.isEmpty && taken.last?.isDelete == true { conflicts = [] }
+        }
+        return (taken, conflicts)
+    }
+
+    /// The entries of one level that are committed. Where one of them changes what another one there or beneath it has
+    /// changed, without having seen it, somebody is asked.
+    ///
+    /// - Parameter beneath: those of the levels of a chain that lie beneath.
     private func takenEntries(
         _ number: Int64,
         in level: String,
+        over beneath: [Entry],
         by context: String,
         _ whole: Set<String>,
         _ policy: MergePolicy,
         _ conflicts: inout Set<String>
     ) -> [Entry] {
+        let entries = levels[level]?[number] ?? []
         var result: [Entry] = []
-        var shown = row(number, in: parents[level])
-        var changed: Set<Int> = []
-        for var entry in levels[level]?[number] ?? [] {
+        var shown = beneath.isEmpty ? row(number, in: parents[level]) : Self.apply(beneath, to: store[number])
+        var changed = beneath.reduce(into: Set<Int>()) { $0.formUnion($1.columns) }
+        if !beneath.isEmpty, case .delete(let seen, _)? = entries.last?.change {
+            // The delete is held against what the level has set out from.
+            let origin = Self.origin(entries, seen)
+            let unseen = changed.filter { column in shown.map { $0[column] != origin[column] } ?? false }
+            if policy == .theirs && !unseen.isEmpty { return [] }
+            if policy == .error { for column in unseen { conflicts.insert(place(number, column)) } }
+            return entries
+        }
+        for (index, entry) in entries.enumerated() {
+            var entry = entry
             defer { shown = Self.apply([entry], to: shown) }
             guard isTaken(entry, level, context, whole) else { continue }
-            if case .update(let edits, _) = entry.change, shown == nil, !entry.restores, result.last?.isDelete == true {
+            if case .update(let edits, _) = entry.change, shown == nil, !entry.restores,
+                (beneath + result).contains(where: \.isDelete),
+                !entries[index...].contains(where: { $0.isInsert || $0.restores })
+            {
+                // Until it is decided that they bring the row back, the delete stands.
                 if policy == .error { for column in edits.keys { conflicts.insert(place(number, column)) } }
-                if policy == .theirs { continue }
+                if policy != .mine { continue }
             }
             if case .update(var edits, let row) = entry.change, let shown {
                 for (column, edit) in edits

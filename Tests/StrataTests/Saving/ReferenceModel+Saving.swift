@@ -117,7 +117,7 @@ extension ReferenceModel {
     }
 
     /// The row that a level's changes set out from: of each column what the lowest of them has seen.
-    private static func origin(_ entries: [Entry], _ seen: Values) -> Values {
+    static func origin(_ entries: [Entry], _ seen: Values) -> Values {
         var origin = seen
         for entry in entries.reversed() {
             switch entry.change {

@@ -1,4 +1,4 @@
-/// The rules of saving (C16, C17, H18 to H22) in their plainest form, to hold the engine against.
+/// The rules of saving (C16, C17, H18 to H22, H27) in their plainest form, to hold the engine against.
 ///
 /// Each context has a list of entries for each row, one for each edit, in the order in which they were made or arrived.
 /// What a context shows is the store's row with the entries of all levels down to its own applied one after the other.
@@ -18,6 +18,8 @@
 /// - A row that goes along (H21) goes as the committing context's parent shows it; what parents have set in columns that
 ///   the committed changes have not touched goes with it.
 /// - A delete of a row that a parent inserted withdraws the insert with everything else that the parents did to it.
+/// - The levels of a chain meet each other as by saves, from the store's end up, and the store as by a commit. `.theirs`
+///   gives up a delete that has not seen what lies beneath its own level, and with it what that level did to the row.
 struct ReferenceModel {
     typealias Values = [Int]
 

@@ -143,6 +143,25 @@ struct House: Sendable {
             return Outcome { try context.commit() }
         }
     }
+
+    /// Saves a context and all of its parents as one chain, and gives what came of it (H27).
+    func saveChain(_ name: ContextName, _ policy: MergePolicy = .error) async throws -> Outcome {
+        try await saveChain(stack[name], policy)
+    }
+
+    func saveChain(_ handle: ContextHandle, _ policy: MergePolicy) async throws -> Outcome {
+        var chain = [handle]
+        while let parent = chain[0].parent { chain.insert(parent, at: 0) }
+        try await handle.perform { $0.mergePolicy = policy }
+        while try stack.pop() != nil {}
+        for handle in chain { try stack.push(handle) }
+        do {
+            try await stack.save()
+            return .success
+        } catch let error as StrataError {
+            return Outcome(error)
+        }
+    }
 }
 
 /// What came of a save: success, or the code of an error with the objects and columns that it names.

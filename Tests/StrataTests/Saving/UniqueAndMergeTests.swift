@@ -49,6 +49,25 @@ import Testing
         try await house.close()
     }
 
+    @Test("H24 what parents disagree about does not keep a child from saving")
+    func disagreement() async throws {
+        let house = try await House()
+        let ids = try await articles(house, "a", "b")
+        try await house.stack.on(.main) { context in
+            try context.find(ids[0])?.slug = "c"
+            try context.find(ids[1])?.title = "B"
+        }
+        try await house.stack.on(.root) { context in
+            try context.find(ids[1])?.slug = "c"
+            try context.commit()
+        }
+        try await house.stack.on(.network) { try $0.find(ids[1])?.views = 1 }
+        _ = try await house.stack.on(.network) { $0.insert(Article(slug: "d", title: "D")).id }
+        #expect(try await house.save(.network) == .success)
+        #expect(try await house.save(.main) == Outcome(code: .notUnique, places: ["\(ids[0].number).slug"]))
+        try await house.close()
+    }
+
     @Test("H24 swaps and rotations of unique values in one commit, also with a delete and an insert")
     func rotations() async throws {
         let house = try await House()
@@ -74,6 +93,16 @@ import Testing
             try context.commit()
         }
         #expect(try await slugs(house, in: .other) == [nil, "d", "a", "b"])
+        try await house.close()
+    }
+
+    @Test("H24 two rows that one commit gives the same unique value are refused, and none of them is written")
+    func sameInOneCommit() async throws {
+        let house = try await House()
+        let ids = try await articles(house, "a", "b")
+        try await house.stack.on(.network) { context in for id in ids { try context.find(id)?.slug = "c" } }
+        #expect(try await house.commit(.network) == Outcome(code: .notUnique, places: ["\(ids[1].number).slug"]))
+        #expect(try await slugs(house, in: .root) == ["a", "b"])
         try await house.close()
     }
 
@@ -231,6 +260,62 @@ import Testing
         #expect(try await names(house, writer, in: .main) == ["b"])
         #expect(try await house.commit(.main, .mine) == .success)
         #expect(try await names(house, writer, in: .root) == ["b"])
+        try await house.close()
+    }
+
+    @Test("C8 H25 to add a member again that was removed changes nothing, so that it is gone where others remove it")
+    func addedAgain() async throws {
+        for isSaved in [false, true] {
+            let house = try await House()
+            let (writer, spouses) = try await family(house)
+            try await house.stack.on(.network) { context in
+                let writer = try #require(try context.find(writer))
+                let last = try #require(try context.find(spouses[1]))
+                writer.spouses.remove(last)
+                #expect(try writer.spouses.count == 1)
+                writer.spouses.insert(last)
+                #expect(try writer.spouses.count == 2)
+            }
+            try await house.stack.on(.root) { context in
+                try context.find(writer)?.spouses.remove(try #require(try context.find(spouses[1])))
+                try context.commit()
+            }
+            #expect(try await names(house, writer, in: .network) == ["a"])
+            #expect(try await (isSaved ? house.save(.network) : house.commit(.network)) == .success)
+            for name in [ContextName.root, .network] { #expect(try await names(house, writer, in: name) == ["a"]) }
+            try await house.close()
+        }
+    }
+
+    @Test(
+        "C14 H25 of a member that a context has added twice unseen, the newer place counts, in queries and in the store"
+    )
+    func addedTwice() async throws {
+        let house = try await House()
+        let (writer, _) = try await family(house)
+        let (late, later) = try await house.stack.on(.root) { context in
+            let added = ["x", "y"].map { context.insert(Spouse(name: $0)) }
+            try context.commit()
+            return (added[0].id, added[1].id)
+        }
+        let blind = try await house.stack.on(.main) { _ in
+            try house.stack.create(.private, named: "blind", reads: .committed)
+        }
+        func addLate() async throws {
+            try await blind.perform { context in
+                try context.find(writer)?.spouses.insert(try #require(try context.find(late)))
+                try context.save()
+            }
+        }
+        try await addLate()
+        try await house.stack.on(.root) { context in
+            try context.find(writer)?.spouses.insert(try #require(try context.find(later)))
+            try context.commit()
+        }
+        try await addLate()
+        #expect(try await names(house, writer, in: .main) == ["a", "b", "y", "x"])
+        #expect(try await house.commit(.main) == .success)
+        #expect(try await names(house, writer, in: .root) == ["a", "b", "y", "x"])
         try await house.close()
     }
 

@@ -1,0 +1,161 @@
+@testable import Strata
+
+/// What saves, commits and rollbacks do to the layers and the store, and what saves and commits are refused with (C18).
+extension StockWorld {
+    mutating func rollback(_ level: Int, includingSaved: Bool) {
+        levels[level]?.entries.removeAll { includingSaved || $0.carriers == [level] }
+    }
+
+    // MARK: One level up
+
+    /// What a save is refused with. Where this is a conflict, rows are gone beneath, which `.mine` would bring back.
+    func refusals(ofSaving level: Int, to parent: Int) -> Set<StrataError.Code> {
+        let edits = levels[level]?.entries.map(\.edit) ?? []
+        var result = view(parent)
+        if result.apply(edits) { return [.conflict] }
+        return result.hasDuplicates(among: edits) ? [.notUnique] : []
+    }
+
+    mutating func save(_ level: Int, to parent: Int) {
+        for var entry in levels[level]?.entries ?? [] {
+            entry.carriers.insert(level)
+            levels[parent]?.entries.append(entry)
+        }
+        levels[level]?.entries = []
+    }
+
+    // MARK: Down to the store
+
+    private static func isTaken(_ entry: Entry, in context: Int, by level: Int) -> Bool {
+        context == level || entry.carriers.contains(level)
+    }
+
+    private func entries(of level: Int, areTaken: Bool) -> [Edit] {
+        path(level).flatMap { context in
+            (levels[context]?.entries ?? []).filter { Self.isTaken($0, in: context, by: level) == areTaken }.map(\.edit)
+        }
+    }
+
+    /// Whether a commit touches nothing that the parents have changed and not finished, and nothing that the level has
+    /// removed, saved and, since it reads the committed state alone, edited again.
+    func canCommit(_ level: Int) -> Bool {
+        let (own, others) = (entries(of: level, areTaken: true), entries(of: level, areTaken: false))
+        let isRemoved = own.indices.contains { index in own[..<index].contains { $0.removes(own[index]) } }
+        return !isRemoved && Set(own.flatMap(\.numbers)).isDisjoint(with: others.flatMap(\.numbers))
+    }
+
+    /// What a commit is refused with, any of these; conflicts as in ``refusals(ofSaving:to:)``.
+    func refusals(ofCommitting level: Int) -> Set<StrataError.Code> {
+        let edits = entries(of: level, areTaken: true)
+        let (result, hasOrphans) = store(after: edits)
+        let conflicts: Set<StrataError.Code> = hasOrphans ? [.conflict] : []
+        if isMissing(edits, in: result, hasOrphans) { return conflicts.union([.missingReference]) }
+        return conflicts.union(result.hasDuplicates(among: edits) ? [.notUnique] : [])
+    }
+
+    mutating func commit(_ level: Int) {
+        store = store(after: entries(of: level, areTaken: true)).view
+        for context in path(level) {
+            levels[context]?.entries.removeAll { Self.isTaken($0, in: context, by: level) }
+        }
+    }
+
+    /// The store with committed edits, and whether some of them are of what is gone.
+    private func store(after edits: [Edit]) -> (view: View, hasOrphans: Bool) {
+        // What was added and removed again is nothing, and no removal of what others have added meanwhile.
+        var removed: Set<Int> = []
+        for case .unpair(_, let ids) in edits { removed.formUnion(ids) }
+        let effective = edits.filter { if case .pair(_, _, let id) = $0 { !removed.contains(id) } else { true } }
+        var result = store
+        let hasOrphans = result.apply(effective, merging: true)
+        for case .delete(let number) in edits { applyRules(number, edits, &result) }
+        return (result, hasOrphans)
+    }
+
+    /// What the delete rules say of the rows in the store, beyond what the edits themselves do to them (H23).
+    private func applyRules(_ number: Int64, _ edits: [Edit], _ result: inout View) {
+        guard let entity = store.rows[number]?.entity else { return }
+        for pair in store.pairs.keys where pair.has(number) { result.additions[pair] = nil }
+        for reference in Self.references where reference.destination == entity {
+            for referring in store.referring(reference.entity, reference.column, to: number)
+            where result.rows[referring] != nil && !edits.contains(where: { $0.sets(referring, reference.column) }) {
+                if reference.cascades {
+                    result.rows[referring] = nil
+                    applyRules(referring, edits, &result)
+                } else {
+                    result.rows[referring]?.values[reference.column] = .null
+                }
+            }
+        }
+    }
+
+    /// Whether edits lead to what is not there; of what is gone itself, that may be found out first.
+    private func isMissing(_ edits: [Edit], in result: View, _ hasOrphans: Bool) -> Bool {
+        edits.contains { edit in
+            switch edit {
+            case .insert(let number, _): result.rows[number]?.references.contains { result.rows[$0] == nil } ?? false
+            case .set(let number, let column, .integer(let target)):
+                if let row = result.rows[number] {
+                    row.values[column] == .integer(target) && row.references.contains(target)
+                        && result.rows[target] == nil
+                } else {
+                    hasOrphans && result.rows[target] == nil
+                }
+            case .pair(let pair, _, _):
+                result.additions[pair] != nil && (result.rows[pair.left] == nil || result.rows[pair.right] == nil)
+            default: false
+            }
+        }
+    }
+}
+
+extension StockWorld.View {
+    /// Applies edits one after the other. Says whether one of them is of something that is gone, and that none of them
+    /// removes: such a save asks.
+    mutating func apply(_ edits: [StockWorld.Edit], merging: Bool = false) -> Bool {
+        var hasOrphans = false
+        for (index, edit) in edits.enumerated() {
+            if isPast(edit) && !edits[index...].contains(where: { $0.removes(edit) }) { hasOrphans = true }
+            apply(edit, merging: merging)
+        }
+        return hasOrphans
+    }
+
+    /// Whether an edit is of something that is gone.
+    private func isPast(_ edit: StockWorld.Edit) -> Bool {
+        switch edit {
+        case .set(let number, _, _): rows[number] == nil
+        case .place(let pair, _, let ids), .places(let pair, _, let ids):
+            !(additions[pair] ?? []).contains { !$0.ids.isDisjoint(with: ids) }
+        default: false
+        }
+    }
+
+    /// Whether a lid that is edited has the item of another one.
+    func hasDuplicates(among edits: [StockWorld.Edit]) -> Bool {
+        let column = StockWorld.references[2].column
+        let lids = Dictionary(grouping: numbers(3)) { rows[$0]?.values[column] ?? .null }
+        return lids.contains { item, lids in
+            item != .null && lids.count > 1 && lids.contains { lid in edits.contains { $0.sets(lid, column) } }
+        }
+    }
+}
+
+extension StockWorld.Edit {
+    /// Whether a row gets its value of a column by this edit.
+    fileprivate func sets(_ number: Int64, _ column: Int) -> Bool {
+        switch self {
+        case .insert(number, _), .set(number, column, _): true
+        default: false
+        }
+    }
+
+    fileprivate func removes(_ other: StockWorld.Edit) -> Bool {
+        switch (self, other) {
+        case (.delete(let number), .set(let edited, _, _)): number == edited
+        case (.unpair(_, let ids), .place(_, _, let placed)), (.unpair(_, let ids), .places(_, _, let placed)):
+            !ids.isDisjoint(with: placed)
+        default: false
+        }
+    }
+}
