@@ -204,32 +204,30 @@ extension Entity {
         _ found: inout [StrataError.Detail]
     ) throws {
         let own = layers.parts(of: info.index, in: [path[path.count - 1]])
-        guard !own.isEmpty else { return }
-        let all = layers.parts(of: info.index, in: path)
-        let pending = PendingRows(all)
+        guard !own.isEmpty, !info.uniques.isEmpty else { return }
+        let pending = PendingRows(layers.parts(of: info.index, in: path))
+        let mine = PendingRows(own)
         for unique in info.uniques {
-            var holders: [[StoredValue]: (row: Row, isOwn: Bool)] = [:]
-            var candidates: [(row: Row, key: [StoredValue])] = []
-            for place in pending.visible {
-                let row = all[Int(place.part)].typed(Row.self).changes[Int(place.index)].row
-                let key = try unique.map { try row._$value(at: $0) }
-                if key.contains(.null) { continue }
-                let isOwn = own.contains { $0.typed(Row.self)[place.number]?.sets(unique) ?? false }
-                // What parents disagree about themselves is not for this layer to settle.
-                if let other = holders.updateValue((row, isOwn), forKey: key), isOwn || other.isOwn {
-                    let (new, old) = isOwn ? (row, other.row) : (other.row, row)
-                    found.append(duplicate(new, of: old._$number, in: unique))
-                } else if isOwn {
-                    candidates.append((row, key))
-                }
+            func isOwn(_ number: Int64) -> Bool {
+                own.contains { $0.typed(Row.self)[number]?.sets(unique) ?? false }
             }
             let statement = try connection.statement(info.sql.selectHolder(unique))
-            for (row, key) in candidates {
+            // What parents disagree about themselves is not for this layer to settle.
+            for place in mine.visible where isOwn(place.number) {
+                let row = own[Int(place.part)].typed(Row.self).changes[Int(place.index)].row
+                let key = try unique.map { try row._$value(at: $0) }
+                if key.contains(.null) { continue }
+                // Of two in this layer, the later one is the duplicate.
+                let others = try pending.places(ofRowsWith: key, in: unique).map(\.number)
+                if let other = others.first(where: { $0 < place.number || ($0 > place.number && !isOwn($0)) }) {
+                    found.append(duplicate(row, of: other, in: unique))
+                    continue
+                }
                 var holder: Int64?
                 try statement.run(key) { holder = try $0.read(Int64.self, at: 0) }
-                guard let holder, holder != row._$number else { continue }
                 // What a layer says of the holder goes before what the store says.
-                if !pending.isHidden(holder) { found.append(duplicate(row, of: holder, in: unique)) }
+                guard let holder, holder != place.number, !pending.isHidden(holder) else { continue }
+                found.append(duplicate(row, of: holder, in: unique))
             }
         }
     }

@@ -4,6 +4,7 @@ final class Part<Row: StoredRow>: AnyPart {
     let changes: [Change<Row>]
     /// The kinds that occur.
     let kinds: ChangeKinds
+    let lookups = PartLookups()
 
     /// - Precondition: `numbers` ascend strictly and stand beside their changes.
     init(numbers: [Int64], changes: [Change<Row>]) {
@@ -49,6 +50,12 @@ final class Part<Row: StoredRow>: AnyPart {
     /// Complexity: O(log count).
     func index(of number: Int64) -> Int? { numbers.sortedIndex(of: number) }
 
+    var numberSet: NumberSet { lookups.numberSet(of: numbers) }
+
+    func places(ofRowsLike values: [StoredValue], in columns: [Int]) throws -> [Int] {
+        try lookups.places(ofRowsLike: values, in: columns, of: self)
+    }
+
     subscript(number: Int64) -> Change<Row>? { index(of: number).map { changes[$0] } }
 
     func kind(at index: Int) -> ChangeKind { changes.withUnsafeBufferPointer { $0[index].kind } }
@@ -93,7 +100,13 @@ final class Part<Row: StoredRow>: AnyPart {
 protocol AnyPart: AnyObject, Sendable {
     var numbers: [Int64] { get }
     var kinds: ChangeKinds { get }
+    /// The same as a set.
+    var numberSet: NumberSet { get }
     func index(of number: Int64) -> Int?
+    /// The places of the rows whose columns hold these values, in ascending order, and maybe of others.
+    ///
+    /// Complexity: O(found), the first time O(rows).
+    func places(ofRowsLike values: [StoredValue], in columns: [Int]) throws -> [Int]
     func kind(at index: Int) -> ChangeKind
     func value(at index: Int, column: Int) throws -> StoredValue
     func followed(by newer: any AnyPart) -> any AnyPart

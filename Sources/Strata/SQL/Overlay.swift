@@ -15,7 +15,6 @@ final class Overlay {
         if parts.isEmpty && self.parts.isEmpty { return }
         self.parts = parts
         rows.removeAll()
-        pairs.removeAll()
         version &+= 1
     }
 
@@ -31,31 +30,13 @@ final class Overlay {
         return made
     }
 
-    /// The pending members of to-many relationships, made when they are first asked for.
-    private var pairs: [Int: [Pair: Int64]] = [:]
-
-    private struct Pair: Hashable {
-        let left: Int64
-        let right: Int64
-    }
-
     /// The pending row that stands for a member, the newest where contexts that did not see each other have added the
     /// same one: join rows merge as members of a set (H25). Nil where none is pending.
-    func row(ofPair left: Int64, _ right: Int64, entity: Int) -> Int64? {
-        if let known = pairs[entity] { return known[Pair(left: left, right: right)] }
-        var found: [Pair: Int64] = [:]
-        var seen: Set<Int64> = []
-        for part in (parts[entity] ?? []).reversed() {
-            let part = part.typed(JoinRow.self)
-            // Ids ascend: of two that one part has added, the later one is the newer.
-            for change in part.changes.reversed()
-            where seen.insert(change.row._$number).inserted && change.kind.isVisible {
-                let pair = Pair(left: change.row.left, right: change.row.right)
-                if found[pair] == nil { found[pair] = change.row._$number }
-            }
-        }
-        pairs[entity] = found
-        return found[Pair(left: left, right: right)]
+    func row(ofPair left: Int64, _ right: Int64, entity: Int) throws -> Int64? {
+        let columns = [JoinRow.Column.left, JoinRow.Column.right]
+        // Of two that one part has added, the one with the later id is the newer.
+        return try rows(of: entity).places(ofRowsWith: [.integer(left), .integer(right)], in: columns)
+            .max { ($0.part, $0.number) < ($1.part, $1.number) }?.number
     }
 
     static func tableName(_ entity: Int) -> String { "strata_pending_\(entity)" }
@@ -94,7 +75,8 @@ final class Overlay {
                 let overlay = Unmanaged<Overlay>.fromOpaque(data).takeUnretainedValue()
                 let (left, right) = (sqlite3_value_int64(arguments[1]), sqlite3_value_int64(arguments[2]))
                 let entity = Int(sqlite3_value_int64(arguments[0]))
-                if let number = overlay.row(ofPair: left, right, entity: entity) {
+                // A number is always there to be read.
+                if let number = try? overlay.row(ofPair: left, right, entity: entity) {
                     sqlite3_result_int64(context, number)
                 }
             },

@@ -1,6 +1,7 @@
 /// The rows that layers have changed, of one entity: what SQLite is shown in the place of the stored ones.
 ///
-/// Made once for each state of the layers and then read by many queries. Isolation: that of its connection.
+/// Made anew whenever the layers change, so that making it must cost next to nothing: what look-ups need is kept in the
+/// parts, which stay, and only a walk over all rows puts them together. Isolation: that of its connection.
 final class PendingRows {
     /// A row by the place of its newest change.
     struct Place {
@@ -11,21 +12,17 @@ final class PendingRows {
 
     /// Oldest first.
     let parts: [any AnyPart]
-    /// The rows that are there, in the order of their ids.
-    let visible: [Place]
-    /// The ids of these.
-    private let numbers: [Int64]
-    private let changed: NumberSet
-    /// By column and value, the places of the rows among the visible ones. Made when first asked for.
-    private var indexes: [Int: [Int64: [Int]]] = [:]
 
-    /// Complexity: O(rows · parts).
-    init(_ parts: [any AnyPart]) {
-        self.parts = parts
+    init(_ parts: [any AnyPart]) { self.parts = parts }
+
+    /// An upper bound of the number of rows.
+    var limit: Int { parts.reduce(0) { $0 + $1.numbers.count } }
+
+    /// The rows that are there, in the order of their ids. Complexity: O(rows · parts) for the first time.
+    private(set) lazy var visible: [Place] = {
         let numbers = parts.map { $0.numbers }
         var positions = Array(repeating: 0, count: parts.count)
         var visible: [Place] = []
-        var changed: [Int64] = []
         while true {
             var least = Int64.max
             for part in numbers.indices where positions[part] < numbers[part].count {
@@ -38,38 +35,57 @@ final class PendingRows {
                 newest = Place(number: least, part: Int32(part), index: Int32(positions[part]))
                 positions[part] += 1
             }
-            changed.append(least)
-            if parts[Int(newest.part)].kind(at: Int(newest.index)).isVisible { visible.append(newest) }
+            if isVisible(newest) { visible.append(newest) }
         }
-        self.visible = visible
-        self.numbers = visible.map { $0.number }
-        self.changed = NumberSet(changed)
+        return visible
+    }()
+
+    private lazy var sets = parts.map { $0.numberSet }
+
+    /// Whether the stored row with this id is not what is to be seen. Complexity: O(parts).
+    func isHidden(_ number: Int64) -> Bool {
+        for set in sets where set.contains(number) { return true }
+        return false
     }
 
-    /// Whether the stored row with this id is not what is to be seen.
-    func isHidden(_ number: Int64) -> Bool { changed.contains(number) }
+    /// Where a row is, if it is there. Complexity: O(parts · log rows).
+    func place(of number: Int64) -> Place? {
+        for part in parts.indices.reversed() {
+            guard let index = parts[part].index(of: number) else { continue }
+            let place = Place(number: number, part: Int32(part), index: Int32(index))
+            return isVisible(place) ? place : nil
+        }
+        return nil
+    }
 
-    /// The place of a row among the visible ones. Complexity: O(log rows).
-    func position(of number: Int64) -> Int? { numbers.sortedIndex(of: number) }
-
-    /// The places of the rows whose column holds this integer, in the order of their ids.
+    /// The rows whose columns hold these values, as SQLite compares them, in the order of their ids.
     ///
-    /// Complexity: O(rows) for the first look-up in a column, then O(1).
-    func positions(ofRowsWith value: Int64, in column: Int) throws -> [Int] {
-        if let index = indexes[column] { return index[value] ?? [] }
-        var index: [Int64: [Int]] = [:]
-        for (position, place) in visible.enumerated() {
-            if case .integer(let value) = try self.value(of: place, column) {
-                index[value, default: []].append(position)
+    /// Complexity: O(parts · found) once a part has been asked about the columns before; O(rows of the part) then.
+    func places(ofRowsWith values: [StoredValue], in columns: [Int]) throws -> [Place] {
+        var places: [Place] = []
+        for part in parts.indices {
+            for index in try parts[part].places(ofRowsLike: values, in: columns) {
+                let place = Place(number: parts[part].numbers[index], part: Int32(part), index: Int32(index))
+                guard isVisible(place), isNewest(place),
+                    try zip(columns, values).allSatisfy({ try value(of: place, $0).isSame(as: $1) })
+                else { continue }
+                places.append(place)
             }
         }
-        indexes[column] = index
-        return index[value] ?? []
+        if parts.count > 1 { places.sort { $0.number < $1.number } }
+        return places
     }
 
     /// The value of one of the entity's columns.
     func value(of place: Place, _ column: Int) throws -> StoredValue {
         try parts[Int(place.part)].value(at: Int(place.index), column: column)
+    }
+
+    private func isVisible(_ place: Place) -> Bool { parts[Int(place.part)].kind(at: Int(place.index)).isVisible }
+
+    /// Whether no later part has a change of the row.
+    private func isNewest(_ place: Place) -> Bool {
+        !parts[(Int(place.part) + 1)...].contains { $0.index(of: place.number) != nil }
     }
 }
 
@@ -78,8 +94,11 @@ struct NumberSet {
     /// 0 where a slot is free; no row has that id.
     private let slots: [Int64]
     private let shift: UInt64
+    private let bounds: ClosedRange<Int64>?
 
+    /// - Parameter numbers: in ascending order.
     init(_ numbers: [Int64]) {
+        bounds = numbers.first.flatMap { first in numbers.last.map { first...$0 } }
         var size = 2
         while size < numbers.count * 2 { size *= 2 }
         shift = UInt64(64 - size.trailingZeroBitCount)
@@ -94,7 +113,7 @@ struct NumberSet {
 
     /// Complexity: O(1).
     func contains(_ number: Int64) -> Bool {
-        guard number != 0 else { return false }
+        guard let bounds, bounds.contains(number), number != 0 else { return false }
         return slots.withUnsafeBufferPointer { slots in
             var slot = number.hashSlot(shift)
             while slots[slot] != 0 {
@@ -109,9 +128,7 @@ struct NumberSet {
 /// Walks pending rows: all in the order of their ids, one, or those with a certain value.
 final class PendingCursor {
     private let rows: PendingRows
-    /// The rows to walk; nil for all.
-    private var chosen: [Int]?
-    private var count = 0
+    private var chosen: [PendingRows.Place] = []
     private var position = 0
     /// The row that the cursor stands on, and the part that has it.
     private(set) var place = PendingRows.Place(number: 0, part: 0, index: 0)
@@ -120,22 +137,23 @@ final class PendingCursor {
     init(_ rows: PendingRows) { self.rows = rows }
 
     /// Starts at the first row.
-    func start() { start(nil) }
+    func start() { start(rows.visible) }
 
     /// Starts at the row with this id, and ends after it.
-    func start(at number: Int64) { start(rows.position(of: number).map { [$0] } ?? []) }
+    func start(at number: Int64) { start(rows.place(of: number).map { [$0] } ?? []) }
 
-    /// Starts at the first row whose column holds this integer, and walks these only.
-    func start(at value: Int64, in column: Int) throws { start(try rows.positions(ofRowsWith: value, in: column)) }
+    /// Starts at the first row whose column holds this value, and walks these only.
+    func start(at value: StoredValue, in column: Int) throws {
+        start(try rows.places(ofRowsWith: [value], in: [column]))
+    }
 
-    private func start(_ chosen: [Int]?) {
+    private func start(_ chosen: [PendingRows.Place]) {
         self.chosen = chosen
-        count = chosen?.count ?? rows.visible.count
         position = 0
         settle()
     }
 
-    var isAtEnd: Bool { position >= count }
+    var isAtEnd: Bool { position >= chosen.count }
 
     func advance() {
         position += 1
@@ -144,7 +162,7 @@ final class PendingCursor {
 
     private func settle() {
         guard !isAtEnd else { return }
-        place = rows.visible[chosen?[position] ?? position]
+        place = chosen[position]
         part = rows.parts[Int(place.part)]
     }
 

@@ -1,4 +1,5 @@
 import CStrataSQLite
+import Foundation
 
 extension PendingTable {
     /// SQLite's view of an open table and of a cursor: its own header first, then ours.
@@ -83,17 +84,21 @@ extension PendingTable {
         }
         module.pointee.xFilter = { pointer, plan, _, _, arguments in
             let cursor = cursor(pointer)
-            // Of a value that is no integer it is not for us to say what it is equal to. SQLite compares once more.
-            guard plan != walkPlan, let value = arguments?[0], sqlite3_value_type(value) == SQLITE_INTEGER else {
+            // Of a value of another type it is not for us to say what it is equal to. SQLite compares once more.
+            guard plan != walkPlan, let table = pointer?.pointee.pVtab.map(owner) else {
                 cursor.start()
                 return SQLITE_OK
             }
-            let number = sqlite3_value_int64(value)
-            if plan == lookupPlan {
-                cursor.start(at: number)
+            let type = plan < columnPlan ? .integer : table.info.columns[Int(plan - columnPlan)].type
+            guard let value = arguments?[0].flatMap({ StoredValue($0, of: type) }) else {
+                cursor.start()
                 return SQLITE_OK
             }
-            do { try cursor.start(at: number, in: Int(plan - columnPlan)) } catch { cursor.start() }
+            if plan == lookupPlan {
+                if case .integer(let number) = value { cursor.start(at: number) }
+                return SQLITE_OK
+            }
+            do { try cursor.start(at: value, in: Int(plan - columnPlan)) } catch { cursor.start() }
             return SQLITE_OK
         }
         module.pointee.xNext = { pointer in
@@ -131,13 +136,15 @@ extension PendingTable {
         UnsafeMutableRawPointer(pointer!).assumingMemoryBound(to: Cursor.self).pointee.cursor.takeUnretainedValue()
     }
 
-    /// A look-up by id, or by an integer in a column, or a walk in the order of ids.
+    /// A look-up by id, or by a value in a column, or a walk in the order of ids.
     private static func plan(_ info: inout sqlite3_index_info, _ table: PendingTable) {
-        let rows = table.rows.visible.count
+        let rows = table.rows.limit
         var column: (constraint: Int, index: Int)?
         for index in 0..<Int(info.nConstraint) {
             let constraint = info.aConstraint[index]
-            guard constraint.usable != 0, constraint.op == UInt8(SQLITE_INDEX_CONSTRAINT_EQ) else { continue }
+            guard constraint.usable != 0, constraint.op == UInt8(SQLITE_INDEX_CONSTRAINT_EQ),
+                sqlite3_stricmp(sqlite3_vtab_collation(&info, Int32(index)), "BINARY") == 0
+            else { continue }
             if constraint.iColumn <= 0 {
                 info.aConstraintUsage[index].argvIndex = 1
                 info.idxNum = lookupPlan
@@ -146,7 +153,7 @@ extension PendingTable {
                 return
             }
             let own = Int(constraint.iColumn) - 1
-            if table.info.columns[own].type == .integer { column = (index, own) }
+            if table.info.columns[own].type != .real { column = (index, own) }
         }
         if info.nOrderBy == 1, info.aOrderBy[0].iColumn <= 0, info.aOrderBy[0].desc == 0 { info.orderByConsumed = 1 }
         if let column {
@@ -192,4 +199,21 @@ extension PendingTable {
         pointer.initialize(to: 0)
         return UnsafePointer(pointer)
     }()
+}
+
+extension StoredValue {
+    /// A value that SQLite hands over, if it is of the type that a column has.
+    fileprivate init?(_ value: OpaquePointer, of type: ColumnType) {
+        switch (type, sqlite3_value_type(value)) {
+        case (.integer, SQLITE_INTEGER): self = .integer(sqlite3_value_int64(value))
+        case (.text, SQLITE_TEXT):
+            guard let text = sqlite3_value_text(value) else { return nil }
+            let count = Int(sqlite3_value_bytes(value))
+            self = .text(String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self))
+        case (.blob, SQLITE_BLOB):
+            let count = Int(sqlite3_value_bytes(value))
+            self = .blob(sqlite3_value_blob(value).map { Data(bytes: $0, count: count) } ?? Data())
+        default: return nil
+        }
+    }
 }

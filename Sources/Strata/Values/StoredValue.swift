@@ -29,6 +29,14 @@ public enum ColumnType: String, Sendable, Hashable, Codable {
     case blob = "BLOB"
 }
 
+extension StoredValue {
+    /// Whether two values are equal to SQLite, which compares texts by their bytes.
+    func isSame(as other: StoredValue) -> Bool {
+        if case (.text(let left), .text(let right)) = (self, other) { return String.isSame(left, right) }
+        return self == other
+    }
+}
+
 extension StoredValue: CustomStringConvertible {
     /// The value as it would stand in SQL; a blob is shown by its size.
     public var description: String {
