@@ -59,7 +59,10 @@ extension ObjectContext {
             isTracked = true
         }
         guard identity.count > 0, let view else { return }
-        if let events = store.layers.events(after: cursor, through: pair.lastEvent), events.allSatisfy(\.isComplete) {
+        // Where more has happened than there are objects, it is the objects that are looked at.
+        if pair.lastEvent - cursor <= identity.count + 16,
+            let events = store.layers.events(after: cursor, through: pair.lastEvent), events.allSatisfy(\.isComplete)
+        {
             for event in events + (pair.inFlight.map { [LayerStore.Event(number: 0, commit: $0)] } ?? []) {
                 switch event.cause {
                 case .edits(let editor) where editor == id || !path.contains(editor): continue

@@ -148,9 +148,12 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         _ path: [Int]
     ) throws {
         let part = part.typed(Object.Row.self)
-        let layers = layers(of: view, path)
+        // Made for the first of the objects, since most often there is none.
+        var layers: [Part<Object.Row>]?
         func refresh(_ index: Int, _ object: AnyObject) throws {
-            if show(part.numbers[index], from: layers, in: object) { return }
+            let known = layers ?? self.layers(of: view, path)
+            layers = known
+            if show(part.numbers[index], from: known, in: object) { return }
             if isCommitted {
                 show(part, index, in: object)
             } else {

@@ -4,6 +4,8 @@ struct Layers: Sendable {
     private(set) var levels: [Int: [Segment]] = [:]
     /// The parent of each context; root has none.
     private(set) var parents: [Int: Int] = [:]
+    /// How many children a context has, if any.
+    private var childCounts: [Int: Int] = [:]
     private var nextSegment = 1
     /// Counts the changes of each layer, so that one can tell whether it is still the same.
     private(set) var revisions: [Int: Int] = [:]
@@ -18,12 +20,15 @@ struct Layers: Sendable {
 
     mutating func add(context: Int, parent: Int?, committedOnly isCommittedOnly: Bool) {
         parents[context] = parent
+        if let parent { childCounts[parent, default: 0] += 1 }
         if isCommittedOnly { committedOnly.insert(context) }
     }
 
     mutating func remove(context: Int) {
         levels[context] = nil
-        parents[context] = nil
+        if let parent = parents.removeValue(forKey: context), let count = childCounts[parent] {
+            childCounts[parent] = count > 1 ? count - 1 : nil
+        }
         revisions[context] = nil
         committedOnly.remove(context)
     }
@@ -47,6 +52,7 @@ struct Layers: Sendable {
 
     /// The contexts that see the store through `context`, parents before children.
     func descendants(of context: Int) -> [Int] {
+        guard childCounts[context] != nil else { return [] }
         // Ids ascend in the order of creation, and a parent is older than its children.
         var found: Set<Int> = [context]
         var result: [Int] = []
