@@ -19,6 +19,8 @@ final class CommitJob {
 
     /// What is to be written, by entity.
     var taken: [Int: any AnyPart] = [:]
+    /// What follows from deletes for rows in the store, by entity: ``Consequences`` of its rows.
+    var consequences: [Int: AnyObject] = [:]
     var withdrawn: [Int: any AnyPart] = [:]
     var wentAlong: [Int: Set<Int64>] = [:]
     var written: [Int: any AnyPart] = [:]
@@ -81,6 +83,7 @@ final class CommitJob {
 
     private func checkAndWrite() throws {
         for entity in taking where !entity.info.incoming.isEmpty { try entity.expandDeletes(self) }
+        for entity in consequences.keys { schema.entities[entity].takeConsequences(self) }
         if !denials.isEmpty {
             throw StrataError(
                 .deleteDenied,

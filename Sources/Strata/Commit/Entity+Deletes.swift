@@ -8,17 +8,22 @@ extension Entity {
         }
     }
 
-    /// Adds what happens to the stored rows that refer to a deleted one. Gives the numbers of those deleted by that.
-    func follow(_ reference: IncomingReference, deleted number: Int64, _ job: CommitJob) throws -> [Int64] {
+    /// Notes what happens to the stored rows that refer to a deleted one. Gives the numbers of those deleted by that.
+    func follow(
+        _ reference: IncomingReference,
+        deleted number: Int64,
+        of deletedInfo: EntityInfo,
+        _ job: CommitJob
+    ) throws -> [Int64] {
         var rows: [Row] = []
         try job.connection.statement(info.sql.selectReferring[reference.column]).run([.integer(number)]) {
             rows.append(try Row(_$from: $0))
         }
         let taken = job.taken[info.index]?.typed(Row.self)
-        var changes: [Change<Row>] = []
+        let consequences = consequences(job)
         var deleted: [Int64] = []
         for row in rows {
-            if let change = taken?[row._$number] {
+            if let change = consequences.changes[row._$number] ?? taken?[row._$number] {
                 // Changed by this commit itself: deleted, or led elsewhere. What still leads here is found out later.
                 if change.kind == .delete || change.columns.contains(reference.column) { continue }
             }
@@ -31,27 +36,41 @@ extension Entity {
                         model: info.name,
                         number: row._$number,
                         column: info.columns[reference.column].name,
-                        message: "still refers to \(number), and \(reference.relationship) denies its delete"
+                        message:
+                            "still refers to \(deletedInfo.name) \(number), and \(reference.relationship) denies its "
+                            + "delete"
                     )
                 )
             case .cascade:
-                changes.append(Change(kind: .delete, columns: ColumnSet(), row: row, base: base))
+                consequences.add(Change(kind: .delete, columns: ColumnSet(), row: row, base: base))
                 deleted.append(row._$number)
             case .nullify:
                 var emptied = row
                 try emptied._$set(.null, at: reference.column)
-                changes.append(
+                consequences.add(
                     Change(kind: .update, columns: ColumnSet(reference.column), row: emptied, base: base)
                 )
             }
         }
-        guard !changes.isEmpty else { return [] }
-        let added = Part(unsorted: changes)
-        let outcome = taken?.merged(with: added) { $0.followed(by: $1) } ?? added
+        return deleted
+    }
+
+    /// Adds the consequences of deletes to what is to be written.
+    func takeConsequences(_ job: CommitJob) {
+        let changes = consequences(job).changes
+        guard !changes.isEmpty else { return }
+        let added = Part(unsorted: Array(changes.values))
+        let outcome = job.taken[info.index]?.typed(Row.self).merged(with: added) { $0.followed(by: $1) } ?? added
         job.taken[info.index] = outcome
         // With what this commit itself has changed of them.
-        if let followed = outcome.filtered({ added.index(of: $0) != nil }) { adjust(followed.typed(Row.self), job) }
-        return deleted
+        if let followed = outcome.filtered({ changes[$0] != nil }) { adjust(followed.typed(Row.self), job) }
+    }
+
+    private func consequences(_ job: CommitJob) -> Consequences<Row> {
+        if let known = job.consequences[info.index] { return unsafeDowncast(known, to: Consequences<Row>.self) }
+        let made = Consequences<Row>()
+        job.consequences[info.index] = made
+        return made
     }
 
     /// Makes sure that the destinations of changed references are in the store, or in this commit.
@@ -106,11 +125,22 @@ extension Entity {
 extension CommitJob {
     /// Follows the rules of one deleted row, and of those that go with it.
     func expandDelete(of number: Int64, in info: EntityInfo) throws {
-        for reference in info.incoming {
-            let entity = schema.entities[reference.entity]
-            for deleted in try entity.follow(reference, deleted: number, self) {
-                try expandDelete(of: deleted, in: entity.info)
+        // A list of one's own, since chains may be longer than a stack is deep.
+        var pending = [(number, info)]
+        while let (number, info) = pending.popLast() {
+            for reference in info.incoming {
+                let entity = schema.entities[reference.entity]
+                pending += try entity.follow(reference, deleted: number, of: info, self).map { ($0, entity.info) }
             }
         }
+    }
+}
+
+/// What deletes do to stored rows of one entity, as far as it is known. Kept by the index of the entity.
+final class Consequences<Row: StoredRow> {
+    private(set) var changes: [Int64: Change<Row>] = [:]
+
+    func add(_ change: Change<Row>) {
+        changes[change.row._$number] = changes[change.row._$number]?.followed(by: change) ?? change
     }
 }

@@ -42,7 +42,7 @@ extension ObjectContext {
         } catch {
             throw StrataError(grdb: error)
         }
-        if let draft { carryOut(draft, of: object) }
+        if let draft { inTurn { $0.carryOut(draft, of: object) } }
     }
 
     /// Relates an object to what it was related to before it was inserted; all of that is inserted too.
@@ -171,21 +171,42 @@ extension ObjectContext {
     /// Deletes an object, and what its delete rules say.
     ///
     /// It is gone from queries of this context at once; its last values stay readable. A rule that denies the delete is
-    /// reported by ``save()`` and ``commit()``, which name what blocks it.
+    /// reported by ``save()`` and ``commit()``, which name what blocks it. So is the delete of another context's object.
     public func delete<Object: Model>(_ object: Object) {
         guard object._$link.context === self, !object._$state.isDeleted, !isEnded else {
-            if object._$link.context == nil { failedInserts.removeAll { $0.object === object } }
+            if object._$link.context == nil {
+                failedInserts.removeAll { $0.object === object }
+            } else if object._$link.context !== self {
+                // Refused as an insert of it is, and told of by the next save.
+                insert(object)
+            }
             return
         }
         noteTurn()
         let entity = Int(object._$state.entity)
         tracker(Object.self, entity).delete(object)
-        do {
-            try applyDeleteRules(entity: entity, number: object._$row._$number)
-        } catch {
-            // The rules are applied once more when this is saved, and whatever is wrong then is thrown.
-            reference.report(error)
+        let number = object._$row._$number
+        inTurn {
+            do {
+                try $0.applyDeleteRules(entity: entity, number: number)
+            } catch {
+                // The rules are applied once more when this is saved, and whatever is wrong then is thrown.
+                $0.reference.report(error)
+            }
         }
+    }
+
+    /// Does now, or after what is being done, what follows from an insert or a delete: chains of objects may be longer
+    /// than a stack is deep. Everything is done when the outermost call returns.
+    private func inTurn(_ work: @escaping (ObjectContext) -> Void) {
+        consequences.append(work)
+        guard consequences.count == 1 else { return }
+        var next = 0
+        while next < consequences.count {
+            consequences[next](self)
+            next += 1
+        }
+        consequences.removeAll()
     }
 
     // MARK: Between contexts

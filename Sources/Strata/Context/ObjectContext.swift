@@ -30,6 +30,8 @@ public final class ObjectContext {
     @exclusivity(unchecked) var isEnded = false
     /// Inserts that could not be carried out, and why. They are tried again by the next save, which reports them.
     var failedInserts: [(object: any Model, error: StrataError)] = []
+    /// What is still to be done after inserts and deletes; empty but while that is done.
+    var consequences: [(ObjectContext) -> Void] = []
 
     /// What a save or commit does where somebody else has changed the same columns. By default it throws.
     public var mergePolicy: MergePolicy

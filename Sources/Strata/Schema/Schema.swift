@@ -117,7 +117,13 @@ protocol AnyEntity: AnyObject, Sendable {
     func neededRows(_ job: CommitJob, only: Int64?) -> [(entity: Int, number: Int64)]
     func takeAlong(_ number: Int64, _ job: CommitJob) throws -> Bool
     func expandDeletes(_ job: CommitJob) throws
-    func follow(_ reference: IncomingReference, deleted number: Int64, _ job: CommitJob) throws -> [Int64]
+    func follow(
+        _ reference: IncomingReference,
+        deleted number: Int64,
+        of deletedInfo: EntityInfo,
+        _ job: CommitJob
+    ) throws -> [Int64]
+    func takeConsequences(_ job: CommitJob)
     func checkReferences(_ job: CommitJob) throws
     func write(_ job: CommitJob) throws
     func noteShadowed(_ job: CommitJob)
