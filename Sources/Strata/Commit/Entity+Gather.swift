@@ -80,11 +80,12 @@ extension Entity {
         // What else lies beneath is no matter of a commit: it compares with the store only (H18).
         let unseen = newer.conflicting(with: beneath)
             .intersection(older.kind == .insert ? newer.columns : older.columns)
+            .subtracting(info.timestamps)
         switch job.policy.kind {
         case .mine: break
         case .theirs:
             if !unseen.isEmpty { job.givenUp[info.index, default: []].insert(newer.row._$number) }
-            newer.columns = newer.columns.subtracting(unseen)
+            newer.columns = rest(of: newer.columns, without: unseen)
             if newer.columns.isEmpty { return older }
         case .error:
             for column in unseen {
@@ -92,6 +93,12 @@ extension Entity {
             }
         }
         return older.followed(by: newer)
+    }
+
+    /// The columns that a change still sets when some are given up. A timestamp alone is not worth writing.
+    func rest(of columns: ColumnSet, without givenUp: ColumnSet) -> ColumnSet {
+        let rest = columns.subtracting(givenUp)
+        return givenUp.isEmpty || !rest.subtracting(info.timestamps).isEmpty ? rest : ColumnSet()
     }
 
     /// Rows that parents have changed as well show what those say once the committer's own change is gone, and rows of

@@ -134,7 +134,11 @@ extension Entity {
             cached = UpdateStatement(columns: columns, statement: statement)
         }
         var binder = statement.binder
-        try change.pointee.row._$bind(columns, to: &binder)
+        do {
+            try change.pointee.row._$bind(columns, to: &binder)
+        } catch {
+            throw bindingError(error, change.pointee.row)
+        }
         let position = Int32(columns.count + 1)
         try binder.bind(job.sequence, at: position)
         try binder.bind(change.pointee.row._$number, at: position + 1)
@@ -146,7 +150,7 @@ extension Entity {
             let error = job.connection.lastError(code)
             sqlite3_reset(statement.pointer)
             guard code & 0xFF == SQLITE_CONSTRAINT, try park(change.pointee.row, columns, job) else {
-                throw code & 0xFF == SQLITE_CONSTRAINT ? try constraintError(change.pointee.row, error, job) : error
+                throw code & 0xFF == SQLITE_CONSTRAINT ? try constraintError(error, job) : error
             }
         }
     }
@@ -165,10 +169,11 @@ extension Entity {
         let conflicting = change.columns
             .intersection(theirs.row._$differences(from: base))
             .intersection(theirs.row._$differences(from: change.row))
+            .subtracting(info.timestamps)
         var columns = change.columns
         switch job.policy.kind {
         case .mine: break
-        case .theirs: columns = columns.subtracting(conflicting)
+        case .theirs: columns = rest(of: columns, without: conflicting)
         case .error:
             for column in conflicting {
                 job.conflicts.append(detail(change.row, column, base: base, theirs: theirs.row))
@@ -218,7 +223,11 @@ extension Entity {
         try part.changes.withUnsafeBufferPointer { changes in
             // All in one function: what generic code asks for at the start of a function would cost more than the rest.
             for index in changes.indices where changes[index].kind == .insert {
-                try changes[index].row._$bind(to: &binder)
+                do {
+                    try changes[index].row._$bind(to: &binder)
+                } catch {
+                    throw bindingError(error, changes[index].row)
+                }
                 try binder.bind(job.sequence, at: version)
                 let code = sqlite3_step(statement.pointer)
                 if code != SQLITE_DONE {
@@ -250,7 +259,7 @@ extension Entity {
             } else if info.isJoin, let holder = try holder(of: change.row, info.uniques[0], job) {
                 return try join(change, holder, &others, job)
             } else if try !park(change.row, info.uniqueColumns, job) {
-                throw try constraintError(change.row, error, job)
+                throw try constraintError(error, job)
             }
             // The values are bound still.
             code = sqlite3_step(statement.pointer)
@@ -309,25 +318,60 @@ extension Entity {
         return false
     }
 
-    private func constraintError(_ row: Row, _ error: StrataError, _ job: CommitJob) throws -> StrataError {
+    /// The error for values that must be unique and are not, with all of this commit's that are not.
+    private func constraintError(_ error: StrataError, _ job: CommitJob) throws -> StrataError {
+        guard let part = job.taken[info.index]?.typed(Row.self) else { return error }
+        let rows = PendingRows([part])
+        var details: [StrataError.Detail] = []
         for unique in info.uniques {
-            guard let holder = try holder(of: row, unique, job) else { continue }
-            var detail = duplicate(row, of: holder, in: unique)
-            if let context = job.foreignPath.last(where: { context in
-                job.layers.top(holder, entity: info.index, in: [context], Row.self) != nil
-            }) {
-                detail = detail.saying(
-                    detail.message + ", which \(job.names(context)) has changed or deleted without saving"
+            for place in rows.visible {
+                let change = part.changes[Int(place.index)]
+                guard change.sets(unique) else { continue }
+                let key = try unique.map { try change.row._$value(at: $0) }
+                if key.contains(.null) { continue }
+                let others = try rows.places(ofRowsWith: key, in: unique)
+                if let other = others.first(where: { $0.number < place.number }) {
+                    details.append(duplicate(change.row, of: other.number, in: unique))
+                } else if let holder = try holder(of: change.row, unique, job), !rows.isHidden(holder) {
+                    details.append(naming(holder, duplicate(change.row, of: holder, in: unique), job))
+                }
+            }
+        }
+        if details.isEmpty { return error }
+        return StrataError(
+            .notUnique,
+            "Nothing was saved: a value that must be unique is there already.",
+            details: details,
+            underlying: error
+        )
+    }
+
+    /// Says of the holder of a value which context has changed it.
+    private func naming(_ holder: Int64, _ detail: StrataError.Detail, _ job: CommitJob) -> StrataError.Detail {
+        let context = job.foreignPath.last { context in
+            job.layers.top(holder, entity: info.index, in: [context], Row.self) != nil
+        }
+        guard let context else { return detail }
+        return detail.saying("\(detail.message), which \(job.names(context)) has changed or deleted without saving")
+    }
+
+    /// What to say where a row cannot be bound: its values that have no form in the store.
+    private func bindingError(_ error: any Error, _ row: Row) -> any Error {
+        if error is StrataError { return error }
+        let details = info.columns.indices.compactMap { column -> StrataError.Detail? in
+            do {
+                _ = try row._$value(at: column)
+                return nil
+            } catch {
+                return StrataError.Detail(
+                    model: info.name,
+                    number: row._$number,
+                    column: info.columns[column].name,
+                    message: "cannot be encoded: \(error)"
                 )
             }
-            return StrataError(
-                .notUnique,
-                "Nothing was saved: a value that must be unique is there already.",
-                details: [detail],
-                underlying: error
-            )
         }
-        return error
+        return details.isEmpty ? error : CommitJob.validationError(details)
     }
 }
 

@@ -135,12 +135,12 @@ extension Entity {
                 }
                 settled?.kind = .update
                 guard case .changed = base.beneath, let update = settled else { break }
-                let conflicting = update.conflicting(with: theirs)
+                let conflicting = update.conflicting(with: theirs).subtracting(info.timestamps)
                 switch policy.kind {
                 case .error: conflicts += conflicting.map { detail(update.row, $0, base: base.seen, theirs: theirs) }
                 case .mine: break
                 case .theirs:
-                    settled?.columns = update.columns.subtracting(conflicting)
+                    settled?.columns = rest(of: update.columns, without: conflicting)
                     settled?.row._$copy(conflicting, from: theirs)
                 }
                 settled = settled?.columns.isEmpty == true ? nil : settled?.over(theirs)
@@ -264,7 +264,7 @@ extension Change {
 
 extension Change {
     /// Whether the row gets its values of these columns by this change.
-    fileprivate func sets(_ columns: [Int]) -> Bool {
+    func sets(_ columns: [Int]) -> Bool {
         kind != .update || columns.contains(where: self.columns.contains)
     }
 

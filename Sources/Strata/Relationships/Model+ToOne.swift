@@ -31,6 +31,11 @@ extension Model {
         }
         if let context = owner._$link.context {
             if value._$link.context == nil { context.insert(value) }
+            if let other = value._$link.context, other.store !== context.store {
+                // The number of an object of another store means something else here. The next save tells of it.
+                context.insert(value)
+                return owner.reference(at: column)
+            }
         } else if let context = value._$link.context {
             context.insert(owner)
         } else {
@@ -40,6 +45,12 @@ extension Model {
         }
         if let context = owner._$link.context { context.freeOneToOne(value, for: owner, at: column) }
         return value._$row.id.isAssigned ? value._$row.id : nil
+    }
+
+    /// The id that a to-one column holds.
+    private func reference<Destination: Model>(at column: Int) -> ObjectID<Destination>? {
+        guard case .integer(let number)? = try? _$row._$value(at: column) else { return nil }
+        return ObjectID(number: number, fingerprint: _$row.id.fingerprint)
     }
 
     public static func _$isSame(_ left: Never, _ right: Never) -> Bool {}

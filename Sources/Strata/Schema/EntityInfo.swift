@@ -23,6 +23,8 @@ final class EntityInfo: Sendable {
     let outgoing: [OutgoingReference]
     let createdAt: Int?
     let updatedAt: Int?
+    /// The columns that saves set by themselves. Two writers have each set them, and never contradict each other in them.
+    let timestamps: ColumnSet
     /// Columns with rules that are checked before a row is written.
     let checked: [Int]
     /// Columns of numbers without rules, of which SQLite cannot keep every value.
@@ -49,6 +51,9 @@ final class EntityInfo: Sendable {
         outgoing = draft.outgoing
         createdAt = draft.createdAt
         updatedAt = draft.updatedAt
+        timestamps = [draft.createdAt, draft.updatedAt].reduce(into: ColumnSet()) {
+            if let column = $1 { $0.insert(column) }
+        }
         checked = draft.checked
         numbers = draft.numbers
         externals = draft.externals

@@ -4,7 +4,7 @@ enum RowCheck {
     static func check(_ row: some StoredRow, _ info: EntityInfo, _ failures: inout [StrataError.Detail]) {
         for column in info.numbers {
             // Most columns that are looked at are numbers with nothing else declared; these are looked at most cheaply.
-            if case .real(let number)? = try? row._$value(at: column), !number.isNaN { continue }
+            if let value = try? row._$value(at: column), !value.isNaN(of: info.columns[column]) { continue }
             check(row, column, info, &failures)
         }
         for column in info.checked { check(row, column, info, &failures) }
@@ -35,7 +35,7 @@ enum RowCheck {
             fail("cannot be encoded: \(error)", nil)
             return
         }
-        if case .real(let number) = value, number.isNaN {
+        if value.isNaN(of: declared) {
             fail("is not a number (NaN), which SQLite cannot keep", value)
         }
         for option in declared.options {
@@ -44,6 +44,17 @@ enum RowCheck {
             case .check(let message, let isValid) where value != .null && !isValid(value): fail(message, value)
             default: break
             }
+        }
+    }
+}
+
+extension StoredValue {
+    /// Whether this stands for no number in a column of numbers.
+    fileprivate func isNaN(of column: ColumnSchema) -> Bool {
+        switch self {
+        case .real(let number): number.isNaN
+        case .text(let text): column.isDecimal && text == "NaN"
+        default: false
         }
     }
 }

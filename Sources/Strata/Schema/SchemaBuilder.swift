@@ -41,7 +41,7 @@ struct SchemaBuilder {
                 }
             }
             if isIndexed && !info.uniques.contains([column]) { info.indexes.append([column]) }
-            if declared.type == .real, info.checked.last != column { info.numbers.append(column) }
+            if declared.type == .real || declared.isDecimal, info.checked.last != column { info.numbers.append(column) }
         }
         for option in schema.options {
             let columns = try option.columns.map { name in

@@ -1,0 +1,138 @@
+import Foundation
+import Testing
+
+@testable import Strata
+
+private struct Measure: Codable, Equatable, AttributeValue {
+    var value: Double
+}
+
+@Model private final class Sample {
+    @Attribute(.unique) var name: String
+    var price: Decimal?
+    var measure: Measure?
+    @Attribute(.updatedAt) var at: Date?
+    var note: String = ""
+    var parent: Sample?
+}
+
+@Suite("What a save refuses, and what it does not")
+struct RefusalTests {
+    private func open() async throws -> ContextStack {
+        try await ContextStack.open(.inMemory, models: [Sample.self])
+    }
+
+    @Test("C18 what is no number, or has no form in the store, is named by object and attribute")
+    func noNumbers() async throws {
+        let stack = try await open()
+        try await stack.background { context in
+            let price = context.insert(Sample(name: "price", price: .nan))
+            let error = #expect(throws: StrataError.self) { try context.commit() }
+            #expect(error?.code == .validation)
+            #expect(error?.details.map(\.column) == ["price"])
+            price.price = 1
+            let measure = context.insert(Sample(name: "measure", measure: Measure(value: .infinity)))
+            let other = #expect(throws: StrataError.self) { try context.commit() }
+            #expect(other?.code == .validation)
+            #expect(other?.details.map(\.column) == ["measure"])
+            #expect(other?.details.map(\.number) == [measure.id.number])
+            measure.measure?.value = 2
+            try context.commit()
+            measure.measure?.value = .nan
+            let third = #expect(throws: StrataError.self) { try context.commit() }
+            #expect(third?.details.map(\.column) == ["measure"])
+        }
+    }
+
+    @Test("C18 H24 a commit names all values that are there already")
+    func allDuplicates() async throws {
+        let stack = try await open()
+        try await stack.background { context in
+            for name in ["a", "b", "c"] { context.insert(Sample(name: name)) }
+            try context.commit()
+        }
+        try await stack.background(parent: .named(.root)) { context in
+            for name in ["a", "d", "b", "e", "d"] { context.insert(Sample(name: name)) }
+            let error = #expect(throws: StrataError.self) { try context.commit() }
+            #expect(error?.code == .notUnique)
+            #expect(error?.details.map(\.mine) == [.text("a"), .text("b"), .text("d")])
+        }
+    }
+
+    @Test("C11 C17 timestamps of two writers do not contradict each other", arguments: [true, false])
+    func timestamps(isParent: Bool) async throws {
+        let stack = try await open()
+        let id = try await stack.background { context in
+            let sample = context.insert(Sample(name: "a"))
+            try context.commit()
+            return sample.id
+        }
+        try await stack.background(parent: .named(isParent ? .main : .root)) { context in
+            try #require(try context.find(id)).note = "mine"
+            if isParent {
+                try await stack.on(.main) { try #require(try $0.find(id)).name = "theirs" }
+                try await stack.on(.main) { try $0.save() }
+            } else {
+                try await stack.background(parent: .named(.root)) { other in
+                    try #require(try other.find(id)).name = "theirs"
+                    try other.commit()
+                }
+            }
+            try context.commit()
+        }
+        try await stack.commit()
+        try await stack.background { context in
+            let sample = try #require(try context.find(id))
+            let values = (sample.name, sample.note)
+            #expect(values == ("theirs", "mine"))
+        }
+    }
+
+    @Test("C17 what .theirs gives up takes its timestamp along")
+    func givenUp() async throws {
+        let stack = try await open()
+        let id = try await stack.background { context in
+            let sample = context.insert(Sample(name: "a"))
+            try context.commit()
+            return sample.id
+        }
+        try await stack.background(parent: .named(.root)) { context in
+            context.mergePolicy = .theirs
+            let sample = try #require(try context.find(id))
+            sample.note = "mine"
+            let theirs = try await stack.background(parent: .named(.root)) { other in
+                let sample = try #require(try other.find(id))
+                sample.note = "theirs"
+                try other.commit()
+                return sample.at
+            }
+            try await Task.sleep(for: .milliseconds(2))
+            try context.commit()
+            let values = (sample.note, sample.at)
+            #expect(values == ("theirs", theirs))
+        }
+    }
+
+    @Test("C18 an object of another store is refused by a to-one relationship and by a delete")
+    @MainActor func otherStore() async throws {
+        let one = try await open()
+        let two = try await open()
+        let stranger = try one.main.insert(Sample(name: "stranger"))
+        try await one.commit(.main)
+        let main = try two.main
+        let friend = main.insert(Sample(name: "friend"))
+        let sample = main.insert(Sample(name: "sample", parent: friend))
+        try await two.commit(.main)
+        sample.parent = stranger
+        #expect(sample.parent === friend)
+        #expect(throws: StrataError.self) { try main.save() }
+        main.rollback()
+        main.delete(stranger)
+        let error = #expect(throws: StrataError.self) { try main.save() }
+        #expect(error?.code == .misuse)
+        #expect(error?.details.map(\.model) == ["Sample"])
+        main.rollback()
+        try await two.commit(.main)
+        #expect(try main.count(Sample.self) == 2)
+    }
+}
