@@ -63,13 +63,15 @@ import Testing
         #expect(try world.run().output == (try world.run(store: "other")).output)
     }
 
-    @Test("a second signal ends it at once", arguments: [SIGINT, SIGTERM])
+    @Test("a second signal ends it at once", .timeLimit(.minutes(1)), arguments: [SIGINT, SIGTERM])
     func stoppedAtOnce(signal: Int32) throws {
         let world = try World(commits: 300)
         let (run, _) = try startedRun(world, try world.log())
         run.send(signal)
         run.waitForNote("stopping after this batch")
         run.send(signal)
+        // Before its input ends, which would be the end of a batch.
+        run.waitUntilItEnds()
         #expect(try run.end().status == 128 + signal)
         #expect(try world.stored() == 100)
     }

@@ -72,6 +72,9 @@ final class Program {
 
     func send(_ signal: Int32) { kill(process.processIdentifier, signal) }
 
+    /// Waits for it to end by itself.
+    func waitUntilItEnds() { process.waitUntilExit() }
+
     /// Ends its input and waits for it.
     func end() throws -> Result {
         try? input.fileHandleForWriting.close()
