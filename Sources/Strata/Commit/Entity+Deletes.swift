@@ -104,8 +104,9 @@ extension Entity {
                         StrataError.Detail(
                             model: info.name,
                             number: change.row._$number,
-                            column: info.columns[reference.column].name,
-                            message: "leads to \(destination.name) \(target), which was deleted",
+                            column: info.isJoin ? nil : info.columns[reference.column].name,
+                            message: "\(info.isJoin ? "has a member or owner" : "leads to") \(destination.name) "
+                                + "\(target), which was deleted",
                             mine: .integer(target)
                         )
                     )

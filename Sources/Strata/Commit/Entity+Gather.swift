@@ -224,7 +224,8 @@ extension Entity {
                 for index in changes.indices {
                     if parts.count > 1, !seen.insert(changes[index].row._$number).inserted { continue }
                     guard changes[index].kind.isVisible else { continue }
-                    let found = check(changes[index].row)
+                    // A buffer with indices has an address.
+                    let found = check(Change.rowPointer(changes.baseAddress! + index))
                     if !found.isEmpty { failures += found }
                 }
             }

@@ -135,13 +135,13 @@ extension Entity {
         }
         var binder = statement.binder
         do {
-            try change.pointee.row._$bind(columns, to: &binder)
+            try Row._$bind(columns, of: Change.rowPointer(change), to: &binder)
         } catch {
             throw bindingError(error, change.pointee.row)
         }
         let position = Int32(columns.count + 1)
         try binder.bind(job.sequence, at: position)
-        try binder.bind(change.pointee.row._$number, at: position + 1)
+        try binder.bind(Row._$number(Change.rowPointer(change)), at: position + 1)
         try binder.bind(seen, at: position + 2)
         defer { statement.reset() }
         while true {
@@ -184,7 +184,7 @@ extension Entity {
         let result = Change(kind: .update, columns: columns, row: merged, base: nil)
         if !columns.isEmpty, job.conflicts.isEmpty {
             // Two writers made this row, and nobody has looked at it as a whole yet (H26).
-            let failures = check(merged)
+            let failures = withUnsafePointer(to: merged, check)
             guard failures.isEmpty else { throw CommitJob.validationError(failures) }
             guard try write(result, seen: theirs.version, job) else { return try merge(change, job) }
         }
@@ -224,7 +224,8 @@ extension Entity {
             // All in one function: what generic code asks for at the start of a function would cost more than the rest.
             for index in changes.indices where changes[index].kind == .insert {
                 do {
-                    try changes[index].row._$bind(to: &binder)
+                    // A buffer with indices has an address.
+                    try Row._$bind(Change.rowPointer(changes.baseAddress! + index), to: &binder)
                 } catch {
                     throw bindingError(error, changes[index].row)
                 }

@@ -1,12 +1,25 @@
 /// What one layer does to one row.
 struct Change<Row: StoredRow>: Sendable {
+    /// The whole row as this layer shows it; of a delete, as it was before. It comes first, so that it lies where the
+    /// change does: see ``rowPointer(_:)``.
+    var row: Row
     var kind: ChangeKind
     /// The columns that an update changes, or that were edited after an insert or before a delete.
     var columns: ColumnSet
-    /// The whole row as this layer shows it; of a delete, as it was before.
-    var row: Row
     /// What an update or delete set out from. An insert has one where it was edited later.
     var base: Base<Row>?
+
+    init(kind: ChangeKind, columns: ColumnSet, row: Row, base: Base<Row>?) {
+        self.row = row
+        self.kind = kind
+        self.columns = columns
+        self.base = base
+    }
+
+    /// Where the row of a change lies, for the functions of ``StoredRow`` that take a row by its place.
+    static func rowPointer(_ change: UnsafePointer<Change>) -> UnsafePointer<Row> {
+        UnsafeRawPointer(change).assumingMemoryBound(to: Row.self)
+    }
 
     static func insert(_ row: Row) -> Change {
         Change(kind: .insert, columns: ColumnSet(), row: row, base: nil)

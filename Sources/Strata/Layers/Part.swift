@@ -20,7 +20,7 @@ final class Part<Row: StoredRow>: AnyPart {
     /// Sorts where needed. Later changes of a row follow earlier ones.
     convenience init(unsorted changes: [Change<Row>]) {
         let numbers = changes.withUnsafeBufferPointer { changes in
-            changes.indices.map { changes[$0].row._$number }
+            changes.indices.map { Row._$number(Change.rowPointer(changes.baseAddress! + $0)) }
         }
         self.init(unsorted: changes, numbers: numbers)
     }
@@ -61,8 +61,9 @@ final class Part<Row: StoredRow>: AnyPart {
     func kind(at index: Int) -> ChangeKind { changes.withUnsafeBufferPointer { $0[index].kind } }
 
     func value(at index: Int, column: Int) throws -> StoredValue {
-        // Where it lies, since an element of an array would be copied.
-        try changes.withUnsafeBufferPointer { try $0[index].row._$value(at: column) }
+        try changes.withUnsafeBufferPointer { changes in
+            try Row._$value(Change.rowPointer(changes.baseAddress! + index), at: column)  // there is one
+        }
     }
 
     func followed(by newer: any AnyPart) -> any AnyPart { merged(with: newer.typed(Row.self)) { $0.followed(by: $1) } }

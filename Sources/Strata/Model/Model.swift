@@ -24,10 +24,18 @@ where Stored == Never, OptionalStored == ObjectID<Self>? {
     /// Checks what declarations of single attributes cannot say. Runs before anything is written, and again on a row
     /// that was merged from two writers. By default it finds nothing.
     static func validate(_ row: Row, _ failures: inout Validation<Self>)
+
+    // The same on a row where it lies: see ``StoredRow``.
+    static func _$validate(_ row: UnsafePointer<Row>, _ failures: inout Validation<Self>)
 }
 
 extension Model {
     public static func validate(_ row: Row, _ failures: inout Validation<Self>) {}
+
+    @inlinable
+    public static func _$validate(_ row: UnsafePointer<Row>, _ failures: inout Validation<Self>) {
+        validate(row.pointee, &failures)
+    }
 }
 
 /// The values of an object: a `Sendable` struct that `@Model` generates.
@@ -69,6 +77,37 @@ public protocol StoredRow: Sendable {
 
     /// The columns in which two rows differ.
     func _$differences(from other: Self) -> ColumnSet
+
+    // The same on a row where it lies. Generic code copies a row before it calls a method of it, field by field through
+    // tables of functions; these are compiled with the model, where a copy costs a fraction of that.
+    static func _$number(_ row: UnsafePointer<Self>) -> Int64
+    static func _$bind(_ row: UnsafePointer<Self>, to binder: inout RowBinder) throws
+    static func _$bind(_ columns: ColumnSet, of row: UnsafePointer<Self>, to binder: inout RowBinder) throws
+    static func _$value(_ row: UnsafePointer<Self>, at column: Int) throws -> StoredValue
+}
+
+extension StoredRow {
+    @inlinable
+    public static func _$number(_ row: UnsafePointer<Self>) -> Int64 { row.pointee._$number }
+
+    @inlinable
+    public static func _$bind(_ row: UnsafePointer<Self>, to binder: inout RowBinder) throws {
+        try row.pointee._$bind(to: &binder)
+    }
+
+    @inlinable
+    public static func _$bind(
+        _ columns: ColumnSet,
+        of row: UnsafePointer<Self>,
+        to binder: inout RowBinder
+    ) throws {
+        try row.pointee._$bind(columns, to: &binder)
+    }
+
+    @inlinable
+    public static func _$value(_ row: UnsafePointer<Self>, at column: Int) throws -> StoredValue {
+        try row.pointee._$value(at: column)
+    }
 }
 
 extension StoredRow {

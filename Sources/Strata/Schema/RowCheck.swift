@@ -1,17 +1,21 @@
 /// The checks that attributes declare.
 enum RowCheck {
     /// Complexity: O(columns with declarations).
-    static func check(_ row: some StoredRow, _ info: EntityInfo, _ failures: inout [StrataError.Detail]) {
+    static func check<Row: StoredRow>(
+        _ row: UnsafePointer<Row>,
+        _ info: EntityInfo,
+        _ failures: inout [StrataError.Detail]
+    ) {
         for column in info.numbers {
             // Most columns that are looked at are numbers with nothing else declared; these are looked at most cheaply.
-            if let value = try? row._$value(at: column), !value.isNaN(of: info.columns[column]) { continue }
+            if let value = try? Row._$value(row, at: column), !value.isNaN(of: info.columns[column]) { continue }
             check(row, column, info, &failures)
         }
         for column in info.checked { check(row, column, info, &failures) }
     }
 
-    private static func check(
-        _ row: some StoredRow,
+    private static func check<Row: StoredRow>(
+        _ row: UnsafePointer<Row>,
         _ column: Int,
         _ info: EntityInfo,
         _ failures: inout [StrataError.Detail]
@@ -21,7 +25,7 @@ enum RowCheck {
             failures.append(
                 StrataError.Detail(
                     model: info.name,
-                    number: row._$number,
+                    number: Row._$number(row),
                     column: declared.name,
                     message: message,
                     mine: value
@@ -30,7 +34,7 @@ enum RowCheck {
         }
         let value: StoredValue
         do {
-            value = try row._$value(at: column)
+            value = try Row._$value(row, at: column)
         } catch {
             fail("cannot be encoded: \(error)", nil)
             return

@@ -83,9 +83,9 @@ final class Schema: Sendable {
 final class Entity<Row: StoredRow>: AnyEntity {
     let info: EntityInfo
     /// Checks a row against declarations and the model's own rules.
-    let check: @Sendable (Row) -> [StrataError.Detail]
+    let check: @Sendable (UnsafePointer<Row>) -> [StrataError.Detail]
 
-    init(info: EntityInfo, check: @escaping @Sendable (Row) -> [StrataError.Detail]) {
+    init(info: EntityInfo, check: @escaping @Sendable (UnsafePointer<Row>) -> [StrataError.Detail]) {
         self.info = info
         self.check = check
     }

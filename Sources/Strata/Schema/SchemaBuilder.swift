@@ -272,9 +272,9 @@ struct SchemaBuilder {
 
     private static func makeEntity<Object: Model>(_ model: Object.Type, _ info: EntityInfo) -> any AnyEntity {
         Entity<Object.Row>(info: info) { row in
-            var validation = Validation<Object>(number: row._$number)
+            var validation = Validation<Object>(number: Object.Row._$number(row))
             RowCheck.check(row, info, &validation.details)
-            Object.validate(row, &validation)
+            Object._$validate(row, &validation)
             return validation.details
         }
     }

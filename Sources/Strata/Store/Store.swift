@@ -71,7 +71,7 @@ final class Store: Sendable {
         var settings = Configuration()
         settings.label = "strata"
         settings.foreignKeysEnabled = false
-        settings.busyMode = .timeout(configuration.busyTimeout)
+        settings.busyMode = busyMode(for: configuration.busyTimeout)
         settings.allowsUnsafeTransactions = true
         settings.prepareDatabase { db in
             try db.execute(sql: "PRAGMA cache_size = -64000")
@@ -97,6 +97,16 @@ final class Store: Sendable {
                     )
                 }
             }
+        }
+    }
+
+    /// Asks again every other millisecond. SQLite's own pauses grow to a tenth of a second, so that whoever has waited long
+    /// gets no turn among others that commit without a pause.
+    private static func busyMode(for seconds: TimeInterval) -> Database.BusyMode {
+        .callback { tries in
+            guard Double(tries) * 0.002 < seconds else { return false }
+            usleep(.random(in: 1000...3000))
+            return true
         }
     }
 
