@@ -7,12 +7,15 @@ struct SchemaBuilder {
     init(_ models: [any Model.Type]) throws {
         self.models = models
         schemas = models.map { $0._$schema }
-        var names: [String: String] = [:]
+        var tables: [String: Int] = [:]
         for (index, schema) in schemas.enumerated() {
-            if let other = names.updateValue(schema.name, forKey: schema.table.lowercased()) {
+            if let other = tables.updateValue(index, forKey: schema.table.lowercased()) {
                 throw StrataError(
                     .invalidSchema,
-                    "\(other) and \(schema.name) have the same table, '\(schema.table)'. Name another one with @Model(table:)."
+                    models[other] == models[index]
+                        ? "\(schema.name) is listed twice among the models. Name each of them once."
+                        : "\(schemas[other].name) and \(schema.name) have the same table, '\(schema.table)'. "
+                            + "Name another one with @Model(table:)."
                 )
             }
             guard schema.columns.count <= ColumnSet.limit else {

@@ -25,6 +25,14 @@ struct OpeningTests {
         try await stack.close()
     }
 
+    @Test("a model that is handed in twice is an error at open that says so")
+    func listedTwice() async throws {
+        let error = await #expect(throws: StrataError.self) {
+            try await ContextStack.open(.inMemory, models: [Seal.self, Timestamp.self, Seal.self])
+        }
+        #expect(error?.code == .invalidSchema && error?.message.contains("Seal is listed twice") == true)
+    }
+
     @Test("OB1 OB2 OB3 an open stack has its contexts, its store and its models")
     func parts() async throws {
         let folder = try StoreFolder()
