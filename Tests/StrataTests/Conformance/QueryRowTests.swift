@@ -1,5 +1,6 @@
-import Strata
 import Testing
+
+@testable import Strata
 
 @Suite("Behaviour tables: queries in a context", .timeLimit(.minutes(1)))
 struct QueryRowTests {
@@ -162,6 +163,26 @@ struct QueryRowTests {
             #expect(try context.fetch(Author.where { $0.name.in([String]()) }).isEmpty)
             #expect(try isSame(context.fetch(Author.where { !$0.name.in([String]()) }), authors))
             #expect(try context.fetch(Author.where { $0.id.in([ObjectID<Author>]()) }).isEmpty)
+        }
+    }
+
+    @Test("TQ5 a query describes itself with the columns and tables of its store")
+    func description() async throws {
+        try await withStack(.memory) { stack in
+            let sources = SQLSources.tables(resolver: stack.core.engine.schema.resolver)
+            func check<Object: Model>(_ query: Query<Object>, _ part: String) throws {
+                #expect(query.description.hasPrefix(try query.compile(.objects, using: sources).sql))
+                #expect(query.description.contains(part), "\(query)")
+            }
+            try check(Author.sorted { $0.articles.count.descending }, #"WHERE t1."author" = t0."id""#)
+            try check(Article.where { $0.author.articles.isEmpty }, #"t1."author" = t0."author""#)
+            try check(Writer.where { !$0.spouses.isEmpty }, #""Writer_spouses" AS t2 ON t2."right" = t1."id""#)
+            try check(Spouse.where { $0.writers.any { $0.fee > 1 } }, #""Writer_spouses" AS t2 ON t2."left" = t1."id""#)
+            try check(Contract.where { $0.seal.color == "red" }, #"t1."contract" = t0."id""#)
+            try await stack.background { context in
+                let writer = context.insert(Writer(name: "w"))
+                try check(writer.spouses.query, #"JOIN "Writer_spouses""#)
+            }
         }
     }
 
