@@ -33,6 +33,7 @@ struct SchemaBuilder {
         for (column, declared) in schema.columns.enumerated() {
             var isIndexed = declared.destination != nil
             for option in declared.options {
+                try check(option, fits: declared, of: schema)
                 switch option.kind {
                 case .unique: info.uniques.append([column])
                 case .indexed: isIndexed = true
@@ -59,6 +60,16 @@ struct SchemaBuilder {
             if option.isUnique { info.uniques.append(columns) } else { info.indexes.append(columns) }
         }
         return info
+    }
+
+    /// A check that says nothing about the column's values is a mistake.
+    private static func check(_ option: AttributeOption, fits column: ColumnSchema, of schema: ModelSchema) throws {
+        guard case .check(let message, let subject?, _) = option.kind, !column.holds(subject) else { return }
+        throw StrataError(
+            .invalidSchema,
+            "\(schema.name).\(column.name) holds no \(subject.rawValue), and the check '\(message)' is about \(subject.rawValue). "
+                + "Remove it, or write one of your own with .check."
+        )
     }
 
     mutating func resolve() throws {

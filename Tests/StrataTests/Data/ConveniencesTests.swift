@@ -93,7 +93,7 @@ struct ConveniencesTests {
         arguments: [(0.0, 10.0, "0 and 10"), (-0.5, 1e300, "-0.5 and 1e+300")]
     )
     func ranges(lower: Double, upper: Double, text: String) throws {
-        guard case .check(let message, _) = AttributeOption.range(lower...upper).kind else {
+        guard case .check(let message, .numbers?, _) = AttributeOption.range(lower...upper).kind else {
             throw StrataError(.misuse, "A range is no check.")
         }
         #expect(message == "must be between \(text)")
