@@ -166,6 +166,44 @@ struct QueryRowTests {
         }
     }
 
+    @Test("C12 a column of truth values is a condition by itself; nil is not true")
+    func truthValues() async throws {
+        try await withStack(.memory) { stack in
+            try await stack.background { (context) throws in
+                let author = context.insert(Author(name: "a"))
+                let old = context.insert(Article(title: "old", views: 1, published: true, author: author))
+                let new = context.insert(Article(title: "new", views: 2, published: true))
+                let draft = context.insert(Article(title: "draft", views: 3, author: author))
+                context.insert(Citation(journal: "j", article: old))
+                context.insert(Citation(journal: "k", article: draft))
+                context.insert(Citation(journal: "l"))
+                #expect(try isSame(context.fetch(Article.where { $0.published }), [old, new]))
+                #expect(try isSame(context.fetch(Article.where { !$0.published }), [draft]))
+                #expect(try isSame(context.fetch(Article.where { $0.published && $0.views > 1 }), [new]))
+                #expect(try isSame(context.fetch(Article.where { $0.published || $0.views > 2 }), [old, new, draft]))
+                #expect(try isSame(context.fetch(Article.where { $0.views > 0 && !$0.published }), [draft]))
+                #expect(try isSame(context.fetch(Article.viewed.where { $0.published }.where { $0.views < 2 }), [old]))
+                #expect(try isSame(author.articles.where { $0.published }.fetch(), [old]))
+                #expect(try isSame(author.articles.limit(5).where { $0.published }.fetch(), [old]))
+                func journals(_ query: Query<Citation>) throws -> [String] { try context.fetch(query).map(\.journal) }
+                #expect(try journals(Citation.where { $0.article.published }) == ["j"])
+                #expect(try journals(Citation.where { !$0.article.published }) == ["k", "l"])
+            }
+        }
+    }
+
+    @Test("C12 an empty text is one that is there")
+    func emptyTexts() async throws {
+        try await withStack(.memory) { stack in
+            try await stack.background { (context) throws in
+                for slug in ["", "a", nil] { context.insert(Article(slug: slug, title: slug ?? "", body: slug ?? "n")) }
+                #expect(try context.column(Article.where { $0.slug.isEmpty }, \.slug) == [""])
+                #expect(try context.column(Article.where { !$0.slug.isEmpty }, \.slug) == ["a", nil])
+                #expect(try context.count(Article.where { $0.title.isEmpty }) == 2)
+            }
+        }
+    }
+
     @Test("TQ5 a query describes itself with the columns and tables of its store")
     func description() async throws {
         try await withStack(.memory) { stack in
