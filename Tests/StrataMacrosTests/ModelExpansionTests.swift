@@ -83,9 +83,13 @@ struct ModelExpansionTests {
                     }
                     public init(_$from reader: Strata.RowReader) throws {
                         self.id = reader.read(Strata.ObjectID<Article>.self, at: 0)
-                        self.slug = try reader.read(String.self, at: 1)
-                        self.views = try reader.read(Int.self, at: 2)
-                        self.author = try reader.read((Author?).self, at: 3)
+                        do {
+                            self.slug = try reader.read(String.self, at: 1)
+                            self.views = try reader.read(Int.self, at: 2)
+                            self.author = try reader.read((Author?).self, at: 3)
+                        } catch {
+                            throw reader._$locate(error, in: Article.self)
+                        }
                     }
                     public func _$bind(to binder: inout Strata.RowBinder) throws {
                         try binder.bind(self.id, at: 1)

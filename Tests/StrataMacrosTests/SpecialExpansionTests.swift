@@ -58,8 +58,12 @@ struct SpecialExpansionTests {
                     }
                     init(_$from reader: Strata.RowReader) throws {
                         self.id = reader.read(Strata.ObjectID<Note>.self, at: 0)
-                        self.kind = try reader.read(Kind.self, at: 1)
-                        self.`class` = try reader.read((String?).self, at: 2)
+                        do {
+                            self.kind = try reader.read(Kind.self, at: 1)
+                            self.`class` = try reader.read((String?).self, at: 2)
+                        } catch {
+                            throw reader._$locate(error, in: Note.self)
+                        }
                     }
                     func _$bind(to binder: inout Strata.RowBinder) throws {
                         try binder.bind(self.id, at: 1)

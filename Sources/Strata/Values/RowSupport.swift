@@ -71,18 +71,7 @@ public enum RowSupport {
         of owner: ObjectID<Owner>
     ) -> StrataError {
         let schema = Owner._$schema
-        let name = schema.columns[column].name
-        return StrataError(
-            .undecodable,
-            "The value \(stored) for \(schema.name).\(name) is no \(Value.self).",
-            details: [
-                StrataError.Detail(
-                    model: schema.name,
-                    number: owner.number,
-                    column: name,
-                    message: "cannot be \(stored)"
-                )
-            ]
-        )
+        return UndecodableValue(value: stored, type: "\(Value.self)", column: schema.columns[column].name)
+            .error(of: schema, number: owner.number)
     }
 }

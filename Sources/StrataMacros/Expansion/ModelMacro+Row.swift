@@ -31,13 +31,16 @@ extension ModelMacro {
     }
 
     private static func readingInitializer(of model: ParsedModel) -> String {
-        SourceText.block(
-            "\(model.memberAccess.prefix)init(_$from reader: Strata.RowReader) throws",
-            ["self.id = reader.read(Strata.ObjectID<\(model.text)>.self, at: 0)"]
-                + model.columns.enumerated().map { index, column in
-                    "self.\(column.text) = try reader.read(\(column.columnType).self, at: \(index + 1))"
-                }
-        )
+        let reads = model.columns.enumerated().map { index, column in
+            "self.\(column.text) = try reader.read(\(column.columnType).self, at: \(index + 1))"
+        }
+        var lines = ["self.id = reader.read(Strata.ObjectID<\(model.text)>.self, at: 0)"]
+        if !reads.isEmpty {
+            lines.append(
+                SourceText.block("do", reads) + " catch { throw reader._$locate(error, in: \(model.text).self) }"
+            )
+        }
+        return SourceText.block("\(model.memberAccess.prefix)init(_$from reader: Strata.RowReader) throws", lines)
     }
 
     private static func binding(of model: ParsedModel) -> String {
