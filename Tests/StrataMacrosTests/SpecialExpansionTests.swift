@@ -20,11 +20,11 @@ struct SpecialExpansionTests {
                 private var kind: Kind {
                     get {
                         _$willRead()
-                        return Kind._$load(_$row.kind, of: self, at: 0)
+                        return Strata.RowSupport.load(_$row.kind, as: Kind.self, of: self, at: 0)
                     }
                     set {
-                        let stored = Kind._$store(newValue, in: self, at: 0)
-                        if Kind._$isSame(_$row.kind, stored) {
+                        let stored = Strata.RowSupport.store(newValue, as: Kind.self, in: self, at: 0)
+                        if Strata.RowSupport.isSame(_$row.kind, stored, as: Kind.self) {
                             return
                         }
                         _$willChange(0)
@@ -111,7 +111,7 @@ struct SpecialExpansionTests {
                     }
                     func _$differences(from other: Self) -> Strata.ColumnSet {
                         var columns = Strata.ColumnSet()
-                        if !Kind._$isSame(self.kind, other.kind) {
+                        if !Strata.RowSupport.isSame(self.kind, other.kind, as: Kind.self) {
                             columns.insert(0)
                         }
                         if !(String?)._$isSame(self.`class`, other.`class`) {

@@ -117,9 +117,15 @@ extension ModelMacro {
         let head = "\(model.memberAccess.prefix)func _$differences(from other: Self) -> Strata.ColumnSet"
         guard !model.columns.isEmpty else { return SourceText.block(head, ["return Strata.ColumnSet()"]) }
         let comparisons = model.columns.enumerated().map { index, column in
-            "if !\(column.columnType)._$isSame(self.\(column.text), other.\(column.text)) "
-                + "{ columns.insert(\(index)) }"
+            "if !\(isSame(column)) { columns.insert(\(index)) }"
         }
         return SourceText.block(head, ["var columns = Strata.ColumnSet()"] + comparisons + ["return columns"])
+    }
+
+    private static func isSame(_ column: Property) -> String {
+        let values = "self.\(column.text), other.\(column.text)"
+        return column.isExternal || column.type.isWellKnown
+            ? "\(column.columnType)._$isSame(\(values))"
+            : "Strata.RowSupport.isSame(\(values), as: \(column.columnType).self)"
     }
 }

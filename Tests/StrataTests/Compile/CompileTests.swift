@@ -80,4 +80,17 @@ struct CompileTests {
         let outcome = try await Compiler().compile([CompileCases.folder.appendingPathComponent(name)], [])
         #expect(!outcome.succeeded && outcome.text.contains(message), "\(outcome.text)")
     }
+
+    @Test(
+        "C23 a type that no property can have is answered with what to write instead",
+        arguments: [
+            ("Alone-Attribute-of-no-kind.swift", "write 'enum Status: String, AttributeValue'"),
+            ("Alone-Optional-attribute-of-no-kind.swift", "'struct Address: Codable, Equatable, AttributeValue'"),
+            ("Alone-Array-of-a-model.swift", "write 'Many<Hobby>' instead of '[Hobby]'"),
+        ]
+    )
+    func unknownTypes(_ name: String, _ message: String) async throws {
+        let outcome = try await Compiler().compile([CompileCases.folder.appendingPathComponent(name)], [])
+        #expect(!outcome.succeeded && outcome.text.contains(message), "\(outcome.text)")
+    }
 }
