@@ -1,6 +1,6 @@
-// A column of truth values is a condition by itself where it stands alone, behind `!`, or first in a chain. Elsewhere it
-// is compared with `true`: with overloads for further places, the type checker takes minutes over one mistake in a chain
-// of a dozen terms, and then cannot say where it is. These here cost nothing that could be measured.
+// A column of truth values is a condition by itself alone in `where`, behind `!`, and first in a chain. Elsewhere it is
+// compared with `true`: with overloads of `&&` for both sides, the type checker spends half a minute on one mistake in a
+// chain of a dozen terms, and then cannot say where it is. These here cost nothing that could be measured.
 
 extension Column where Value.Unwrapped == Bool {
     /// True where the value is.

@@ -6,7 +6,7 @@
 /// - **Comparing**: `==`, `!=`, `<`, `<=`, `>`, `>=`, ``between(_:)``, ``in(_:)``
 /// - **Texts**: ``isEmpty``, ``equals(_:_:)``, ``contains(_:_:)``, ``hasPrefix(_:_:)``, ``hasSuffix(_:_:)``,
 ///   ``like(_:_:)``, ``matches(_:)``, ``lowercased()``, ``uppercased()``, ``length``
-/// - **Truth values**: conditions by themselves where they stand alone, behind `!` or first in a chain
+/// - **Truth values**: conditions by themselves alone in `where`, behind `!`, and first in a chain
 /// - **Numbers**: `+`, `-`, `*`
 /// - **Sorting**: ``ascending``, ``descending``
 public struct Column<Root: Model, Value: ColumnValue>: Sendable {
