@@ -6,6 +6,13 @@ root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 # Says which step begins, on standard error, so that standard output is the step's own.
 step() { printf '\n==> %s\n' "$*" >&2; }
 
+# For --help: prints the comment at the head of the script that is running, and ends it.
+help_if_asked() {
+    if [[ "${1-}" != --help && "${1-}" != -h ]]; then return; fi
+    awk 'NR > 1 { if (!/^#/) exit; sub(/^# ?/, ""); print }' "$0"
+    exit
+}
+
 fail() {
     printf '%s: %s\n' "$(basename "$0")" "$*" >&2
     exit 1

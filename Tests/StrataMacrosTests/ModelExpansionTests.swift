@@ -45,11 +45,11 @@ struct ModelExpansionTests {
                 var author: Author? {
                     get {
                         _$willRead()
-                        return (Author?)._$load(_$row.author, of: self, at: 2)
+                        return Strata.RowSupport.load(_$row.author, as: (Author?).self, of: self, at: 2)
                     }
                     set {
-                        let stored = (Author?)._$store(newValue, in: self, at: 2)
-                        if (Author?)._$isSame(_$row.author, stored) {
+                        let stored = Strata.RowSupport.store(newValue, as: (Author?).self, in: self, at: 2)
+                        if Strata.RowSupport.isSame(_$row.author, stored, as: (Author?).self) {
                             return
                         }
                         _$willChange(2)
@@ -83,9 +83,13 @@ struct ModelExpansionTests {
                     }
                     public init(_$from reader: Strata.RowReader) throws {
                         self.id = reader.read(Strata.ObjectID<Article>.self, at: 0)
-                        self.slug = try reader.read(String.self, at: 1)
-                        self.views = try reader.read(Int.self, at: 2)
-                        self.author = try reader.read((Author?).self, at: 3)
+                        do {
+                            self.slug = try reader.read(String.self, at: 1)
+                            self.views = try reader.read(Int.self, at: 2)
+                            self.author = try reader.read((Author?).self, at: 3)
+                        } catch {
+                            throw reader._$locate(error, in: Article.self)
+                        }
                     }
                     public func _$bind(to binder: inout Strata.RowBinder) throws {
                         try binder.bind(self.id, at: 1)
@@ -151,7 +155,7 @@ struct ModelExpansionTests {
                         if !Int._$isSame(self.views, other.views) {
                             columns.insert(1)
                         }
-                        if !(Author?)._$isSame(self.author, other.author) {
+                        if !Strata.RowSupport.isSame(self.author, other.author, as: (Author?).self) {
                             columns.insert(2)
                         }
                         return columns

@@ -8,6 +8,18 @@ struct RelationshipDiagnosticsTests {
     @Test("H29: an inverse is a key path of one component, with its root", arguments: inverses)
     func wrongInverse(_ wrong: WrongDeclaration) { wrong.check() }
 
+    @Test(
+        "Checks that fit are not diagnosed",
+        arguments: [
+            "@Attribute(.notEmpty, .length(1...2)) var a: String?", "@Attribute(.notEmpty) var a: URL",
+            "@Attribute(.range(0...1)) var a: Decimal", "@Attribute(.range(0...1)) var a: Swift.UInt64?",
+            "@Attribute(.length(1...2), .range(0...1)) var a: Kind", "@Attribute(.check(\"b\") { c }) var a: Bool",
+        ]
+    )
+    func fittingCheck(_ property: String) {
+        #expect(Diagnosis(of: WrongDeclaration.model(with: property)).diagnostics.map(\.message) == [])
+    }
+
     @Test("A wrong option is diagnosed", arguments: options)
     func wrongOption(_ wrong: WrongDeclaration) { wrong.check() }
 
@@ -110,6 +122,21 @@ struct RelationshipDiagnosticsTests {
             at: ".updatedAt",
             "as 'Date?'"
         ),
+        .init("text check of a number", property: "@Attribute(.notEmpty) var a: Int", at: ".notEmpty", "is for texts"),
+        .init(
+            "length of a date",
+            property: "@Attribute(.length(1...2)) var a: Date?",
+            at: ".length(1...2)",
+            "for texts"
+        ),
+        .init("length of a list", property: "@Attribute(.length(1...2)) var a: [B]", at: ".length(1...2)", "for texts"),
+        .init(
+            "range of a text",
+            property: "@Attribute(.range(0...1)) var a: String",
+            at: ".range(0...1)",
+            "for numbers"
+        ),
+        .init("range of a Bool", property: "@Attribute(.range(0...1)) var a: Bool", at: ".range(0...1)", "for numbers"),
         .init("original name", property: "@Attribute(originalName: \"\") var a: Int", at: "\"\"", "it is empty"),
     ]
 }

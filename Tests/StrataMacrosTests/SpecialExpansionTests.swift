@@ -20,11 +20,11 @@ struct SpecialExpansionTests {
                 private var kind: Kind {
                     get {
                         _$willRead()
-                        return Kind._$load(_$row.kind, of: self, at: 0)
+                        return Strata.RowSupport.load(_$row.kind, as: Kind.self, of: self, at: 0)
                     }
                     set {
-                        let stored = Kind._$store(newValue, in: self, at: 0)
-                        if Kind._$isSame(_$row.kind, stored) {
+                        let stored = Strata.RowSupport.store(newValue, as: Kind.self, in: self, at: 0)
+                        if Strata.RowSupport.isSame(_$row.kind, stored, as: Kind.self) {
                             return
                         }
                         _$willChange(0)
@@ -58,8 +58,12 @@ struct SpecialExpansionTests {
                     }
                     init(_$from reader: Strata.RowReader) throws {
                         self.id = reader.read(Strata.ObjectID<Note>.self, at: 0)
-                        self.kind = try reader.read(Kind.self, at: 1)
-                        self.`class` = try reader.read((String?).self, at: 2)
+                        do {
+                            self.kind = try reader.read(Kind.self, at: 1)
+                            self.`class` = try reader.read((String?).self, at: 2)
+                        } catch {
+                            throw reader._$locate(error, in: Note.self)
+                        }
                     }
                     func _$bind(to binder: inout Strata.RowBinder) throws {
                         try binder.bind(self.id, at: 1)
@@ -107,7 +111,7 @@ struct SpecialExpansionTests {
                     }
                     func _$differences(from other: Self) -> Strata.ColumnSet {
                         var columns = Strata.ColumnSet()
-                        if !Kind._$isSame(self.kind, other.kind) {
+                        if !Strata.RowSupport.isSame(self.kind, other.kind, as: Kind.self) {
                             columns.insert(0)
                         }
                         if !(String?)._$isSame(self.`class`, other.`class`) {

@@ -65,6 +65,9 @@ struct WrongDeclaration: Sendable, CustomTestStringConvertible {
         for diagnostic in found.diagnostics {
             #expect(diagnostic.message.contains(advice), "\(diagnostic.message)")
             #expect(diagnostic.diagMessage.severity == .error)
+            // A node of a copy has no place in the source, and the compiler says <unknown>.
+            let root = diagnostic.node.root
+            #expect(root.is(DeclSyntax.self) || root.is(AttributeSyntax.self), "\(root.kind)")
         }
         #expect(found.fixed == fixed)
         if let fixed { #expect(Diagnosis(of: fixed).diagnostics.map(\.message) == []) }

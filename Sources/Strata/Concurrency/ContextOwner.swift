@@ -18,8 +18,12 @@ actor ContextOwner {
 
     private var context: ObjectContext?
     private var isRetired = false
+    /// Whether unsaved changes are news to somebody when the context goes. They are none where every block has thrown:
+    /// each caller knows that its own came to nothing. In a named context they stay, whatever their block does.
+    private var reportsLosses: Bool
 
-    init(kind: ContextKind, title: String) {
+    init(kind: ContextKind, title: String, isNamed: Bool) {
+        reportsLosses = isNamed
         executor = kind == .main ? nil : ContextExecutor(label: "strata.context.\(title)")
         gate = Gate(name: title)
         commitGate = Gate(name: "the commit of \(title)")
@@ -48,9 +52,12 @@ actor ContextOwner {
         let entry = gate.tryEnter(scope)
         if entry == nil { try await gate.wait(scope) }
         let isAlone = entry != .joined
-        defer { end(scope, isAlone: isAlone) }
+        var hasThrown = true
+        defer { end(scope, isAlone: isAlone, hasThrown: hasThrown) }
         let context = try begin(scope, isAlone: isAlone)
-        return try BlockScope.$current.withValue(scope) { try body(context) }
+        let value = try BlockScope.$current.withValue(scope) { try body(context) }
+        hasThrown = false
+        return value
     }
 
     /// Runs an asynchronous block in its turn.
@@ -63,13 +70,16 @@ actor ContextOwner {
         let entry = gate.tryEnter(scope)
         if entry == nil { try await gate.wait(scope) }
         let isAlone = entry != .joined
-        defer { end(scope, isAlone: isAlone) }
-        return try await BlockScope.$current.withValue(scope) {
+        var hasThrown = true
+        defer { end(scope, isAlone: isAlone, hasThrown: hasThrown) }
+        let value = try await BlockScope.$current.withValue(scope) {
             // Using `self` in here is what isolates the closure to this actor, so that the body is run on its executor
             // also after its awaits; and the synchronous call before the body keeps 6.3.1 from leaving out the hop to it.
             let context = try self.begin(scope, isAlone: isAlone)
             return SendingBox(try await body(context))
-        }.open()
+        }
+        hasThrown = false
+        return value.open()
     }
 
     /// Commits a main context: begins and finishes here, and writes elsewhere meanwhile.
@@ -86,7 +96,7 @@ actor ContextOwner {
         let isAlone = entry != .joined
         let pending: PendingCommit
         do {
-            defer { end(scope, isAlone: isAlone) }
+            defer { end(scope, isAlone: isAlone, hasThrown: false) }
             let context = try begin(scope, isAlone: isAlone)
             if commitGate.tryEnter(scope) == nil { try await commitGate.wait(scope) }
             do {
@@ -130,7 +140,7 @@ actor ContextOwner {
         context?.lookAgain()
     }
 
-    /// Ends the context after the blocks that wait for it, and gives the number of changes that are lost.
+    /// Ends the context after the blocks that wait for it, and gives the number of changes that are lost, to be reported.
     func retire(_ scope: BlockScope?) async -> Int {
         if let scope {
             // The task is detached and never cancelled, and it has no block around it: it cannot fail to get in.
@@ -141,7 +151,7 @@ actor ContextOwner {
         return lost
     }
 
-    /// Ends the context now.
+    /// Ends the context now, and gives the number of changes that are lost, to be reported.
     func drop() -> Int {
         isRetired = true
         created.store(false, ordering: .releasing)
@@ -149,7 +159,7 @@ actor ContextOwner {
         self.context = nil
         let lost = context.hasChanges ? context.discard() : 0
         context.end()
-        return lost
+        return reportsLosses ? lost : 0
     }
 
     /// Sees to it that the turn of the main actor that touched the context ends with `endTurn`, once.
@@ -175,7 +185,8 @@ actor ContextOwner {
         return context
     }
 
-    private func end(_ scope: BlockScope, isAlone: Bool) {
+    private func end(_ scope: BlockScope, isAlone: Bool, hasThrown: Bool) {
+        if isAlone && !hasThrown { reportsLosses = true }
         if scope.dropsContext {
             scope.handle.core.reportLost(drop(), of: scope.handle.description, at: "the end of its background block")
         } else if isAlone {

@@ -3,15 +3,53 @@ public struct Validation<Object: Model> {
     var details: [StrataError.Detail] = []
     let number: Int64
 
-    /// Reports a failure of one column, or of the object as a whole.
-    public mutating func fail(_ message: String, column: String? = nil) {
+    /// Reports a failure of one column or relationship, named as in `\.title`, or of the object as a whole.
+    public mutating func fail(_ message: String, column: PartialKeyPath<Object.Columns>? = nil) {
+        let column = column.flatMap { Object.columns[keyPath: $0] as? any PropertyExpression }
         details.append(
-            StrataError.Detail(model: Object._$schema.name, number: number, column: column, message: message)
+            StrataError.Detail(
+                model: Object._$schema.name,
+                number: number,
+                column: column?._$property,
+                message: message
+            )
         )
     }
 
     /// Reports a failure unless the condition holds.
-    public mutating func require(_ condition: Bool, _ message: String, column: String? = nil) {
+    public mutating func require(
+        _ condition: Bool,
+        _ message: String,
+        column: PartialKeyPath<Object.Columns>? = nil
+    ) {
         if !condition { fail(message, column: column) }
+    }
+}
+
+/// What stands for a property in `Columns`.
+private protocol PropertyExpression {
+    /// The name of the property; nil for what is calculated, or is another object's.
+    var _$property: String? { get }
+}
+
+extension Column: PropertyExpression {
+    fileprivate var _$property: String? { node.property }
+}
+
+extension ExternalColumn: PropertyExpression {
+    fileprivate var _$property: String? { node.property }
+}
+
+extension ToOne: PropertyExpression {
+    fileprivate var _$property: String? { _$path.hops.count == 1 ? _$path.hops[0].name : nil }
+}
+
+extension ToMany: PropertyExpression {
+    fileprivate var _$property: String? { members.path.hops.isEmpty ? members.relationship : nil }
+}
+
+extension ExpressionNode {
+    fileprivate var property: String? {
+        if case .column(let column) = self, column.path.hops.isEmpty { column.name } else { nil }
     }
 }

@@ -1,5 +1,13 @@
+import Foundation
+
 /// What `@Attribute` says about one attribute beyond its type.
 public struct AttributeOption: Sendable {
+    /// What values must be for a check to say anything about them.
+    enum Subject: String, Sendable {
+        case texts
+        case numbers
+    }
+
     enum Kind: Sendable {
         case unique
         case indexed
@@ -8,7 +16,8 @@ public struct AttributeOption: Sendable {
         case required
         case originalName(String)
         case externalStorage
-        case check(message: String, @Sendable (StoredValue) -> Bool)
+        /// Without a subject, of any values.
+        case check(message: String, of: Subject?, @Sendable (StoredValue) -> Bool)
     }
 
     let kind: Kind
@@ -30,9 +39,9 @@ public struct AttributeOption: Sendable {
     /// The name that the attribute had in stores of earlier versions.
     public static func originalName(_ name: String) -> AttributeOption { AttributeOption(kind: .originalName(name)) }
 
-    /// A text of so many characters.
+    /// A text of so many characters, as `String` counts them.
     public static func length(_ bounds: ClosedRange<Int>) -> AttributeOption {
-        check("must have \(bounds.lowerBound) to \(bounds.upperBound) characters") { text in
+        check("must have \(bounds.lowerBound) to \(bounds.upperBound) characters", of: .texts) { text in
             guard case .text(let text) = text else { return true }
             return bounds.contains(text.count)
         }
@@ -40,11 +49,14 @@ public struct AttributeOption: Sendable {
 
     /// A number within bounds.
     public static func range(_ bounds: ClosedRange<Double>) -> AttributeOption {
-        check("must be between \(text(bounds.lowerBound)) and \(text(bounds.upperBound))") { value in
+        check("must be between \(text(bounds.lowerBound)) and \(text(bounds.upperBound))", of: .numbers) { value in
             switch value {
             case .integer(let number): bounds.contains(Double(number))
             case .real(let number): bounds.contains(number)
-            default: true
+            // Decimals, and unsigned integers beyond `Int64.max`.
+            case .text: Decimal(storedValue: value).flatMap { Double("\($0)") }.map(bounds.contains) ?? true
+            case .blob: UInt64(storedValue: value).map { bounds.contains(Double($0)) } ?? true
+            case .null: true
             }
         }
     }
@@ -53,14 +65,22 @@ public struct AttributeOption: Sendable {
     private static func text(_ bound: Double) -> String { Int64(exactly: bound).map { String($0) } ?? String(bound) }
 
     /// Not the empty text.
-    public static let notEmpty = check("must not be empty") { $0 != .text("") }
+    public static let notEmpty = check("must not be empty", of: .texts) { $0 != .text("") }
 
     /// A check of your own on the value as it is stored. A nil value is not asked about.
     public static func check(
         _ message: String,
         _ isValid: @escaping @Sendable (StoredValue) -> Bool
     ) -> AttributeOption {
-        AttributeOption(kind: .check(message: message, isValid))
+        AttributeOption(kind: .check(message: message, of: nil, isValid))
+    }
+
+    private static func check(
+        _ message: String,
+        of subject: Subject,
+        _ isValid: @escaping @Sendable (StoredValue) -> Bool
+    ) -> AttributeOption {
+        AttributeOption(kind: .check(message: message, of: subject, isValid))
     }
 }
 

@@ -125,6 +125,14 @@ extension ColumnSchema {
         )
     }
 
+    /// Whether the values are such.
+    func holds(_ subject: AttributeOption.Subject) -> Bool {
+        switch subject {
+        case .texts: type == .text && !isDecimal
+        case .numbers: isDecimal || (destination == nil && (type == .integer || type == .real))
+        }
+    }
+
     private init<Value: AttributeValue>(
         attribute name: String,
         _ type: Value.Type,

@@ -42,11 +42,7 @@ public struct RowReader {
     public func read<Value: AttributeValue>(_ type: Value.Type, at column: Int32) throws -> Value {
         let stored = value(at: column)
         guard let value = Value(storedValue: stored) else {
-            throw StrataError(
-                .undecodable,
-                "The value \(stored) in column '\(name(of: column))' is no \(Value.self). "
-                    + "Was the file changed by another program?"
-            )
+            throw UndecodableValue(value: stored, type: "\(Value.self)", column: name(of: column)).error
         }
         return value
     }
@@ -86,6 +82,13 @@ public struct RowReader {
     /// Reads an id of this store.
     public func read<Object: Model>(_ type: ObjectID<Object>.Type, at column: Int32) -> ObjectID<Object> {
         ObjectID(packed: fingerprint | sqlite3_column_int64(statement, column))
+    }
+
+    /// An error of reading this row, with the object that it is about. For the rows that `@Model` generates, whose first
+    /// column is the id.
+    public func _$locate<Object: Model>(_ error: any Error, in model: Object.Type) -> any Error {
+        guard let found = (error as? StrataError)?.underlying as? UndecodableValue else { return error }
+        return found.error(of: Object._$schema, number: read(ObjectID<Object>.self, at: 0).number)
     }
 
     func isNull(at column: Int32) -> Bool { sqlite3_column_type(statement, column) == SQLITE_NULL }

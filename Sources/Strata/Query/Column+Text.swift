@@ -38,6 +38,9 @@ extension Column where Value: TextColumnValue {
         return matching(.regex, pattern, [])
     }
 
+    /// True where there is a text and it is empty.
+    public var isEmpty: Condition<Root> { matching(.equal, "", []) }
+
     /// The text in lower case.
     public func lowercased() -> Column { Column(.function("strata_lower", [node])) }
 

@@ -4,8 +4,9 @@
 /// and named in sorts and results.
 ///
 /// - **Comparing**: `==`, `!=`, `<`, `<=`, `>`, `>=`, ``between(_:)``, ``in(_:)``
-/// - **Texts**: ``equals(_:_:)``, ``contains(_:_:)``, ``hasPrefix(_:_:)``, ``hasSuffix(_:_:)``, ``like(_:_:)``,
-///   ``matches(_:)``, ``lowercased()``, ``uppercased()``, ``length``
+/// - **Texts**: ``isEmpty``, ``equals(_:_:)``, ``contains(_:_:)``, ``hasPrefix(_:_:)``, ``hasSuffix(_:_:)``,
+///   ``like(_:_:)``, ``matches(_:)``, ``lowercased()``, ``uppercased()``, ``length``
+/// - **Truth values**: conditions by themselves alone in `where`, behind `!`, and first in a chain
 /// - **Numbers**: `+`, `-`, `*`
 /// - **Sorting**: ``ascending``, ``descending``
 public struct Column<Root: Model, Value: ColumnValue>: Sendable {

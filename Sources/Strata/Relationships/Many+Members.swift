@@ -51,7 +51,7 @@ extension Many {
         for object in try fetch() { remove(object) }
     }
 
-    /// Moves a member of an ordered relationship in front of another one, or to the end.
+    /// Moves a member of an ordered relationship in front of another one, or to the end. In front of itself it stays.
     ///
     /// - Throws: ``StrataError`` with `misuse` where the relationship has no order or one of the two is no member.
     public func move(_ object: Object, before next: Object?) throws {
@@ -213,6 +213,7 @@ extension ObjectContext {
         guard let from = rows.firstIndex(where: { $0.end(1 - pair.own) == object._$row._$number }) else {
             throw StrataError(.misuse, "The object to move is no member of '\(resolved.name)'.")
         }
+        if let next, next._$row._$number == object._$row._$number { return }
         let moved = rows.remove(at: from)
         let target: Int
         if let next {

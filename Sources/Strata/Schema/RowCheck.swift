@@ -45,7 +45,7 @@ enum RowCheck {
         for option in declared.options {
             switch option.kind {
             case .required where value == .null: fail("must not be nil", value)
-            case .check(let message, let isValid) where value != .null && !isValid(value): fail(message, value)
+            case .check(let message, _, let isValid) where value != .null && !isValid(value): fail(message, value)
             default: break
             }
         }

@@ -77,6 +77,21 @@ final class Schema: Sendable {
         )
     }
 
+    /// This model, and those that relationships lead to from it.
+    static func models(reachableFrom model: any Model.Type) -> [any Model.Type] {
+        var found = [model]
+        var known: Set = [ObjectIdentifier(model)]
+        var next = 0
+        while next < found.count {
+            let schema = found[next]._$schema
+            next += 1
+            for reference in schema.columns.compactMap(\.destination) + schema.relationships.map(\.destination)
+            where known.insert(ObjectIdentifier(reference.type)).inserted {
+                found.append(reference.type)
+            }
+        }
+        return found
+    }
 }
 
 /// An entity with the type of its rows.

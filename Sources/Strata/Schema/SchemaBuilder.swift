@@ -7,12 +7,15 @@ struct SchemaBuilder {
     init(_ models: [any Model.Type]) throws {
         self.models = models
         schemas = models.map { $0._$schema }
-        var names: [String: String] = [:]
+        var tables: [String: Int] = [:]
         for (index, schema) in schemas.enumerated() {
-            if let other = names.updateValue(schema.name, forKey: schema.table.lowercased()) {
+            if let other = tables.updateValue(index, forKey: schema.table.lowercased()) {
                 throw StrataError(
                     .invalidSchema,
-                    "\(other) and \(schema.name) have the same table, '\(schema.table)'. Name another one with @Model(table:)."
+                    models[other] == models[index]
+                        ? "\(schema.name) is listed twice among the models. Name each of them once."
+                        : "\(schemas[other].name) and \(schema.name) have the same table, '\(schema.table)'. "
+                            + "Name another one with @Model(table:)."
                 )
             }
             guard schema.columns.count <= ColumnSet.limit else {
@@ -30,6 +33,7 @@ struct SchemaBuilder {
         for (column, declared) in schema.columns.enumerated() {
             var isIndexed = declared.destination != nil
             for option in declared.options {
+                try check(option, fits: declared, of: schema)
                 switch option.kind {
                 case .unique: info.uniques.append([column])
                 case .indexed: isIndexed = true
@@ -56,6 +60,16 @@ struct SchemaBuilder {
             if option.isUnique { info.uniques.append(columns) } else { info.indexes.append(columns) }
         }
         return info
+    }
+
+    /// A check that says nothing about the column's values is a mistake.
+    private static func check(_ option: AttributeOption, fits column: ColumnSchema, of schema: ModelSchema) throws {
+        guard case .check(let message, let subject?, _) = option.kind, !column.holds(subject) else { return }
+        throw StrataError(
+            .invalidSchema,
+            "\(schema.name).\(column.name) holds no \(subject.rawValue), and the check '\(message)' is about \(subject.rawValue). "
+                + "Remove it, or write one of your own with .check."
+        )
     }
 
     mutating func resolve() throws {

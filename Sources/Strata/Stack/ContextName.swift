@@ -1,4 +1,4 @@
-/// The name of a context, taken at most once per stack.
+/// The name of a context, taken at most once per stack. It is not empty.
 ///
 ///     extension ContextName { static let network: ContextName = "network" }
 public struct ContextName: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {

@@ -44,6 +44,9 @@ extension StackCore {
         if let ownName = kind.ownName, let name, name != ownName {
             throw StrataError(.invalidName, "A context of this kind is always named '\(ownName)'. Leave the name out.")
         }
+        if let name, name.rawValue.allSatisfy(\.isWhitespace) {
+            throw StrataError(.invalidName, "The name '\(name)' is empty. Take another name, or leave it out.")
+        }
         let name = name ?? kind.ownName
         let isInside = BlockScope.isInside(self)
         return try state.withLock { state in

@@ -56,6 +56,35 @@ public enum RowSupport {
         }
     }
 
+    // What accessors call where a property's type is none that the macro knows. In RequiredReference.swift and
+    // UnknownAttribute.swift are the overloads for types that no property can have.
+
+    /// The property's value, from its form in the row of `owner`.
+    @inlinable @inline(__always)
+    public static func load<Value: PropertyValue>(
+        _ stored: Value.Stored,
+        as type: Value.Type,
+        of owner: some Model,
+        at column: Int
+    ) -> Value { Value._$load(stored, of: owner, at: column) }
+
+    /// The form of the value that goes into the row of `owner`.
+    @inlinable @inline(__always)
+    public static func store<Value: PropertyValue>(
+        _ value: Value,
+        as type: Value.Type,
+        in owner: some Model,
+        at column: Int
+    ) -> Value.Stored { Value._$store(value, in: owner, at: column) }
+
+    /// Whether two forms are the same to the byte.
+    @inlinable @inline(__always)
+    public static func isSame<Value: PropertyValue>(
+        _ left: Value.Stored,
+        _ right: Value.Stored,
+        as type: Value.Type
+    ) -> Bool { Value._$isSame(left, right) }
+
     /// The error for a column that the model does not have.
     public static func noColumn<Owner: Model>(_ column: Int, of owner: Owner.Type) -> StrataError {
         StrataError(
@@ -71,18 +100,7 @@ public enum RowSupport {
         of owner: ObjectID<Owner>
     ) -> StrataError {
         let schema = Owner._$schema
-        let name = schema.columns[column].name
-        return StrataError(
-            .undecodable,
-            "The value \(stored) for \(schema.name).\(name) is no \(Value.self).",
-            details: [
-                StrataError.Detail(
-                    model: schema.name,
-                    number: owner.number,
-                    column: name,
-                    message: "cannot be \(stored)"
-                )
-            ]
-        )
+        return UndecodableValue(value: stored, type: "\(Value.self)", column: schema.columns[column].name)
+            .error(of: schema, number: owner.number)
     }
 }

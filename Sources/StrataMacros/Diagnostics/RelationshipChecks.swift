@@ -10,7 +10,10 @@ struct RelationshipChecks {
     func run() {
         if let attribute = property.attribute { check(attribute: attribute) }
         if let relationship = property.relationship { check(relationship: relationship) }
-        for options in [property.attribute, property.relationship].compactMap(\.self) { checkTimestamps(options) }
+        for options in [property.attribute, property.relationship].compactMap(\.self) {
+            checkTimestamps(options)
+            checkSubjects(options)
+        }
         if let attribute = property.attribute { checkExternalStorage(attribute) }
         if property.type.isMany { checkMany() }
     }
@@ -106,6 +109,21 @@ struct RelationshipChecks {
                 "'.\(name)' is for a 'Date?', which is nil until the first save"
                     + (isDate ? "; write '\(property.type.text)?'" : "; declare the property as 'Date?'"),
                 fixIt: isDate ? .replace(property.type.syntax, with: property.type.text + "?") : nil
+            )
+        }
+    }
+
+    /// Checks of texts say nothing about numbers, nor the other way round.
+    private func checkSubjects(_ options: PropertyOptions) {
+        guard let content = property.type.content else { return }
+        for (name, subject) in [("notEmpty", TypeContent.texts), ("length", .texts), ("range", .numbers)]
+        where subject != content {
+            guard let option = options.option(named: name) else { continue }
+            context.report(
+                "subject",
+                at: option,
+                "'.\(name)' is for \(subject), and '\(property.type.text)' holds none; remove it, or write a '.check' of "
+                    + "your own"
             )
         }
     }

@@ -31,13 +31,16 @@ extension ModelMacro {
     }
 
     private static func readingInitializer(of model: ParsedModel) -> String {
-        SourceText.block(
-            "\(model.memberAccess.prefix)init(_$from reader: Strata.RowReader) throws",
-            ["self.id = reader.read(Strata.ObjectID<\(model.text)>.self, at: 0)"]
-                + model.columns.enumerated().map { index, column in
-                    "self.\(column.text) = try reader.read(\(column.columnType).self, at: \(index + 1))"
-                }
-        )
+        let reads = model.columns.enumerated().map { index, column in
+            "self.\(column.text) = try reader.read(\(column.columnType).self, at: \(index + 1))"
+        }
+        var lines = ["self.id = reader.read(Strata.ObjectID<\(model.text)>.self, at: 0)"]
+        if !reads.isEmpty {
+            lines.append(
+                SourceText.block("do", reads) + " catch { throw reader._$locate(error, in: \(model.text).self) }"
+            )
+        }
+        return SourceText.block("\(model.memberAccess.prefix)init(_$from reader: Strata.RowReader) throws", lines)
     }
 
     private static func binding(of model: ParsedModel) -> String {
@@ -114,9 +117,15 @@ extension ModelMacro {
         let head = "\(model.memberAccess.prefix)func _$differences(from other: Self) -> Strata.ColumnSet"
         guard !model.columns.isEmpty else { return SourceText.block(head, ["return Strata.ColumnSet()"]) }
         let comparisons = model.columns.enumerated().map { index, column in
-            "if !\(column.columnType)._$isSame(self.\(column.text), other.\(column.text)) "
-                + "{ columns.insert(\(index)) }"
+            "if !\(isSame(column)) { columns.insert(\(index)) }"
         }
         return SourceText.block(head, ["var columns = Strata.ColumnSet()"] + comparisons + ["return columns"])
+    }
+
+    private static func isSame(_ column: Property) -> String {
+        let values = "self.\(column.text), other.\(column.text)"
+        return column.isExternal || column.type.isWellKnown
+            ? "\(column.columnType)._$isSame(\(values))"
+            : "Strata.RowSupport.isSame(\(values), as: \(column.columnType).self)"
     }
 }

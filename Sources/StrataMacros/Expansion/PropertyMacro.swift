@@ -66,13 +66,13 @@ enum PropertyMacro: AccessorMacro {
             """
             get {
                 _$willRead()
-                return \(raw: type)._$load(_$row.\(raw: property.text), of: self, at: \(raw: index))
+                return Strata.RowSupport.load(_$row.\(raw: property.text), as: \(raw: type).self, of: self, at: \(raw: index))
             }
             """,
             """
             set {
-                let stored = \(raw: type)._$store(newValue, in: self, at: \(raw: index))
-                if \(raw: type)._$isSame(_$row.\(raw: property.text), stored) { return }
+                let stored = Strata.RowSupport.store(newValue, as: \(raw: type).self, in: self, at: \(raw: index))
+                if Strata.RowSupport.isSame(_$row.\(raw: property.text), stored, as: \(raw: type).self) { return }
                 _$willChange(\(raw: index))
                 _$row.\(raw: property.text) = stored
             }

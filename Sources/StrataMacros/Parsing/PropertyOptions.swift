@@ -7,7 +7,9 @@ struct PropertyOptions {
     private var arguments: LabeledExprListSyntax { syntax.arguments?.as(LabeledExprListSyntax.self) ?? [] }
 
     /// The arguments without a label, each an `AttributeOption`.
-    var options: [ExprSyntax] { arguments.filter { $0.label == nil }.map(\.expression) }
+    ///
+    /// Not by `filter`, which makes a list of copies: what is reported at a copy has no place in the source.
+    var options: [ExprSyntax] { arguments.compactMap { $0.label == nil ? $0.expression : nil } }
 
     /// An argument that is there and more than the `nil` that stands for its absence.
     private subscript(label: String) -> ExprSyntax? {

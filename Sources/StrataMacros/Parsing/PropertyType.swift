@@ -62,6 +62,15 @@ struct PropertyType {
         }
     }
 
+    /// What values of the type are, or of the optional's; nil where the spelling does not tell.
+    var content: TypeContent? {
+        switch shape {
+        case .many: nil
+        case .optional(let wrapped): wrapped.content
+        case .plain: syntax.content
+        }
+    }
+
     var text: String { syntax.trimmedDescription }
 
     /// The type in a place where an expression is expected: `String`, `(Author?)`.
@@ -73,10 +82,19 @@ struct PropertyType {
     var stored: String { isWellKnown ? text : "(\(text)).Stored" }
 }
 
+/// What the values of a type are to the checks that attributes declare.
+enum TypeContent {
+    case texts
+    case numbers
+    case others
+}
+
 extension TypeSyntax {
-    private static let wellKnown: Set<String> = [
-        "Int", "Int8", "Int16", "Int32", "Int64", "UInt", "UInt8", "UInt16", "UInt32", "UInt64", "Double", "Float",
-        "Bool", "String", "Date", "UUID", "Data", "URL", "Decimal",
+    private static let wellKnown: [String: TypeContent] = [
+        "Int": .numbers, "Int8": .numbers, "Int16": .numbers, "Int32": .numbers, "Int64": .numbers, "UInt": .numbers,
+        "UInt8": .numbers, "UInt16": .numbers, "UInt32": .numbers, "UInt64": .numbers, "Double": .numbers,
+        "Float": .numbers, "Decimal": .numbers, "String": .texts, "URL": .texts, "Bool": .others, "Date": .others,
+        "UUID": .others, "Data": .others,
     ]
 
     /// The name without the module that it may be qualified with.
@@ -90,7 +108,14 @@ extension TypeSyntax {
 
     var isWellKnownScalar: Bool {
         guard let (name, arguments) = name(in: "Swift", "Foundation") else { return false }
-        return arguments == nil && Self.wellKnown.contains(name)
+        return arguments == nil && Self.wellKnown[name] != nil
+    }
+
+    /// What the values are; nil where the spelling does not tell.
+    var content: TypeContent? {
+        if self.is(ArrayTypeSyntax.self) || self.is(DictionaryTypeSyntax.self) { return .others }
+        guard let (name, arguments) = name(in: "Swift", "Foundation") else { return nil }
+        return arguments == nil ? Self.wellKnown[name] : nil
     }
 
     /// Whether this is `Date`, which timestamps are kept in.

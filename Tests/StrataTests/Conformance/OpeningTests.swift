@@ -4,6 +4,31 @@ import Testing
 
 @testable import Strata
 
+/// Checks beside attributes whose types tell the macro nothing.
+private enum UnfitModels {
+    enum Kind: String, AttributeValue { case a }
+    enum Level: Int, AttributeValue { case a }
+
+    @Model final class Text {
+        @Attribute(.range(0...1)) var value: Kind
+    }
+
+    @Model final class Number {
+        @Attribute(.notEmpty) var value: Level?
+    }
+
+    @Model final class Reference {
+        @Relationship(.range(0...1)) var value: Reference?
+    }
+
+    @Model final class Fitting {
+        @Attribute(.range(0...100)) var price: Decimal
+        @Attribute(.range(0...100)) var size: UInt64
+        @Attribute(.length(1...1)) var kind: Kind = .a
+        @Attribute(.range(0...1)) var level: Level = .a
+    }
+}
+
 @Suite("Behaviour tables: opening a stack", .timeLimit(.minutes(1)))
 struct OpeningTests {
     @Test(
@@ -21,6 +46,37 @@ struct OpeningTests {
                 context.insert(Seal(color: "red"))
                 try context.save()
             }
+        }
+        try await stack.close()
+    }
+
+    @Test("a model that is handed in twice is an error at open that says so")
+    func listedTwice() async throws {
+        let error = await #expect(throws: StrataError.self) {
+            try await ContextStack.open(.inMemory, models: [Seal.self, Timestamp.self, Seal.self])
+        }
+        #expect(error?.code == .invalidSchema && error?.message.contains("Seal is listed twice") == true)
+    }
+
+    @Test("a check that says nothing about the values of its attribute is an error at open")
+    func unfitCheck() async throws {
+        for model in [UnfitModels.Text.self, UnfitModels.Number.self, UnfitModels.Reference.self] as [any Model.Type] {
+            let error = await #expect(throws: StrataError.self) {
+                try await ContextStack.open(.inMemory, models: [model])
+            }
+            #expect(error?.code == .invalidSchema && error?.message.contains(".value holds no ") == true)
+        }
+    }
+
+    @Test("a range holds for decimals and for the largest integers too")
+    func ranges() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: [UnfitModels.Fitting.self])
+        try await stack.background { context in
+            context.insert(UnfitModels.Fitting(price: 1.5, size: 100))
+            try context.save()
+            context.insert(UnfitModels.Fitting(price: 100.01, size: .max))
+            let error = #expect(throws: StrataError.self) { try context.save() }
+            #expect(error?.details.map(\.column) == ["price", "size"])
         }
         try await stack.close()
     }

@@ -1,5 +1,6 @@
-import Strata
 import Testing
+
+@testable import Strata
 
 @Suite("Behaviour tables: queries in a context", .timeLimit(.minutes(1)))
 struct QueryRowTests {
@@ -162,6 +163,64 @@ struct QueryRowTests {
             #expect(try context.fetch(Author.where { $0.name.in([String]()) }).isEmpty)
             #expect(try isSame(context.fetch(Author.where { !$0.name.in([String]()) }), authors))
             #expect(try context.fetch(Author.where { $0.id.in([ObjectID<Author>]()) }).isEmpty)
+        }
+    }
+
+    @Test("C12 a column of truth values is a condition by itself; nil is not true")
+    func truthValues() async throws {
+        try await withStack(.memory) { stack in
+            try await stack.background { (context) throws in
+                let author = context.insert(Author(name: "a"))
+                let old = context.insert(Article(title: "old", views: 1, published: true, author: author))
+                let new = context.insert(Article(title: "new", views: 2, published: true))
+                let draft = context.insert(Article(title: "draft", views: 3, author: author))
+                context.insert(Citation(journal: "j", article: old))
+                context.insert(Citation(journal: "k", article: draft))
+                context.insert(Citation(journal: "l"))
+                #expect(try isSame(context.fetch(Article.where { $0.published }), [old, new]))
+                #expect(try isSame(context.fetch(Article.where { !$0.published }), [draft]))
+                #expect(try isSame(context.fetch(Article.where { $0.published && $0.views > 1 }), [new]))
+                #expect(try isSame(context.fetch(Article.where { $0.published || $0.views > 2 }), [old, new, draft]))
+                #expect(try isSame(context.fetch(Article.where { $0.views > 0 && !$0.published }), [draft]))
+                #expect(try isSame(context.fetch(Article.viewed.where { $0.published }.where { $0.views < 2 }), [old]))
+                #expect(try isSame(author.articles.where { $0.published }.fetch(), [old]))
+                #expect(try isSame(author.articles.limit(5).where { $0.published }.fetch(), [old]))
+                func journals(_ query: Query<Citation>) throws -> [String] { try context.fetch(query).map(\.journal) }
+                #expect(try journals(Citation.where { $0.article.published }) == ["j"])
+                #expect(try journals(Citation.where { !$0.article.published }) == ["k", "l"])
+            }
+        }
+    }
+
+    @Test("C12 an empty text is one that is there")
+    func emptyTexts() async throws {
+        try await withStack(.memory) { stack in
+            try await stack.background { (context) throws in
+                for slug in ["", "a", nil] { context.insert(Article(slug: slug, title: slug ?? "", body: slug ?? "n")) }
+                #expect(try context.column(Article.where { $0.slug.isEmpty }, \.slug) == [""])
+                #expect(try context.column(Article.where { !$0.slug.isEmpty }, \.slug) == ["a", nil])
+                #expect(try context.count(Article.where { $0.title.isEmpty }) == 2)
+            }
+        }
+    }
+
+    @Test("TQ5 a query describes itself with the columns and tables of its store")
+    func description() async throws {
+        try await withStack(.memory) { stack in
+            let sources = SQLSources.tables(resolver: stack.core.engine.schema.resolver)
+            func check<Object: Model>(_ query: Query<Object>, _ part: String) throws {
+                #expect(query.description.hasPrefix(try query.compile(.objects, using: sources).sql))
+                #expect(query.description.contains(part), "\(query)")
+            }
+            try check(Author.sorted { $0.articles.count.descending }, #"WHERE t1."author" = t0."id""#)
+            try check(Article.where { $0.author.articles.isEmpty }, #"t1."author" = t0."author""#)
+            try check(Writer.where { !$0.spouses.isEmpty }, #""Writer_spouses" AS t2 ON t2."right" = t1."id""#)
+            try check(Spouse.where { $0.writers.any { $0.fee > 1 } }, #""Writer_spouses" AS t2 ON t2."left" = t1."id""#)
+            try check(Contract.where { $0.seal.color == "red" }, #"t1."contract" = t0."id""#)
+            try await stack.background { context in
+                let writer = context.insert(Writer(name: "w"))
+                try check(writer.spouses.query, #"JOIN "Writer_spouses""#)
+            }
         }
     }
 

@@ -88,12 +88,27 @@ struct ConveniencesTests {
         #expect(detail.description == "Article 7.views was changed (base NULL, mine 1, theirs 2)")
     }
 
+    @Test("A validation names properties as the columns of a query do")
+    func validation() {
+        var failures = Validation<Article>(number: 7)
+        failures.fail("a", column: \.title)
+        failures.fail("b", column: \.author)
+        failures.fail("c", column: \.citations)
+        failures.require(false, "d", column: \.author.name)
+        failures.require(false, "e", column: \.title.length)
+        failures.require(true, "f", column: \.title)
+        failures.require(false, "g")
+        #expect(failures.details.map(\.column) == ["title", "author", "citations", nil, nil, nil])
+        #expect(failures.details.map(\.message) == ["a", "b", "c", "d", "e", "g"])
+        #expect(failures.details.allSatisfy { $0.model == "Article" && $0.number == 7 })
+    }
+
     @Test(
         "A range names its bounds as one writes them",
         arguments: [(0.0, 10.0, "0 and 10"), (-0.5, 1e300, "-0.5 and 1e+300")]
     )
     func ranges(lower: Double, upper: Double, text: String) throws {
-        guard case .check(let message, _) = AttributeOption.range(lower...upper).kind else {
+        guard case .check(let message, .numbers?, _) = AttributeOption.range(lower...upper).kind else {
             throw StrataError(.misuse, "A range is no check.")
         }
         #expect(message == "must be between \(text)")

@@ -100,10 +100,10 @@ enum MacroModels {
 }
 
 /// A stack for them, on a store of its own.
-func openMacroModels() async throws -> ContextStack {
+func openMacroModels(at location: StoreLocation = .inMemory) async throws -> ContextStack {
     let models: [any Model.Type] = [
         MacroModels.Article.self, MacroModels.Author.self, MacroModels.Comment.self, MacroModels.Cover.self,
         MacroModels.Everything.self, MacroModels.Awkward.self,
     ]
-    return try await ContextStack.open(.inMemory, models: models)
+    return try await ContextStack.open(location, models: models)
 }

@@ -102,6 +102,28 @@ struct ModelRowTests {
         #expect(misuse?.code.description == "misuse")
     }
 
+    @Test("A wrong value in the store names model, object and column")
+    func wrongValueInStore() async throws {
+        let folder = try StoreFolder()
+        let stack = try await openMacroModels(at: folder.location)
+        let number = try await stack.background { context in
+            let article = context.insert(Article(slug: "a"))
+            try context.commit()
+            _ = try plainRows(folder.file, "UPDATE articles SET status = 'x'")
+            return article.id.number
+        }
+        try await stack.background { context in
+            let error = #expect(throws: StrataError.self) { try context.rows(Article.all) }
+            #expect(
+                error?.code == .undecodable && error?.message.contains("'x' for Article.status is no Status") == true
+            )
+            #expect(error?.details.map(\.description) == ["Article \(number).status cannot be 'x'"])
+            let value = #expect(throws: StrataError.self) { try context.column(Article.all, \.status) }
+            #expect(value?.code == .undecodable && value?.message.contains("column 'status'") == true)
+        }
+        try await stack.close()
+    }
+
     @Test("C8: rows differ in the columns whose bytes differ")
     func differences() throws {
         let row = try Self.everything(optionals: true).snapshot

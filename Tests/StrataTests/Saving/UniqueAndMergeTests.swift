@@ -233,7 +233,11 @@ import Testing
             let writer = try #require(try context.find(writer))
             let first = try #require(try context.find(spouses[0]))
             try writer.spouses.move(first, before: try context.find(spouses[1]))
+            for member in try writer.spouses.fetch() { try writer.spouses.move(member, before: member) }
             #expect(!context.hasChanges)
+            let stranger = Spouse(name: "stranger")
+            let error = #expect(throws: StrataError.self) { try writer.spouses.move(stranger, before: stranger) }
+            #expect(error?.code == .misuse)
         }
         try await house.close()
     }

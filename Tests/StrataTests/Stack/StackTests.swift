@@ -48,6 +48,13 @@ struct StackTests {
         try stack.push(.main, named: .main)
     }
 
+    @Test("C1 a name is not empty", arguments: ["", " ", "\t\n"])
+    func emptyName(_ name: String) async throws {
+        await expect(.invalidName) { try stack.create(.private, named: ContextName(name)) }
+        await expect(.invalidName) { try await stack.push(.private, named: ContextName(name)) { _ in } }
+        try stack.create(.private, named: " a")
+    }
+
     @Test("CX2 CX3 pushing an existing context: current, all and the name give it")
     func pushExisting() throws {
         let handle = try stack.create(.private, named: .network)

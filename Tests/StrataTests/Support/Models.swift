@@ -39,7 +39,7 @@ final class Article {
     @Relationship(inverse: \Spouse.writers, ordered: true) var spouses: Many<Spouse>
 
     static func validate(_ row: Row, _ failures: inout Validation<Writer>) {
-        failures.require(row.name != "nobody", "must be somebody", column: "name")
+        failures.require(row.name != "nobody", "must be somebody", column: \.name)
         failures.require(row.fee != 13, "must not ask for 13")
     }
 

@@ -2,15 +2,7 @@ import Foundation
 
 /// What the command line asks for.
 struct Options {
-    static let usage = """
-        usage: Scripts/bench [--json FILE] [--filter WORD] [--quick] [--self-check] [--rounds N] [--folder PATH]
-          --json FILE    also write the results as JSON
-          --filter WORD  only the rows whose names contain the word
-          --quick        small sizes and few rounds, to prove that everything works
-          --self-check   the reference against itself: each ratio should be about 1
-          --rounds N     how often each side does the work
-          --folder PATH  where the stores lie
-        """
+    private static let usage = "Scripts/bench --help lists the options."
 
     var json: URL?
     var filter = ""
@@ -36,9 +28,6 @@ struct Options {
                 let text = try value(of: option)
                 guard let number = Int(text), number > 0 else { throw BenchError("--rounds: '\(text)' is no number") }
                 rounds = number
-            case "--help":
-                print(Self.usage)
-                exit(0)
             default: throw BenchError("unknown option '\(option)'\n\(Self.usage)")
             }
         }

@@ -1,0 +1,84 @@
+// What generated code calls where the type of a property is neither an attribute's nor a model, which no macro can see.
+// As in RequiredReference.swift, one of these says what to write, and the others keep it from being said otherwise. None of
+// them can run: a model with such a property does not compile.
+
+extension ColumnSchema {
+    /// Says what is wrong.
+    @available(
+        *,
+        unavailable,
+        message: """
+            the type of an attribute conforms to AttributeValue; write 'enum Status: String, AttributeValue' or \
+            'struct Address: Codable, Equatable, AttributeValue', or mark the property '@Transient'
+            """
+    )
+    public static func _$column<Value>(
+        _ name: String,
+        _ type: Value.Type,
+        _ options: [AttributeOption] = [],
+        deleteRule: DeleteRule = .nullify
+    ) -> ColumnSchema {
+        // Unreachable: what is unavailable cannot be called.
+        fatalError()
+    }
+
+    /// Says what is wrong.
+    @available(*, unavailable, message: "a to-many relationship is a Many; write 'Many<Hobby>' instead of '[Hobby]'")
+    public static func _$column<Member: Model>(
+        _ name: String,
+        _ type: [Member].Type,
+        _ options: [AttributeOption] = [],
+        deleteRule: DeleteRule = .nullify
+    ) -> ColumnSchema {
+        // Unreachable: what is unavailable cannot be called.
+        fatalError()
+    }
+}
+
+extension Model {
+    public static func _$expression<Value>(_ name: String, _ type: Value.Type) -> Bool { false }
+}
+
+extension RowReader {
+    /// Never called: see above.
+    public func read<Value>(_ type: Value.Type, at column: Int32) throws -> Value {
+        // Unreachable: the model's schema does not compile.
+        fatalError()
+    }
+}
+
+extension RowBinder {
+    /// Never called: see above.
+    public func bind<Value>(_ value: Value, at index: Int32) throws {}
+}
+
+extension RowSupport {
+    /// Never called: see above.
+    public static func load<Value>(_ stored: Value, as type: Value.Type, of owner: some Model, at column: Int) -> Value
+    {
+        stored
+    }
+
+    /// Never called: see above.
+    public static func store<Value>(_ value: Value, as type: Value.Type, in owner: some Model, at column: Int) -> Value
+    {
+        value
+    }
+
+    /// Never called: see above.
+    public static func isSame<Value>(_ left: Value, _ right: Value, as type: Value.Type) -> Bool { false }
+
+    /// Never called: see above.
+    public static func stored<Value>(_ value: Value) throws -> StoredValue { .null }
+
+    /// Never called: see above.
+    public static func value<Value, Owner: Model>(
+        _ stored: StoredValue,
+        as type: Value.Type,
+        at column: Int,
+        of owner: ObjectID<Owner>
+    ) throws -> Value {
+        // Unreachable: the model's schema does not compile.
+        fatalError()
+    }
+}
