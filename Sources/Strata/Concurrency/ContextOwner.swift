@@ -18,12 +18,8 @@ actor ContextOwner {
 
     private var context: ObjectContext?
     private var isRetired = false
-    /// Whether unsaved changes are news to somebody when the context goes. They are none where every block has thrown:
-    /// each caller knows that its own came to nothing. In a named context they stay, whatever their block does.
-    private var reportsLosses: Bool
 
-    init(kind: ContextKind, title: String, isNamed: Bool) {
-        reportsLosses = isNamed
+    init(kind: ContextKind, title: String) {
         executor = kind == .main ? nil : ContextExecutor(label: "strata.context.\(title)")
         gate = Gate(name: title)
         commitGate = Gate(name: "the commit of \(title)")
@@ -52,12 +48,9 @@ actor ContextOwner {
         let entry = gate.tryEnter(scope)
         if entry == nil { try await gate.wait(scope) }
         let isAlone = entry != .joined
-        var hasThrown = true
-        defer { end(scope, isAlone: isAlone, hasThrown: hasThrown) }
+        defer { end(scope, isAlone: isAlone) }
         let context = try begin(scope, isAlone: isAlone)
-        let value = try BlockScope.$current.withValue(scope) { try body(context) }
-        hasThrown = false
-        return value
+        return try BlockScope.$current.withValue(scope) { try body(context) }
     }
 
     /// Runs an asynchronous block in its turn.
@@ -70,16 +63,13 @@ actor ContextOwner {
         let entry = gate.tryEnter(scope)
         if entry == nil { try await gate.wait(scope) }
         let isAlone = entry != .joined
-        var hasThrown = true
-        defer { end(scope, isAlone: isAlone, hasThrown: hasThrown) }
-        let value = try await BlockScope.$current.withValue(scope) {
+        defer { end(scope, isAlone: isAlone) }
+        return try await BlockScope.$current.withValue(scope) {
             // Using `self` in here is what isolates the closure to this actor, so that the body is run on its executor
             // also after its awaits; and the synchronous call before the body keeps 6.3.1 from leaving out the hop to it.
             let context = try self.begin(scope, isAlone: isAlone)
             return SendingBox(try await body(context))
-        }
-        hasThrown = false
-        return value.open()
+        }.open()
     }
 
     /// Commits a main context: begins and finishes here, and writes elsewhere meanwhile.
@@ -96,7 +86,7 @@ actor ContextOwner {
         let isAlone = entry != .joined
         let pending: PendingCommit
         do {
-            defer { end(scope, isAlone: isAlone, hasThrown: false) }
+            defer { end(scope, isAlone: isAlone) }
             let context = try begin(scope, isAlone: isAlone)
             if commitGate.tryEnter(scope) == nil { try await commitGate.wait(scope) }
             do {
@@ -140,7 +130,7 @@ actor ContextOwner {
         context?.lookAgain()
     }
 
-    /// Ends the context after the blocks that wait for it, and gives the number of changes that are lost, to be reported.
+    /// Ends the context after the blocks that wait for it, and gives the number of changes that are lost.
     func retire(_ scope: BlockScope?) async -> Int {
         if let scope {
             // The task is detached and never cancelled, and it has no block around it: it cannot fail to get in.
@@ -151,7 +141,7 @@ actor ContextOwner {
         return lost
     }
 
-    /// Ends the context now, and gives the number of changes that are lost, to be reported.
+    /// Ends the context now.
     func drop() -> Int {
         isRetired = true
         created.store(false, ordering: .releasing)
@@ -159,7 +149,7 @@ actor ContextOwner {
         self.context = nil
         let lost = context.hasChanges ? context.discard() : 0
         context.end()
-        return reportsLosses ? lost : 0
+        return lost
     }
 
     /// Sees to it that the turn of the main actor that touched the context ends with `endTurn`, once.
@@ -185,8 +175,7 @@ actor ContextOwner {
         return context
     }
 
-    private func end(_ scope: BlockScope, isAlone: Bool, hasThrown: Bool) {
-        if isAlone && !hasThrown { reportsLosses = true }
+    private func end(_ scope: BlockScope, isAlone: Bool) {
         if scope.dropsContext {
             scope.handle.core.reportLost(drop(), of: scope.handle.description, at: "the end of its background block")
         } else if isAlone {

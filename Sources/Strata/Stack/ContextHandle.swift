@@ -35,7 +35,7 @@ public final class ContextHandle: Sendable, Identifiable, Hashable, CustomString
         self.name = name
         self.parent = parent
         isOriginal = true
-        self.owner = ContextOwner(kind: kind, title: name?.rawValue ?? "unnamed-\(id)", isNamed: name != nil)
+        self.owner = ContextOwner(kind: kind, title: name?.rawValue ?? "unnamed-\(id)")
         core.engine.layers.add(context: id, parent: parent?.id, committedOnly: reads == .committed)
         if kind == .main {
             let owner = owner

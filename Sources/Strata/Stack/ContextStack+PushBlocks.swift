@@ -2,7 +2,7 @@ extension ContextStack {
     /// Runs a synchronous block in a new context over the current one, on top of the stack, for its value.
     ///
     /// The stack is as before, whatever happens in the block. A named context lives on; an unnamed one goes with its last
-    /// handle and logs how many unsaved changes were lost, unless its block has thrown.
+    /// handle and logs how many unsaved changes were lost.
     ///
     /// - Isolation: callable from anywhere; the block runs on the executor of the context.
     /// - Throws: what the block throws; `nameTaken`, `invalidName`, `blockEnded`, `closed`, `contextEnded`, `waitingRing`;
@@ -21,7 +21,7 @@ extension ContextStack {
     /// Runs an asynchronous block in a new context over the current one, on top of the stack, for its value.
     ///
     /// The stack is as before, whatever happens in the block. A named context lives on; an unnamed one goes with its last
-    /// handle and logs how many unsaved changes were lost, unless its block has thrown.
+    /// handle and logs how many unsaved changes were lost.
     ///
     /// Nothing else enters the context until the block has ended, also while it awaits.
     ///
