@@ -31,7 +31,7 @@ final class CommitJob {
     var givenUp: [Int: Set<Int64>] = [:]
     /// Conflicts and denied deletes, gathered so that one error names them all.
     var conflicts: [StrataError.Detail] = []
-    var denials: [StrataError.Detail] = []
+    var denials: [(entity: Int, detail: StrataError.Detail)] = []
 
     /// Writes what rows keep outside of themselves.
     let externals: ExternalWriter
@@ -84,11 +84,16 @@ final class CommitJob {
     private func checkAndWrite() throws {
         for entity in taking where !entity.info.incoming.isEmpty { try entity.expandDeletes(self) }
         for entity in consequences.keys { schema.entities[entity].takeConsequences(self) }
+        // What is deleted as well refers to nothing any more.
+        denials.removeAll { entity, detail in
+            guard let part = taken[entity], let index = part.index(of: detail.number) else { return false }
+            return part.kind(at: index) == .delete
+        }
         if !denials.isEmpty {
             throw StrataError(
                 .deleteDenied,
                 "A delete rule forbids to delete what other objects still refer to.",
-                details: denials
+                details: denials.map(\.detail)
             )
         }
         var failures: [StrataError.Detail] = []
@@ -202,9 +207,7 @@ struct PendingCommit: Sendable {
         var record: CommitRecord?
         var segments: Set<Int> = []
         defer { layers.thaw(segments) }
-        var isWritten = false
         var externals: ExternalWriter?
-        defer { if !isWritten { externals?.abandon() } }
         try store.write { connection in
             let base = try connection.sequence()
             let snapshot: Layers
@@ -230,8 +233,8 @@ struct PendingCommit: Sendable {
             if let record { layers.announce(record) }
         } afterCommit: { isCommitted in
             // Here, since the next commit would take what the layers do not know of for another process's.
+            if !isCommitted { externals?.abandon() }
             guard let record else { return }
-            isWritten = isCommitted
             if isCommitted { layers.settle(record) } else { layers.abandonCommit(record) }
         }
         return record

@@ -23,22 +23,24 @@ extension Entity {
         let consequences = consequences(job)
         var deleted: [Int64] = []
         for row in rows {
-            if let change = consequences.changes[row._$number] ?? taken?[row._$number] {
-                // Changed by this commit itself: deleted, or led elsewhere. What still leads here is found out later.
-                if change.kind == .delete || change.columns.contains(reference.column) { continue }
-            }
+            // Changed by this commit itself: deleted, or led elsewhere. What still leads here is found out later.
+            let known = [consequences.changes[row._$number], taken?[row._$number]].compactMap(\.self)
+            if known.contains(where: { $0.kind == .delete || $0.columns.contains(reference.column) }) { continue }
             let base = Base(seen: row, stored: row, sequence: job.base)
             switch reference.deleteRule {
             case .noAction: continue
             case .deny:
                 job.denials.append(
-                    StrataError.Detail(
-                        model: info.name,
-                        number: row._$number,
-                        column: info.columns[reference.column].name,
-                        message:
-                            "still refers to \(deletedInfo.name) \(number), and \(reference.relationship) denies its "
-                            + "delete"
+                    (
+                        info.index,
+                        StrataError.Detail(
+                            model: info.name,
+                            number: row._$number,
+                            column: info.columns[reference.column].name,
+                            message:
+                                "still refers to \(deletedInfo.name) \(number), and \(reference.relationship) denies its "
+                                + "delete"
+                        )
                     )
                 )
             case .cascade:

@@ -150,7 +150,7 @@ extension Entity {
             let error = job.connection.lastError(code)
             sqlite3_reset(statement.pointer)
             guard code & 0xFF == SQLITE_CONSTRAINT, try park(change.pointee.row, columns, job) else {
-                throw code & 0xFF == SQLITE_CONSTRAINT ? try constraintError(error, job) : error
+                throw code & 0xFF == SQLITE_CONSTRAINT ? try constraintError(change.pointee.row, error, job) : error
             }
         }
     }
@@ -260,7 +260,7 @@ extension Entity {
             } else if info.isJoin, let holder = try holder(of: change.row, info.uniques[0], job) {
                 return try join(change, holder, &others, job)
             } else if try !park(change.row, info.uniqueColumns, job) {
-                throw try constraintError(error, job)
+                throw try constraintError(change.row, error, job)
             }
             // The values are bound still.
             code = sqlite3_step(statement.pointer)
@@ -320,7 +320,7 @@ extension Entity {
     }
 
     /// The error for values that must be unique and are not, with all of this commit's that are not.
-    private func constraintError(_ error: StrataError, _ job: CommitJob) throws -> StrataError {
+    private func constraintError(_ row: Row, _ error: StrataError, _ job: CommitJob) throws -> StrataError {
         guard let part = job.taken[info.index]?.typed(Row.self) else { return error }
         let rows = PendingRows([part])
         var details: [StrataError.Detail] = []
@@ -330,12 +330,22 @@ extension Entity {
                 guard change.sets(unique) else { continue }
                 let key = try unique.map { try change.row._$value(at: $0) }
                 if key.contains(.null) { continue }
-                let others = try rows.places(ofRowsWith: key, in: unique)
-                if let other = others.first(where: { $0.number < place.number }) {
-                    details.append(duplicate(change.row, of: other.number, in: unique))
+                let others = try rows.places(ofRowsWith: key, in: unique).map(\.number)
+                // Of two that this commit gives the value, the later one is the duplicate.
+                let other = others.first { number in
+                    number < place.number || (number > place.number && !(part[number]?.sets(unique) ?? false))
+                }
+                if let other {
+                    details.append(duplicate(change.row, of: other, in: unique))
                 } else if let holder = try holder(of: change.row, unique, job), !rows.isHidden(holder) {
                     details.append(naming(holder, duplicate(change.row, of: holder, in: unique), job))
                 }
+            }
+        }
+        // A row that came out otherwise than its change says: merged, or brought back.
+        for unique in info.uniques where details.isEmpty {
+            if let holder = try holder(of: row, unique, job) {
+                details.append(naming(holder, duplicate(row, of: holder, in: unique), job))
             }
         }
         if details.isEmpty { return error }

@@ -14,6 +14,7 @@ extension ObjectContext {
         do {
             try tryInsert(object)
         } catch {
+            failedInserts.removeAll { $0.object === object }
             failedInserts.append((object, error))
         }
         return object
@@ -26,7 +27,7 @@ extension ObjectContext {
             guard owner !== self else { return }
             throw StrataError(
                 .misuse,
-                "The object belongs to another context. Find it here by its id: object.in(context).",
+                "The object belongs to another context. Find it here by its id, and roll this one back.",
                 details: [detail(of: object, "belongs to another context")]
             )
         case .draft(let made): draft = made
@@ -56,7 +57,11 @@ extension ObjectContext {
             func add<Member: Model>(_ member: Member) {
                 Many<Member>(_$owner: object, relationship: relationship).insert(member)
             }
-            for member in members { add(member) }
+            for member in members { insertAny(member) }
+            // After what the members themselves were related to: who has taken them in last has them.
+            inTurn { _ in
+                for member in members { add(member) }
+            }
         }
         for leading in draft.leadingHere {
             if let other = leading.object as? any Model, other._$link.context == nil { insertAny(other) }

@@ -138,9 +138,11 @@ extension ObjectContext {
         do {
             // Held in place, they are not merged with what the rules do.
             do {
-                defer { store.layers.thaw(segments) }
+                defer {
+                    publish()
+                    store.layers.thaw(segments)
+                }
                 try applyDeleteRulesAgain()
-                publish()
             }
             try body()
         } catch {

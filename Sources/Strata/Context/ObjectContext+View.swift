@@ -59,6 +59,8 @@ extension ObjectContext {
             isTracked = true
         }
         guard identity.count > 0, let view else { return }
+        // An object that cannot be read keeps no other from being shown.
+        var failure: (any Error)?
         // Where more has happened than there are objects, it is the objects that are looked at.
         if pair.lastEvent - cursor <= identity.count + 16,
             let events = store.layers.events(after: cursor, through: pair.lastEvent), events.allSatisfy(\.isComplete)
@@ -71,15 +73,49 @@ extension ObjectContext {
                 }
                 // An object that several events concern is shown by the last of them.
                 for (entity, part) in event.parts(for: id, seesSaved: path.count > 1 || !hasParent) {
-                    try trackers[entity]?.refresh(part, isCommitted: event.isCommit, identity, view, path)
+                    guard let tracker = trackers[entity] else { continue }
+                    for (index, object) in liveObjects(in: part) {
+                        do {
+                            try tracker.refresh(object, part, index, isCommitted: event.isCommit, view, path)
+                        } catch {
+                            failure = failure ?? error
+                        }
+                    }
                 }
             }
         } else {
-            try identity.forEach { _, object in
-                guard let model = object as? any Model else { return }
-                try trackers[Int(model._$state.entity)]?.refresh(model, view, path)
+            var models: [any Model] = []
+            identity.forEach { _, object in
+                if let model = object as? any Model { models.append(model) }
+            }
+            for model in models {
+                do {
+                    try trackers[Int(model._$state.entity)]?.refresh(model, view, path)
+                } catch {
+                    failure = failure ?? error
+                }
             }
         }
+        if let failure { throw failure }
+    }
+
+    /// The objects that live here of the rows of a part, with the places of these. Gathered before they are shown anew:
+    /// what goes away with their old values may come back here.
+    ///
+    /// Complexity: O(the shorter of rows and live objects).
+    private func liveObjects(in part: any AnyPart) -> [(index: Int, object: AnyObject)] {
+        var found: [(index: Int, object: AnyObject)] = []
+        let numbers = part.numbers
+        if numbers.count <= identity.count * 4 {
+            for index in numbers.indices {
+                if let object = identity[numbers[index]] { found.append((index, object)) }
+            }
+        } else {
+            identity.forEach { number, object in
+                if let index = numbers.sortedIndex(of: number) { found.append((index, object)) }
+            }
+        }
+        return found
     }
 
     /// Puts unpublished edits into this context's layer, where queries and children see them.

@@ -136,38 +136,24 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         if let change = part.typed(Object.Row.self)[number] { show(change.row, in: object) }
     }
 
-    /// Lets live objects show the rows that have changed: as the layers have them, else as the commit has left them, else
-    /// as they are in the store.
+    /// Lets a live object show its row: as the layers have it, else as the commit has left it, else as it is in the store.
     ///
-    /// Complexity: O(the shorter of rows and live objects), times O(log rows) for each layer.
+    /// Complexity: O(log rows) for each layer.
     func refresh(
+        _ object: AnyObject,
         _ part: any AnyPart,
+        _ index: Int,
         isCommitted: Bool,
-        _ identity: borrowing IdentityMap,
         _ view: ObjectContext.View,
         _ path: [Int]
     ) throws {
         let part = part.typed(Object.Row.self)
-        // Made for the first of the objects, since most often there is none.
-        var layers: [Part<Object.Row>]?
-        func refresh(_ index: Int, _ object: AnyObject) throws {
-            let known = layers ?? self.layers(of: view, path)
-            layers = known
-            if show(part.numbers[index], from: known, in: object) { return }
-            if isCommitted {
-                show(part, index, in: object)
-            } else {
-                show(try entity.read(part.numbers[index], on: view.reader.connection), in: object)
-            }
-        }
-        if part.count <= identity.count * 4 {
-            for index in part.numbers.indices {
-                if let object = identity[part.numbers[index]] { try refresh(index, object) }
-            }
+        let number = part.numbers[index]
+        if show(number, from: layers(of: view, path), in: object) { return }
+        if isCommitted {
+            show(part, index, in: object)
         } else {
-            try identity.forEach { number, object in
-                if let index = part.index(of: number) { try refresh(index, object) }
-            }
+            show(try entity.read(number, on: view.reader.connection), in: object)
         }
     }
 
@@ -214,9 +200,10 @@ protocol AnyTracker: AnyObject {
     func forgetFailures(of number: Int64)
     func show(_ part: any AnyPart, _ number: Int64, in object: AnyObject)
     func refresh(
+        _ object: AnyObject,
         _ part: any AnyPart,
+        _ index: Int,
         isCommitted: Bool,
-        _ identity: borrowing IdentityMap,
         _ view: ObjectContext.View,
         _ path: [Int]
     ) throws
@@ -273,9 +260,10 @@ final class JoinTracker: AnyTracker {
     func show(_ part: any AnyPart, _ number: Int64, in object: AnyObject) {}
 
     func refresh(
+        _ object: AnyObject,
         _ part: any AnyPart,
+        _ index: Int,
         isCommitted: Bool,
-        _ identity: borrowing IdentityMap,
         _ view: ObjectContext.View,
         _ path: [Int]
     ) throws {}

@@ -52,8 +52,8 @@ final class Part<Row: StoredRow>: AnyPart {
 
     var numberSet: NumberSet { lookups.numberSet(of: numbers) }
 
-    func places(ofRowsLike values: [StoredValue], in columns: [Int]) throws -> [Int] {
-        try lookups.places(ofRowsLike: values, in: columns, of: self)
+    func places(ofRowsLike values: [StoredValue], in columns: [Int]) -> [Int] {
+        lookups.places(ofRowsLike: values, in: columns, of: self)
     }
 
     subscript(number: Int64) -> Change<Row>? { index(of: number).map { changes[$0] } }
@@ -107,7 +107,7 @@ protocol AnyPart: AnyObject, Sendable {
     /// The places of the rows whose columns hold these values, in ascending order, and maybe of others.
     ///
     /// Complexity: O(found), the first time O(rows).
-    func places(ofRowsLike values: [StoredValue], in columns: [Int]) throws -> [Int]
+    func places(ofRowsLike values: [StoredValue], in columns: [Int]) -> [Int]
     func kind(at index: Int) -> ChangeKind
     func value(at index: Int, column: Int) throws -> StoredValue
     func followed(by newer: any AnyPart) -> any AnyPart

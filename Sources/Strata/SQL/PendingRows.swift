@@ -64,7 +64,7 @@ final class PendingRows {
     func places(ofRowsWith values: [StoredValue], in columns: [Int]) throws -> [Place] {
         var places: [Place] = []
         for part in parts.indices {
-            for index in try parts[part].places(ofRowsLike: values, in: columns) {
+            for index in parts[part].places(ofRowsLike: values, in: columns) {
                 let place = Place(number: parts[part].numbers[index], part: Int32(part), index: Int32(index))
                 guard isVisible(place), isNewest(place),
                     try zip(columns, values).allSatisfy({ try value(of: place, $0).isSame(as: $1) })

@@ -64,6 +64,12 @@ struct SchemaBuilder {
 
     /// A check that says nothing about the column's values is a mistake.
     private static func check(_ option: AttributeOption, fits column: ColumnSchema, of schema: ModelSchema) throws {
+        if case .externalStorage = option.kind, column.type != .integer {
+            throw StrataError(
+                .invalidSchema,
+                "\(schema.name).\(column.name) is kept in the row: the macro reads '.externalStorage' by this name only."
+            )
+        }
         guard case .check(let message, let subject?, _) = option.kind, !column.holds(subject) else { return }
         throw StrataError(
             .invalidSchema,

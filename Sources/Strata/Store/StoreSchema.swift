@@ -82,18 +82,22 @@ enum StoreSchema {
                 guard let there = found[name.lowercased()] else {
                     result.append(
                         name == info.table
-                            ? "table '\(name)' of model \(info.name) is missing" : "index '\(name)' is missing"
+                            ? "table '\(name)' of model \(info.name) is missing" : "\(kind(sql)) '\(name)' is missing"
                     )
                     continue
                 }
                 guard there.sql != sql else { continue }
                 guard name == info.table else {
-                    result.append("index '\(name)' is another one: \(there.sql)")
+                    result.append("\(kind(sql)) '\(name)' is another one: \(there.sql)")
                     continue
                 }
                 let columns = try columnDifferences(info, on: connection)
                 result += columns.isEmpty ? ["table '\(name)' is declared in another way: \(there.sql)"] : columns
             }
+        }
+        let (external, sql) = ExternalSQL.table
+        if wanted.contains(where: { $0.name == external }), found[external]?.sql != sql {
+            result.append("table '\(external)' is missing, or is another one")
         }
         let names = Set(wanted.map { $0.name.lowercased() })
         for (name, entry) in found.sorted(by: { $0.key < $1.key }) where isUnknown(name, entry, wanted: names) {
@@ -102,6 +106,9 @@ enum StoreSchema {
         }
         return result
     }
+
+    /// What a statement makes.
+    private static func kind(_ sql: String) -> String { sql.hasPrefix("CREATE TRIGGER") ? "trigger" : "index" }
 
     private static func columnDifferences(_ info: EntityInfo, on connection: Connection) throws -> [String] {
         var there: [(name: String, type: String, isOptional: Bool)] = []

@@ -7,8 +7,8 @@ import Synchronization
 /// The attribute is declared as `@Attribute(.externalStorage) var photo: Data?` and is a `Data?` to its users. This
 /// type is what a ``Model/Row`` has in its place, so that fetching an object reads none of it.
 ///
-/// Two values are equal if they stand for the same stored bytes or, before they are stored, if they are the same value.
-/// Bytes are not compared.
+/// Two values of one store are equal if they stand for the same stored bytes or, before they are stored, if they are the
+/// same value. Bytes are not compared.
 public struct ExternalData: AttributeValue {
     private final class Place: Sendable {
         let state: Mutex<(number: Int64?, content: Data?)>

@@ -1,0 +1,107 @@
+import Testing
+
+@testable import Strata
+
+@Model private final class Crossing {
+    @Attribute(.unique) var name: String
+    var note: String = ""
+    var first: Road?
+    var second: Road?
+}
+
+@Model private final class Road {
+    var name: String
+    @Relationship(inverse: \Crossing.first) var firsts: Many<Crossing>
+    @Relationship(inverse: \Crossing.second) var seconds: Many<Crossing>
+}
+
+/// What a commit makes of rows that its deletes concern.
+@Suite("Consequences of deletes at a commit")
+struct ConsequenceTests {
+    private func open() async throws -> ContextStack {
+        try await ContextStack.open(.inMemory, models: [Crossing.self, Road.self], stack: .rootOnly)
+    }
+
+    @Test("H23 a delete that meets one reference of a row in the store leaves what the commit sets in the other")
+    func twoReferences() async throws {
+        let stack = try await open()
+        try await stack.background { context in
+            let (old, new) = (context.insert(Road(name: "old")), context.insert(Road(name: "new")))
+            let crossing = context.insert(Crossing(name: "x", second: old))
+            try context.commit()
+            crossing.second = new
+            context.delete(old)
+            let id = crossing.id
+            let oldID = old.id
+            try await stack.background(parent: .named(.root)) { other in
+                try #require(try other.find(id)).first = try other.find(oldID)
+                try other.commit()
+            }
+            try context.commit()
+            let values = (crossing.first == nil, crossing.second?.name)
+            #expect(values == (true, "new"))
+        }
+        try await stack.background { context in
+            let crossing = try #require(try context.first(Crossing.all))
+            let values = (crossing.first == nil, crossing.second?.name)
+            #expect(values == (true, "new"))
+        }
+    }
+
+    @Test("H24 a value whose holder is edited otherwise in the same commit is there already")
+    func editedHolder() async throws {
+        let stack = try await open()
+        try await stack.background { context in
+            let low = context.insert(Crossing(name: "low"))
+            let high = context.insert(Crossing(name: "high"))
+            try context.commit()
+            low.name = "high"
+            high.note = "edited"
+            let error = #expect(throws: StrataError.self) { try context.commit() }
+            #expect(error?.code == .notUnique)
+            #expect(error?.details.map(\.number) == [low.id.number])
+            context.rollback()
+            // Given away in the same commit, it may be taken.
+            low.name = "high"
+            high.name = "low"
+            try context.commit()
+        }
+    }
+
+    @Test("H24 a row that is brought back while its value was taken is named")
+    func broughtBack() async throws {
+        let stack = try await open()
+        try await stack.background { context in
+            context.mergePolicy = .mine
+            let crossing = context.insert(Crossing(name: "x"))
+            try context.commit()
+            crossing.note = "mine"
+            let id = crossing.id
+            try await stack.background(parent: .named(.root)) { other in
+                other.delete(try #require(try other.find(id)))
+                try other.commit()
+                other.insert(Crossing(name: "x"))
+                try other.commit()
+            }
+            let error = #expect(throws: StrataError.self) { try context.commit() }
+            #expect(error?.code == .notUnique)
+            #expect(error?.details.map(\.number) == [id.number])
+        }
+    }
+
+    @Test(
+        "C6 who has taken in an uninserted object last has it, whichever is inserted first",
+        arguments: [true, false]
+    )
+    func drafts(isOwnerFirst: Bool) async throws {
+        let stack = try await open()
+        try await stack.background { context in
+            let (one, two) = (Road(name: "one"), Road(name: "two"))
+            let crossing = Crossing(name: "x", first: one)
+            two.firsts.insert(crossing)
+            if isOwnerFirst { context.insert(two) } else { context.insert(crossing) }
+            let name = crossing.first?.name
+            #expect(name == "two")
+        }
+    }
+}
