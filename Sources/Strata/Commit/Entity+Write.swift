@@ -307,7 +307,7 @@ extension Entity {
             guard let holder = try holder(of: row, unique, job),
                 let change = job.taken[info.index]?.typed(Row.self)[holder], change.kind == .update,
                 let column = unique.first(where: change.columns.contains),
-                try unique.contains(where: { try change.row._$value(at: $0) != row._$value(at: $0) })
+                try !unique.allSatisfy({ try change.row._$value(at: $0).isSame(as: row._$value(at: $0)) })
             else { continue }
             let parking = StoredValue.text("\u{0}strata parking \(holder)")
             try job.connection.execute(
@@ -330,11 +330,7 @@ extension Entity {
                 guard change.sets(unique) else { continue }
                 let key = try unique.map { try change.row._$value(at: $0) }
                 if key.contains(.null) { continue }
-                let others = try rows.places(ofRowsWith: key, in: unique).map(\.number)
-                // Of two that this commit gives the value, the later one is the duplicate.
-                let other = others.first { number in
-                    number < place.number || (number > place.number && !(part[number]?.sets(unique) ?? false))
-                }
+                let other = try rows.rival(of: place, with: key, in: unique) { part[$0]?.sets(unique) ?? false }
                 if let other {
                     details.append(duplicate(change.row, of: other, in: unique))
                 } else if let holder = try holder(of: change.row, unique, job), !rows.isHidden(holder) {
@@ -369,18 +365,9 @@ extension Entity {
     /// What to say where a row cannot be bound: its values that have no form in the store.
     private func bindingError(_ error: any Error, _ row: Row) -> any Error {
         if error is StrataError { return error }
-        let details = info.columns.indices.compactMap { column -> StrataError.Detail? in
-            do {
-                _ = try row._$value(at: column)
-                return nil
-            } catch {
-                return StrataError.Detail(
-                    model: info.name,
-                    number: row._$number,
-                    column: info.columns[column].name,
-                    message: "cannot be encoded: \(error)"
-                )
-            }
+        var details: [StrataError.Detail] = []
+        withUnsafePointer(to: row) { row in
+            for column in info.columns.indices { RowCheck.check(row, column, info, &details) }
         }
         return details.isEmpty ? error : CommitJob.validationError(details)
     }

@@ -217,9 +217,7 @@ extension Entity {
                 let row = own[Int(place.part)].typed(Row.self).changes[Int(place.index)].row
                 let key = try unique.map { try row._$value(at: $0) }
                 if key.contains(.null) { continue }
-                // Of two in this layer, the later one is the duplicate.
-                let others = try pending.places(ofRowsWith: key, in: unique).map(\.number)
-                if let other = others.first(where: { $0 < place.number || ($0 > place.number && !isOwn($0)) }) {
+                if let other = try pending.rival(of: place, with: key, in: unique, isGiven: isOwn) {
                     found.append(duplicate(row, of: other, in: unique))
                     continue
                 }

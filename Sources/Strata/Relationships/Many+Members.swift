@@ -144,8 +144,9 @@ extension ObjectContext {
     /// The row of a member that was removed here and not yet saved. To add it again is to take that back.
     private func removedPair(_ join: Int, _ left: Int64, _ right: Int64) throws -> JoinRow? {
         for part in try currentView().layers.parts(of: join, in: [id]).reversed() where part.kinds.contains(.delete) {
-            for change in part.typed(JoinRow.self).changes
-            where change.kind == .delete && change.row.left == left && change.row.right == right {
+            for index in part.places(ofRowsLike: [.integer(left), .integer(right)], in: JoinRow.Column.ends) {
+                let change = part.typed(JoinRow.self).changes[index]
+                guard change.kind == .delete, change.row.left == left, change.row.right == right else { continue }
                 guard var row = change.beneathRow else { return change.lastSeen }
                 row._$copy(change.columns, from: change.row)
                 return row

@@ -33,9 +33,8 @@ final class Overlay {
     /// The pending row that stands for a member, the newest where contexts that did not see each other have added the
     /// same one: join rows merge as members of a set (H25). Nil where none is pending.
     func row(ofPair left: Int64, _ right: Int64, entity: Int) throws -> Int64? {
-        let columns = [JoinRow.Column.left, JoinRow.Column.right]
         // Of two that one part has added, the one with the later id is the newer.
-        return try rows(of: entity).places(ofRowsWith: [.integer(left), .integer(right)], in: columns)
+        return try rows(of: entity).places(ofRowsWith: [.integer(left), .integer(right)], in: JoinRow.Column.ends)
             .max { ($0.part, $0.number) < ($1.part, $1.number) }?.number
     }
 

@@ -76,6 +76,21 @@ final class PendingRows {
         return places
     }
 
+    /// Another row with values that must be unique, beside which this one is the duplicate: of two that are given the
+    /// values just now, the later one is.
+    ///
+    /// - Parameter isGiven: whether a row is given the values just now.
+    func rival(
+        of place: Place,
+        with values: [StoredValue],
+        in columns: [Int],
+        isGiven: (Int64) -> Bool
+    ) throws -> Int64? {
+        try places(ofRowsWith: values, in: columns).map(\.number).first { number in
+            number < place.number || (number > place.number && !isGiven(number))
+        }
+    }
+
     /// The value of one of the entity's columns.
     func value(of place: Place, _ column: Int) throws -> StoredValue {
         try parts[Int(place.part)].value(at: Int(place.index), column: column)

@@ -16,6 +16,8 @@ struct JoinRow: StoredRow {
         static let right = 1
         static let leftPlace = 2
         static let rightPlace = 3
+        /// The two that say which member it is.
+        static let ends = [left, right]
     }
 
     static func columns(left: ModelReference, right: ModelReference) -> [ColumnSchema] {

@@ -14,7 +14,8 @@ enum RowCheck {
         for column in info.checked { check(row, column, info, &failures) }
     }
 
-    private static func check<Row: StoredRow>(
+    /// Checks one column.
+    static func check<Row: StoredRow>(
         _ row: UnsafePointer<Row>,
         _ column: Int,
         _ info: EntityInfo,

@@ -81,14 +81,12 @@ extension Model {
                 return content
             }
             // What was deleted has taken its bytes along.
-            if !isDeleted { throw _$schema.lostContent(of: _$row._$number, at: column) }
+            if !isDeleted { throw Self._$schema.lostContent(of: _$row._$number, at: column) }
         } catch {
             context.reference.report(error)
         }
         return nil
     }
-
-    private var _$schema: ModelSchema { Self._$schema }
 }
 
 extension ModelSchema {

@@ -40,6 +40,16 @@ struct ExternalDataTests {
         try await ContextStack.open(location, models: Self.models, stack: setUp)
     }
 
+    /// A stack on a store with one photo.
+    private func openWithPhoto(thumbnail: Data? = nil) async throws -> ContextStack {
+        let stack = try await open()
+        try await stack.background { context in
+            context.insert(Photo(name: "a", image: bytes(1), thumbnail: thumbnail))
+            try context.commit()
+        }
+        return stack
+    }
+
     private func bytes(_ byte: UInt8, _ count: Int = 100_000) -> Data { Data(repeating: byte, count: count) }
 
     /// The first bytes of everything that the store keeps outside of rows, in the order in which it came.
@@ -125,11 +135,7 @@ struct ExternalDataTests {
 
     @Test("C23: setting the same bytes is no change; editing something else reads and writes none")
     func sameBytes() async throws {
-        let stack = try await open()
-        try await stack.background { context in
-            context.insert(Photo(name: "a", image: bytes(1)))
-            try context.commit()
-        }
+        let stack = try await openWithPhoto()
         try await stack.background { context in
             let photo = try #require(try context.first(Photo.all))
             photo.name = "b"
@@ -146,11 +152,7 @@ struct ExternalDataTests {
 
     @Test("C23: a failed commit leaves the bytes unsaved, and the next one writes them")
     func failedCommit() async throws {
-        let stack = try await open()
-        try await stack.background { context in
-            context.insert(Photo(name: "a", image: bytes(1)))
-            try context.commit()
-        }
+        let stack = try await openWithPhoto()
         try await stack.background { context in
             let photo = context.insert(Photo(name: "b", image: bytes(2)))
             try await stack.background(parent: .named(.root)) { other in
@@ -274,11 +276,7 @@ struct ExternalDataTests {
 
     @Test("C23: a snapshot has the bytes, and shows them anywhere")
     func snapshot() async throws {
-        let stack = try await open()
-        try await stack.background { context in
-            context.insert(Photo(name: "a", image: bytes(1)))
-            try context.commit()
-        }
+        let stack = try await openWithPhoto()
         let row = try await stack.background { context in try #require(try context.first(Photo.all)).snapshot }
         #expect(row.image.data == bytes(1))
         #expect(row.thumbnail == nil)
@@ -286,11 +284,7 @@ struct ExternalDataTests {
 
     @Test("C23: a block goes on reading the bytes of its snapshot while others replace them")
     func oldSnapshot() async throws {
-        let stack = try await open()
-        try await stack.background { context in
-            context.insert(Photo(name: "a", image: bytes(1)))
-            try context.commit()
-        }
+        let stack = try await openWithPhoto()
         try await stack.background { context in
             let photo = try #require(try context.first(Photo.all))
             let id = photo.id
@@ -308,11 +302,7 @@ struct ExternalDataTests {
 
     @Test("C23: bytes that are gone from the file are nil, and the failure is told")
     func lost() async throws {
-        let stack = try await open()
-        try await stack.background { context in
-            context.insert(Photo(name: "a", image: bytes(1), thumbnail: bytes(2)))
-            try context.commit()
-        }
+        let stack = try await openWithPhoto(thumbnail: bytes(2))
         try stack.core.engine.write { connection in
             try connection.execute("DELETE FROM strata_data")
             return []
