@@ -73,27 +73,23 @@ extension ObjectContext {
                 }
                 // An object that several events concern is shown by the last of them.
                 for (entity, part) in event.parts(for: id, seesSaved: path.count > 1 || !hasParent) {
-                    guard let tracker = trackers[entity] else { continue }
-                    for (index, object) in liveObjects(in: part) {
-                        do {
-                            try tracker.refresh(object, part, index, isCommitted: event.isCommit, view, path)
-                        } catch {
-                            failure = failure ?? error
-                        }
-                    }
+                    let error = trackers[entity]?.refresh(
+                        liveObjects(in: part),
+                        of: part,
+                        isCommitted: event.isCommit,
+                        view,
+                        path
+                    )
+                    failure = failure ?? error
                 }
             }
         } else {
-            var models: [any Model] = []
+            var models: [Int: [any Model]] = [:]
             identity.forEach { _, object in
-                if let model = object as? any Model { models.append(model) }
+                if let model = object as? any Model { models[Int(model._$state.entity), default: []].append(model) }
             }
-            for model in models {
-                do {
-                    try trackers[Int(model._$state.entity)]?.refresh(model, view, path)
-                } catch {
-                    failure = failure ?? error
-                }
+            for (entity, models) in models {
+                failure = failure ?? trackers[entity]?.refresh(models, view, path)
             }
         }
         if let failure { throw failure }

@@ -136,31 +136,51 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         if let change = part.typed(Object.Row.self)[number] { show(change.row, in: object) }
     }
 
-    /// Lets a live object show its row: as the layers have it, else as the commit has left it, else as it is in the store.
+    /// Lets live objects show their rows: as the layers have them, else as the commit has left them, else as they are in the
+    /// store. Gives the error of the first that cannot be read; the others are shown.
     ///
-    /// Complexity: O(log rows) for each layer.
+    /// Complexity: O(objects · layers · log rows).
     func refresh(
-        _ object: AnyObject,
-        _ part: any AnyPart,
-        _ index: Int,
+        _ objects: [(index: Int, object: AnyObject)],
+        of part: any AnyPart,
         isCommitted: Bool,
         _ view: ObjectContext.View,
         _ path: [Int]
-    ) throws {
+    ) -> (any Error)? {
+        // Most often none of the rows lives here.
+        guard !objects.isEmpty else { return nil }
         let part = part.typed(Object.Row.self)
-        let number = part.numbers[index]
-        if show(number, from: layers(of: view, path), in: object) { return }
-        if isCommitted {
-            show(part, index, in: object)
-        } else {
-            show(try entity.read(number, on: view.reader.connection), in: object)
+        return refresh(objects.lazy.map { ($0.object, part.numbers[$0.index], $0.index) }, view, path) { index in
+            isCommitted ? (part, index) : nil
         }
     }
 
-    /// Lets a live object show its row as the layers have it, else as it is in the store.
-    func refresh(_ model: any Model, _ view: ObjectContext.View, _ path: [Int]) throws {
-        if show(model.storedNumber, from: layers(of: view, path), in: model) { return }
-        show(try entity.read(model.storedNumber, on: view.reader.connection), in: model)
+    /// Lets live objects show their rows as the layers have them, else as they are in the store.
+    func refresh(_ models: [any Model], _ view: ObjectContext.View, _ path: [Int]) -> (any Error)? {
+        refresh(models.lazy.map { ($0, $0.storedNumber, 0) }, view, path) { _ in nil }
+    }
+
+    private func refresh(
+        _ objects: some Sequence<(object: AnyObject, number: Int64, index: Int)>,
+        _ view: ObjectContext.View,
+        _ path: [Int],
+        committed: (Int) -> (part: Part<Object.Row>, index: Int)?
+    ) -> (any Error)? {
+        let layers = layers(of: view, path)
+        var failure: (any Error)?
+        for (object, number, index) in objects {
+            if show(number, from: layers, in: object) { continue }
+            if let (part, index) = committed(index) {
+                show(part, index, in: object)
+                continue
+            }
+            do {
+                show(try entity.read(number, on: view.reader.connection), in: object)
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        return failure
     }
 
     /// The layers' changes of this entity, the topmost first.
@@ -200,14 +220,13 @@ protocol AnyTracker: AnyObject {
     func forgetFailures(of number: Int64)
     func show(_ part: any AnyPart, _ number: Int64, in object: AnyObject)
     func refresh(
-        _ object: AnyObject,
-        _ part: any AnyPart,
-        _ index: Int,
+        _ objects: [(index: Int, object: AnyObject)],
+        of part: any AnyPart,
         isCommitted: Bool,
         _ view: ObjectContext.View,
         _ path: [Int]
-    ) throws
-    func refresh(_ model: any Model, _ view: ObjectContext.View, _ path: [Int]) throws
+    ) -> (any Error)?
+    func refresh(_ models: [any Model], _ view: ObjectContext.View, _ path: [Int]) -> (any Error)?
     func makeObject(_ number: Int64, _ context: ObjectContext) throws -> (any Model)?
 }
 
@@ -260,15 +279,14 @@ final class JoinTracker: AnyTracker {
     func show(_ part: any AnyPart, _ number: Int64, in object: AnyObject) {}
 
     func refresh(
-        _ object: AnyObject,
-        _ part: any AnyPart,
-        _ index: Int,
+        _ objects: [(index: Int, object: AnyObject)],
+        of part: any AnyPart,
         isCommitted: Bool,
         _ view: ObjectContext.View,
         _ path: [Int]
-    ) throws {}
+    ) -> (any Error)? { nil }
 
-    func refresh(_ model: any Model, _ view: ObjectContext.View, _ path: [Int]) throws {}
+    func refresh(_ models: [any Model], _ view: ObjectContext.View, _ path: [Int]) -> (any Error)? { nil }
 
     func makeObject(_ number: Int64, _ context: ObjectContext) throws -> (any Model)? { nil }
 }
