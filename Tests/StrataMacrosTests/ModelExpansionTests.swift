@@ -91,13 +91,13 @@ struct ModelExpansionTests {
                             throw reader._$locate(error, in: Article.self)
                         }
                     }
-                    public func _$bind(to binder: inout Strata.RowBinder) throws {
+                    @inline(__always) public func _$bind(to binder: inout Strata.RowBinder) throws {
                         try binder.bind(self.id, at: 1)
                         try binder.bind(self.slug, at: 2)
                         try binder.bind(self.views, at: 3)
                         try binder.bind(self.author, at: 4)
                     }
-                    public func _$bind(_ columns: Strata.ColumnSet, to binder: inout Strata.RowBinder) throws {
+                    @inline(__always) public func _$bind(_ columns: Strata.ColumnSet, to binder: inout Strata.RowBinder) throws {
                         var index: Int32 = 0
                         if columns.contains(0) {
                             index += 1
@@ -112,7 +112,7 @@ struct ModelExpansionTests {
                             try binder.bind(self.author, at: index)
                         }
                     }
-                    public func _$value(at column: Int) throws -> Strata.StoredValue {
+                    @inline(__always) public func _$value(at column: Int) throws -> Strata.StoredValue {
                         switch column {
                         case 0:
                             return try Strata.RowSupport.stored(self.slug)
@@ -192,11 +192,11 @@ struct ModelExpansionTests {
                     ]
                 )
 
-                public var _$row: Row
+                @safe @exclusivity(unchecked) public var _$row: Row
 
-                public var _$link = Strata.ObjectLink()
+                @safe @exclusivity(unchecked) public var _$link = Strata.ObjectLink()
 
-                public var _$state = Strata.ObjectState()
+                @safe @exclusivity(unchecked) public var _$state = Strata.ObjectState()
 
                 public var id: Strata.ObjectID<Article> {
                     _$row.id

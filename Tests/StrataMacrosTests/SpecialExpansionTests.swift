@@ -65,12 +65,12 @@ struct SpecialExpansionTests {
                             throw reader._$locate(error, in: Note.self)
                         }
                     }
-                    func _$bind(to binder: inout Strata.RowBinder) throws {
+                    @inline(__always) func _$bind(to binder: inout Strata.RowBinder) throws {
                         try binder.bind(self.id, at: 1)
                         try binder.bind(self.kind, at: 2)
                         try binder.bind(self.`class`, at: 3)
                     }
-                    func _$bind(_ columns: Strata.ColumnSet, to binder: inout Strata.RowBinder) throws {
+                    @inline(__always) func _$bind(_ columns: Strata.ColumnSet, to binder: inout Strata.RowBinder) throws {
                         var index: Int32 = 0
                         if columns.contains(0) {
                             index += 1
@@ -81,7 +81,7 @@ struct SpecialExpansionTests {
                             try binder.bind(self.`class`, at: index)
                         }
                     }
-                    func _$value(at column: Int) throws -> Strata.StoredValue {
+                    @inline(__always) func _$value(at column: Int) throws -> Strata.StoredValue {
                         switch column {
                         case 0:
                             return try Strata.RowSupport.stored(self.kind)
@@ -139,11 +139,11 @@ struct SpecialExpansionTests {
                     ]
                 )
 
-                var _$row: Row
+                @safe @exclusivity(unchecked) var _$row: Row
 
-                var _$link = Strata.ObjectLink()
+                @safe @exclusivity(unchecked) var _$link = Strata.ObjectLink()
 
-                var _$state = Strata.ObjectState()
+                @safe @exclusivity(unchecked) var _$state = Strata.ObjectState()
 
                 var id: Strata.ObjectID<Note> {
                     _$row.id
@@ -183,12 +183,12 @@ struct SpecialExpansionTests {
                     init(_$from reader: Strata.RowReader) throws {
                         self.id = reader.read(Strata.ObjectID<Token>.self, at: 0)
                     }
-                    func _$bind(to binder: inout Strata.RowBinder) throws {
+                    @inline(__always) func _$bind(to binder: inout Strata.RowBinder) throws {
                         try binder.bind(self.id, at: 1)
                     }
-                    func _$bind(_ columns: Strata.ColumnSet, to binder: inout Strata.RowBinder) throws {
+                    @inline(__always) func _$bind(_ columns: Strata.ColumnSet, to binder: inout Strata.RowBinder) throws {
                     }
-                    func _$value(at column: Int) throws -> Strata.StoredValue {
+                    @inline(__always) func _$value(at column: Int) throws -> Strata.StoredValue {
                         throw Strata.RowSupport.noColumn(column, of: Token.self)
                     }
                     mutating func _$set(_ value: Strata.StoredValue, at column: Int) throws {
@@ -214,11 +214,11 @@ struct SpecialExpansionTests {
                     columns: []
                 )
 
-                var _$row: Row
+                @safe @exclusivity(unchecked) var _$row: Row
 
-                var _$link = Strata.ObjectLink()
+                @safe @exclusivity(unchecked) var _$link = Strata.ObjectLink()
 
-                var _$state = Strata.ObjectState()
+                @safe @exclusivity(unchecked) var _$state = Strata.ObjectState()
 
                 var id: Strata.ObjectID<Token> {
                     _$row.id

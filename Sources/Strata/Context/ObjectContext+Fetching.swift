@@ -75,7 +75,11 @@ extension ObjectContext {
             guard type(of: object) == Object.self else { throw Self.sharedIDError(number) }
             return unsafeDowncast(object, to: Object.self)  // its type was compared
         }
-        return register(Object(_$row: try Object.Row(_$from: reader)), entity: entity)
+        prepareToRegister(Object.self, entity)
+        let state = ObjectState(entity: UInt16(truncatingIfNeeded: entity))
+        let object = try Object._$make(reader, ObjectLink(self), state)
+        identity.insert(object, number)
+        return object
     }
 
     static func sharedIDError(_ number: Int64) -> StrataError {

@@ -37,9 +37,12 @@ extension ObjectContext {
         noteTurn()
         do {
             let entity = try store.schema.index(of: Object.self)
-            object._$row.id = ObjectID(number: try store.ids.take(), fingerprint: store.ids.fingerprint)
-            register(object, entity: entity)
-            tracker(Object.self, entity).insert(object)
+            let id = ObjectID<Object>(number: try store.ids.take(), fingerprint: store.ids.fingerprint)
+            let tracker = tracker(Object.self, entity)
+            if !isTracked { startTracking() }
+            Object._$insert(object, id, ObjectLink(self), tracker.stateOfInsert)
+            identity.insert(object, id.number)
+            tracker.noteInsert(object)
         } catch {
             throw StrataError(grdb: error)
         }
@@ -86,16 +89,20 @@ extension ObjectContext {
         StrataError.Detail(model: Object._$schema.name, number: object.id.number, message: message)
     }
 
-    /// Adds an object to the identity map.
-    @discardableResult
-    @inline(__always)
+    /// Makes an object of a row part of this context.
     func register<Object: Model>(_ object: Object, entity: Int) -> Object {
-        if trackers[entity] == nil { _ = tracker(Object.self, entity) }
-        if !isTracked { startTracking() }
-        object._$link.owner = .context(self)
-        object._$state.entity = UInt16(truncatingIfNeeded: entity)
+        prepareToRegister(Object.self, entity)
+        object._$link = ObjectLink(self)
+        object._$state = ObjectState(entity: UInt16(truncatingIfNeeded: entity))
         identity.insert(object, object._$row._$number)
         return object
+    }
+
+    /// Comes before objects are added to the identity map.
+    @inline(__always)
+    func prepareToRegister<Object: Model>(_ model: Object.Type, _ entity: Int) {
+        if trackers[entity] == nil { _ = tracker(Object.self, entity) }
+        if !isTracked { startTracking() }
     }
 
     private func startTracking() {

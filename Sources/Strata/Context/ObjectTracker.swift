@@ -1,15 +1,19 @@
+/// What a context has done to one object since it has last published its edits.
+///
+/// Not generic, and of the object's class only by agreement: an array of these is appended to at every insert, and what is
+/// generic would be looked up each time.
+struct ObjectEdit {
+    let object: AnyObject
+    var columns: ColumnSet
+    var kind: ChangeKind
+    /// Where the row before the first of these edits stands among those that the tracker keeps; -1 for an insert.
+    let before: Int32
+}
+
 /// The edits that a context has not published yet, of the objects of one model.
 final class ObjectTracker<Object: Model>: AnyTracker {
-    struct Edit {
-        let object: Object
-        var columns: ColumnSet
-        var kind: ChangeKind
-        /// Where the row before the first of these edits stands among ``befores``; nil for an insert.
-        let before: Int?
-    }
-
     let entity: Entity<Object.Row>
-    @exclusivity(unchecked) private(set) var edits: [Edit] = []
+    @exclusivity(unchecked) private var edits: [ObjectEdit] = []
     /// Kept apart, since inserts have none.
     @exclusivity(unchecked) private var befores: [Object.Row] = []
     /// Rows that were changed though they had been deleted here.
@@ -19,16 +23,22 @@ final class ObjectTracker<Object: Model>: AnyTracker {
 
     var isEmpty: Bool { edits.isEmpty && changedAfterDelete.isEmpty }
 
-    func insert(_ object: Object) { note(object, .insert, ColumnSet()) }
+    private func object(of edit: ObjectEdit) -> Object { unsafeDowncast(edit.object, to: Object.self) }
+
+    /// The state of an object that is inserted next, by ``noteInsert(_:)``.
+    var stateOfInsert: ObjectState {
+        ObjectState(edit: Int32(edits.count), entity: UInt16(truncatingIfNeeded: entity.info.index))
+    }
+
+    /// Notes the insert of an object that has been given ``stateOfInsert``.
+    func noteInsert(_ object: Object) {
+        edits.append(ObjectEdit(object: object, columns: ColumnSet(), kind: .insert, before: -1))
+    }
 
     private func note(_ object: Object, _ kind: ChangeKind, _ columns: ColumnSet) {
         object._$state.edit = Int32(edits.count)
-        var before: Int?
-        if kind != .insert {
-            before = befores.count
-            befores.append(object._$row)
-        }
-        edits.append(Edit(object: object, columns: columns, kind: kind, before: before))
+        edits.append(ObjectEdit(object: object, columns: columns, kind: kind, before: Int32(befores.count)))
+        befores.append(object._$row)
     }
 
     @inline(__always)
@@ -57,36 +67,31 @@ final class ObjectTracker<Object: Model>: AnyTracker {
     /// What has been edited, as changes with their bases; nothing is left here.
     func takePart(_ context: ObjectContext) -> (any AnyPart)? {
         guard !edits.isEmpty else { return nil }
-        var numbers: [Int64] = []
-        var changes: [Change<Object.Row>] = []
-        numbers.reserveCapacity(edits.count)
-        changes.reserveCapacity(edits.count)
         let bases: BaseFinder<Object.Row>? = befores.isEmpty ? nil : context.baseFinder(entity: entity.info.index)
-        edits.withUnsafeBufferPointer { edits in
-            for index in edits.indices {
-                let object = edits[index].object
-                object._$state.edit = -1
-                let row = object._$row
-                numbers.append(row._$number)
-                switch edits[index].kind {
-                case .insert: changes.append(.insert(row))
-                case .withdrawn: changes.append(Change(kind: .withdrawn, columns: ColumnSet(), row: row, base: nil))
-                case let kind:
-                    let before = edits[index].before.map { befores[$0] } ?? row
-                    changes.append(
-                        Change(
-                            kind: kind,
-                            columns: kind == .delete ? ColumnSet() : edits[index].columns,
-                            row: row,
-                            base: bases?.base(of: before)
-                        )
-                    )
-                }
+        let count = edits.count
+        var kinds: ChangeKinds = []
+        var numbers: [Int64] = []
+        numbers.reserveCapacity(count)
+        let changes = [Change<Object.Row>](unsafeUninitializedCapacity: count) { places, initialized in
+            for edit in edits {
+                var base: AnyObject?
+                if edit.before >= 0, edit.kind != .withdrawn { base = bases?.base(of: befores[Int(edit.before)]) }
+                let number = Object._$publish(
+                    object(of: edit),
+                    // There are as many places as edits.
+                    to: UnsafeMutableRawPointer(places.baseAddress.unsafelyUnwrapped + initialized),
+                    kind: edit.kind.rawValue,
+                    edit.kind.isUpdate ? edit.columns : ColumnSet(),
+                    base: base
+                )
+                numbers.append(number)
+                kinds.formUnion(ChangeKinds(edit.kind))
+                initialized += 1
             }
         }
         edits.removeAll()
         befores.removeAll()
-        return Part(unsorted: changes, numbers: numbers)
+        return Part(unsorted: changes, numbers: numbers, kinds)
     }
 
     /// Puts the rows back to what they were, and forgets.
@@ -97,14 +102,11 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         changedAfterDelete.removeAll()
     }
 
-    private func revert(_ edit: Edit) {
-        edit.object._$state.edit = -1
-        switch edit.kind {
-        case .insert, .withdrawn: edit.object._$state.isDeleted = true
-        case .update, .delete, .orphan, .restore:
-            edit.object._$state.isDeleted = false
-            if let before = edit.before { edit.object._$row = befores[before] }
-        }
+    private func revert(_ edit: ObjectEdit) {
+        let object = object(of: edit)
+        object._$state.edit = -1
+        object._$state.isDeleted = edit.before < 0
+        if edit.before >= 0 { object._$row = befores[Int(edit.before)] }
     }
 
     func forgetFailures(of number: Int64) { changedAfterDelete.removeAll { $0._$number == number } }

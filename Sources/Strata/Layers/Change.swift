@@ -1,14 +1,16 @@
 /// What one layer does to one row.
+@usableFromInline
 struct Change<Row: StoredRow>: Sendable {
     /// The whole row as this layer shows it; of a delete, as it was before. It comes first, so that it lies where the
     /// change does: see ``rowPointer(_:)``.
-    var row: Row
-    var kind: ChangeKind
+    @usableFromInline var row: Row
+    @usableFromInline var kind: ChangeKind
     /// The columns that an update changes, or that were edited after an insert or before a delete.
-    var columns: ColumnSet
+    @usableFromInline var columns: ColumnSet
     /// What an update or delete set out from. An insert has one where it was edited later.
-    var base: Base<Row>?
+    @usableFromInline var base: Base<Row>?
 
+    @inlinable
     init(kind: ChangeKind, columns: ColumnSet, row: Row, base: Base<Row>?) {
         self.row = row
         self.kind = kind
@@ -26,6 +28,7 @@ struct Change<Row: StoredRow>: Sendable {
     }
 }
 
+@usableFromInline
 enum ChangeKind: UInt8, Sendable {
     case insert
     case update
@@ -59,6 +62,7 @@ struct ChangeKinds: OptionSet, Sendable {
 }
 
 /// The two bases of a change (H18): what was seen through everything beneath it, and what was in the store.
+@usableFromInline
 final class Base<Row: StoredRow>: Sendable {
     let seen: Row
     /// The row in the store, which most often is the row that was seen and then is kept once.

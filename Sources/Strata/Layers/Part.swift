@@ -7,14 +7,19 @@ final class Part<Row: StoredRow>: AnyPart {
     let lookups = PartLookups()
 
     /// - Precondition: `numbers` ascend strictly and stand beside their changes.
-    init(numbers: [Int64], changes: [Change<Row>]) {
-        self.numbers = numbers
-        self.changes = changes
-        kinds = changes.withUnsafeBufferPointer { changes in
+    convenience init(numbers: [Int64], changes: [Change<Row>]) {
+        let kinds = changes.withUnsafeBufferPointer { changes in
             var kinds: ChangeKinds = []
             for index in changes.indices { kinds.formUnion(ChangeKinds(changes[index].kind)) }
             return kinds
         }
+        self.init(numbers: numbers, changes: changes, kinds)
+    }
+
+    private init(numbers: [Int64], changes: [Change<Row>], _ kinds: ChangeKinds) {
+        self.numbers = numbers
+        self.changes = changes
+        self.kinds = kinds
     }
 
     /// Sorts where needed. Later changes of a row follow earlier ones.
@@ -25,10 +30,16 @@ final class Part<Row: StoredRow>: AnyPart {
         self.init(unsorted: changes, numbers: numbers)
     }
 
-    /// - Parameter numbers: those of the rows, in the order of the changes.
-    convenience init(unsorted changes: [Change<Row>], numbers: [Int64]) {
+    /// - Parameters:
+    ///   - numbers: those of the rows, in the order of the changes.
+    ///   - kinds: those that occur, where they are known.
+    convenience init(unsorted changes: [Change<Row>], numbers: [Int64], _ kinds: ChangeKinds? = nil) {
         if numbers.isStrictlyAscending {
-            self.init(numbers: numbers, changes: changes)
+            if let kinds {
+                self.init(numbers: numbers, changes: changes, kinds)
+            } else {
+                self.init(numbers: numbers, changes: changes)
+            }
             return
         }
         let order = numbers.indices.sorted { (numbers[$0], $0) < (numbers[$1], $1) }

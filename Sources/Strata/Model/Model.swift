@@ -25,8 +25,17 @@ where Stored == Never, OptionalStored == ObjectID<Self>? {
     /// that was merged from two writers. By default it finds nothing.
     static func validate(_ row: Row, _ failures: inout Validation<Self>)
 
-    // The same on a row where it lies: see ``StoredRow``.
+    // Compiled with the model, as those of ``StoredRow`` are.
     static func _$validate(_ row: UnsafePointer<Row>, _ failures: inout Validation<Self>)
+    static func _$make(_ row: RowReader, _ link: ObjectLink, _ state: ObjectState) throws -> Self
+    static func _$insert(_ object: Self, _ id: ObjectID<Self>, _ link: ObjectLink, _ state: ObjectState)
+    static func _$publish(
+        _ object: Self,
+        to change: UnsafeMutableRawPointer,
+        kind: UInt8,
+        _ columns: ColumnSet,
+        base: AnyObject?
+    ) -> Int64
 }
 
 extension Model {
@@ -35,6 +44,47 @@ extension Model {
     @inlinable
     public static func _$validate(_ row: UnsafePointer<Row>, _ failures: inout Validation<Self>) {
         validate(row.pointee, &failures)
+    }
+
+    /// The object of a row in the store, as part of a context.
+    @inlinable
+    public static func _$make(_ row: RowReader, _ link: ObjectLink, _ state: ObjectState) throws -> Self {
+        let object = Self(_$row: try Row(_$from: row))
+        object._$link = link
+        object._$state = state
+        return object
+    }
+
+    /// Makes an object part of a context, under its permanent id.
+    @inlinable
+    public static func _$insert(_ object: Self, _ id: ObjectID<Self>, _ link: ObjectLink, _ state: ObjectState) {
+        object._$row.id = id
+        object._$link = link
+        object._$state = state
+    }
+
+    /// Puts what was done to an object into memory for a ``Change`` of its row, and begins anew.
+    ///
+    /// - Parameter base: a ``Base`` of the row.
+    /// - Returns: the row's number.
+    @inlinable
+    public static func _$publish(
+        _ object: Self,
+        to change: UnsafeMutableRawPointer,
+        kind: UInt8,
+        _ columns: ColumnSet,
+        base: AnyObject?
+    ) -> Int64 {
+        object._$state.edit = -1
+        change.bindMemory(to: Change<Row>.self, capacity: 1).initialize(
+            to: Change(
+                kind: ChangeKind(rawValue: kind).unsafelyUnwrapped,
+                columns: columns,
+                row: object._$row,
+                base: base.map { unsafeDowncast($0, to: Base<Row>.self) }
+            )
+        )
+        return object._$row._$number
     }
 }
 
@@ -48,7 +98,7 @@ public protocol ModelRow: StoredRow {
 }
 
 extension ModelRow {
-    @inlinable public var _$number: Int64 { id.packed & 0xFFFF_FFFF_FFFF }
+    @inlinable public var _$number: Int64 { id.number }
 }
 
 /// A row of a table in memory: the values of an object, or a member of a to-many relationship.
@@ -67,6 +117,8 @@ public protocol StoredRow: Sendable {
 
     /// The value of the column with this index in the schema, the id not counted.
     func _$value(at column: Int) throws -> StoredValue
+
+    /// Sets the column with this index.
     mutating func _$set(_ value: StoredValue, at column: Int) throws
 
     /// Takes over the named columns of another row.
@@ -79,7 +131,7 @@ public protocol StoredRow: Sendable {
     func _$differences(from other: Self) -> ColumnSet
 
     // The same on a row where it lies. Generic code copies a row before it calls a method of it, field by field through
-    // tables of functions; these are compiled with the model, where a copy costs a fraction of that.
+    // tables of functions; these are compiled with the model, and read the columns that they need.
     static func _$number(_ row: UnsafePointer<Self>) -> Int64
     static func _$bind(_ row: UnsafePointer<Self>, to binder: inout RowBinder) throws
     static func _$bind(_ columns: ColumnSet, of row: UnsafePointer<Self>, to binder: inout RowBinder) throws
@@ -108,8 +160,6 @@ extension StoredRow {
     public static func _$value(_ row: UnsafePointer<Self>, at column: Int) throws -> StoredValue {
         try row.pointee._$value(at: column)
     }
-}
 
-extension StoredRow {
     public func _$external(at column: Int) -> ExternalData? { nil }
 }

@@ -20,7 +20,7 @@ public struct ObjectID<Object: Model>: Sendable, Hashable {
     public var isAssigned: Bool { number != 0 }
 
     /// The number under which the store keeps the row, 1 or more; 0 for ``unassigned``.
-    public var number: Int64 { packed & 0xFFFF_FFFF_FFFF }
+    @inlinable public var number: Int64 { packed & 0xFFFF_FFFF_FFFF }
 
     var fingerprint: UInt16 { UInt16(truncatingIfNeeded: packed >> 48) }
 }

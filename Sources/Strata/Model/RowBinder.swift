@@ -33,11 +33,16 @@ public struct RowBinder {
 
     /// Binds a text.
     public func bind(_ value: String, at index: Int32) throws {
-        var value = value
-        value.withUTF8 { utf8 in
-            let copy = buffer.copy(UnsafeRawBufferPointer(utf8))
-            sqlite3_bind_text64(statement, index, copy, UInt64(utf8.count), nil, UInt8(SQLITE_UTF8))
+        // Strings are UTF-8 already, but for those of Objective-C.
+        if value.utf8.withContiguousStorageIfAvailable({ bind(utf8: $0, at: index) }) == nil {
+            Array(value.utf8).withUnsafeBufferPointer { bind(utf8: $0, at: index) }
         }
+    }
+
+    @inline(__always)
+    private func bind(utf8: UnsafeBufferPointer<UInt8>, at index: Int32) {
+        let copy = buffer.copy(UnsafeRawBufferPointer(utf8))
+        sqlite3_bind_text64(statement, index, copy, UInt64(utf8.count), nil, UInt8(SQLITE_UTF8))
     }
 
     /// Binds a value in the form in which its type stores it.
@@ -82,9 +87,10 @@ public struct RowBinder {
 
 /// Memory for the texts and blobs of one row while SQLite reads them. It grows in chunks, which never move.
 final class BindBuffer {
-    private var chunks: [UnsafeMutableRawBufferPointer]
-    private var current = 0
-    private var used = 0
+    // One thread uses a statement at a time, and nothing here calls anything that could come back.
+    @exclusivity(unchecked) private var chunks: [UnsafeMutableRawBufferPointer]
+    @exclusivity(unchecked) private var current = 0
+    @exclusivity(unchecked) private var used = 0
 
     init() { chunks = [.allocate(byteCount: 512, alignment: 16)] }
 

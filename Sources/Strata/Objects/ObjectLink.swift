@@ -12,6 +12,8 @@ public struct ObjectLink {
     /// The link of an object that belongs to no context.
     public init() {}
 
+    init(_ context: ObjectContext) { owner = .context(context) }
+
     var context: ObjectContext? {
         if case .context(let context) = owner { context } else { nil }
     }
@@ -20,12 +22,17 @@ public struct ObjectLink {
 /// What the context of an object notes in it. Apart from the link, so that looking at it counts no references.
 public struct ObjectState {
     /// The place among the unpublished edits of the context, or -1.
-    var edit: Int32 = -1
+    @usableFromInline var edit: Int32 = -1
     var entity: UInt16 = 0
     var isDeleted = false
 
     /// The state of an object that belongs to no context.
     public init() {}
+
+    init(edit: Int32 = -1, entity: UInt16) {
+        self.edit = edit
+        self.entity = entity
+    }
 }
 
 extension Model {

@@ -114,7 +114,7 @@ struct NumberSet {
     /// - Parameter numbers: in ascending order.
     init(_ numbers: [Int64]) {
         bounds = numbers.first.flatMap { first in numbers.last.map { first...$0 } }
-        var size = 2
+        var size = 16
         while size < numbers.count * 2 { size *= 2 }
         shift = UInt64(64 - size.trailingZeroBitCount)
         var slots = [Int64](repeating: 0, count: size)

@@ -3,6 +3,20 @@ public enum RowSupport {
     /// The value as the store keeps it.
     public static func stored<Value: AttributeValue>(_ value: Value) throws -> StoredValue { try value.storedValue }
 
+    // The most frequent types by themselves, so that nothing generic is called for them.
+    /// An integer as the store keeps it.
+    @inlinable
+    public static func stored(_ value: Int) throws -> StoredValue { .integer(Int64(value)) }
+    /// A number as the store keeps it.
+    @inlinable
+    public static func stored(_ value: Double) throws -> StoredValue { .real(value) }
+    /// A truth value as the store keeps it: 0 or 1.
+    @inlinable
+    public static func stored(_ value: Bool) throws -> StoredValue { .integer(value ? 1 : 0) }
+    /// A text as the store keeps it.
+    @inlinable
+    public static func stored(_ value: String) throws -> StoredValue { .text(value) }
+
     /// The value as the store keeps it, NULL for nil.
     public static func stored<Value: AttributeValue>(_ value: Value?) throws -> StoredValue {
         try value?.storedValue ?? .null
@@ -10,6 +24,7 @@ public enum RowSupport {
 
     // None of the references throws; it says so because the generated code cannot tell which overload it calls.
     /// A reference as the store keeps it: the number of the id, NULL for nil.
+    @inlinable
     public static func stored<Object: Model>(_ id: ObjectID<Object>?) throws -> StoredValue {
         id.map { .integer($0.number) } ?? .null
     }

@@ -43,9 +43,11 @@ extension ModelMacro {
         return SourceText.block("\(model.memberAccess.prefix)init(_$from reader: Strata.RowReader) throws", lines)
     }
 
+    // What the functions of `StoredRow` that take a row by its place are made of is inlined into them: to be called, it would
+    // need a copy of the row.
     private static func binding(of model: ParsedModel) -> String {
         SourceText.block(
-            "\(model.memberAccess.prefix)func _$bind(to binder: inout Strata.RowBinder) throws",
+            "@inline(__always) \(model.memberAccess.prefix)func _$bind(to binder: inout Strata.RowBinder) throws",
             ["try binder.bind(self.id, at: 1)"]
                 + model.columns.enumerated().map { "try binder.bind(self.\($1.text), at: \($0 + 2))" }
         )
@@ -60,7 +62,8 @@ extension ModelMacro {
             )
         }
         return SourceText.block(
-            "\(model.memberAccess.prefix)func _$bind(_ columns: Strata.ColumnSet, to binder: inout Strata.RowBinder) throws",
+            "@inline(__always) \(model.memberAccess.prefix)func _$bind("
+                + "_ columns: Strata.ColumnSet, to binder: inout Strata.RowBinder) throws",
             bindings.isEmpty ? [] : ["var index: Int32 = 0"] + bindings
         )
     }
@@ -70,7 +73,7 @@ extension ModelMacro {
             "case \(index): return try Strata.RowSupport.stored(self.\(column.text))"
         }
         return columnSwitch(
-            "\(model.memberAccess.prefix)func _$value(at column: Int) throws -> Strata.StoredValue",
+            "@inline(__always) \(model.memberAccess.prefix)func _$value(at column: Int) throws -> Strata.StoredValue",
             cases,
             of: model
         )

@@ -20,9 +20,11 @@ extension ModelMacro: MemberMacro {
             columnsType(of: model),
             "\(raw: model.memberAccess.prefix)static let columns = Columns()",
             schema(of: model, node),
-            "\(raw: model.memberAccess.prefix)var _$row: Row",
-            "\(raw: model.memberAccess.prefix)var _$link = Strata.ObjectLink()",
-            "\(raw: model.memberAccess.prefix)var _$state = Strata.ObjectState()",
+            // Read and written at every use of a property: by one executor at a time, and by accesses that call nothing which
+            // could come back here. To have that checked would cost more than the accesses themselves.
+            "@safe @exclusivity(unchecked) \(raw: model.memberAccess.prefix)var _$row: Row",
+            "@safe @exclusivity(unchecked) \(raw: model.memberAccess.prefix)var _$link = Strata.ObjectLink()",
+            "@safe @exclusivity(unchecked) \(raw: model.memberAccess.prefix)var _$state = Strata.ObjectState()",
             "\(raw: model.memberAccess.prefix)var id: Strata.ObjectID<\(raw: model.text)> { _$row.id }",
             snapshot(of: model),
             rowInitializer(of: model),
