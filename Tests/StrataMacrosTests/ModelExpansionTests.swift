@@ -91,35 +91,35 @@ struct ModelExpansionTests {
                             throw reader._$locate(error, in: Article.self)
                         }
                     }
-                    @inline(__always) public func _$bind(to binder: inout Strata.RowBinder) throws {
-                        try binder.bind(self.id, at: 1)
-                        try binder.bind(self.slug, at: 2)
-                        try binder.bind(self.views, at: 3)
-                        try binder.bind(self.author, at: 4)
+                    public static func _$bind(_ row: Swift.UnsafePointer<Self>, to binder: inout Strata.RowBinder) throws {
+                        try unsafe binder.bind(row.pointee.id, at: 1)
+                        try unsafe binder.bind(row.pointee.slug, at: 2)
+                        try unsafe binder.bind(row.pointee.views, at: 3)
+                        try unsafe binder.bind(row.pointee.author, at: 4)
                     }
-                    @inline(__always) public func _$bind(_ columns: Strata.ColumnSet, to binder: inout Strata.RowBinder) throws {
+                    public static func _$bind(_ columns: Strata.ColumnSet, of row: Swift.UnsafePointer<Self>, to binder: inout Strata.RowBinder) throws {
                         var index: Int32 = 0
                         if columns.contains(0) {
                             index += 1
-                            try binder.bind(self.slug, at: index)
+                            try unsafe binder.bind(row.pointee.slug, at: index)
                         }
                         if columns.contains(1) {
                             index += 1
-                            try binder.bind(self.views, at: index)
+                            try unsafe binder.bind(row.pointee.views, at: index)
                         }
                         if columns.contains(2) {
                             index += 1
-                            try binder.bind(self.author, at: index)
+                            try unsafe binder.bind(row.pointee.author, at: index)
                         }
                     }
-                    @inline(__always) public func _$value(at column: Int) throws -> Strata.StoredValue {
+                    public static func _$value(_ row: Swift.UnsafePointer<Self>, at column: Int) throws -> Strata.StoredValue {
                         switch column {
                         case 0:
-                            return try Strata.RowSupport.stored(self.slug)
+                            return try unsafe Strata.RowSupport.stored(row.pointee.slug)
                         case 1:
-                            return try Strata.RowSupport.stored(self.views)
+                            return try unsafe Strata.RowSupport.stored(row.pointee.views)
                         case 2:
-                            return try Strata.RowSupport.stored(self.author)
+                            return try unsafe Strata.RowSupport.stored(row.pointee.author)
                         default:
                             throw Strata.RowSupport.noColumn(column, of: Article.self)
                         }

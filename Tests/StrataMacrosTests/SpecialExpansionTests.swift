@@ -65,28 +65,28 @@ struct SpecialExpansionTests {
                             throw reader._$locate(error, in: Note.self)
                         }
                     }
-                    @inline(__always) func _$bind(to binder: inout Strata.RowBinder) throws {
-                        try binder.bind(self.id, at: 1)
-                        try binder.bind(self.kind, at: 2)
-                        try binder.bind(self.`class`, at: 3)
+                    static func _$bind(_ row: Swift.UnsafePointer<Self>, to binder: inout Strata.RowBinder) throws {
+                        try unsafe binder.bind(row.pointee.id, at: 1)
+                        try unsafe binder.bind(row.pointee.kind, at: 2)
+                        try unsafe binder.bind(row.pointee.`class`, at: 3)
                     }
-                    @inline(__always) func _$bind(_ columns: Strata.ColumnSet, to binder: inout Strata.RowBinder) throws {
+                    static func _$bind(_ columns: Strata.ColumnSet, of row: Swift.UnsafePointer<Self>, to binder: inout Strata.RowBinder) throws {
                         var index: Int32 = 0
                         if columns.contains(0) {
                             index += 1
-                            try binder.bind(self.kind, at: index)
+                            try unsafe binder.bind(row.pointee.kind, at: index)
                         }
                         if columns.contains(1) {
                             index += 1
-                            try binder.bind(self.`class`, at: index)
+                            try unsafe binder.bind(row.pointee.`class`, at: index)
                         }
                     }
-                    @inline(__always) func _$value(at column: Int) throws -> Strata.StoredValue {
+                    static func _$value(_ row: Swift.UnsafePointer<Self>, at column: Int) throws -> Strata.StoredValue {
                         switch column {
                         case 0:
-                            return try Strata.RowSupport.stored(self.kind)
+                            return try unsafe Strata.RowSupport.stored(row.pointee.kind)
                         case 1:
-                            return try Strata.RowSupport.stored(self.`class`)
+                            return try unsafe Strata.RowSupport.stored(row.pointee.`class`)
                         default:
                             throw Strata.RowSupport.noColumn(column, of: Note.self)
                         }
@@ -183,12 +183,12 @@ struct SpecialExpansionTests {
                     init(_$from reader: Strata.RowReader) throws {
                         self.id = reader.read(Strata.ObjectID<Token>.self, at: 0)
                     }
-                    @inline(__always) func _$bind(to binder: inout Strata.RowBinder) throws {
-                        try binder.bind(self.id, at: 1)
+                    static func _$bind(_ row: Swift.UnsafePointer<Self>, to binder: inout Strata.RowBinder) throws {
+                        try unsafe binder.bind(row.pointee.id, at: 1)
                     }
-                    @inline(__always) func _$bind(_ columns: Strata.ColumnSet, to binder: inout Strata.RowBinder) throws {
+                    static func _$bind(_ columns: Strata.ColumnSet, of row: Swift.UnsafePointer<Self>, to binder: inout Strata.RowBinder) throws {
                     }
-                    @inline(__always) func _$value(at column: Int) throws -> Strata.StoredValue {
+                    static func _$value(_ row: Swift.UnsafePointer<Self>, at column: Int) throws -> Strata.StoredValue {
                         throw Strata.RowSupport.noColumn(column, of: Token.self)
                     }
                     mutating func _$set(_ value: Strata.StoredValue, at column: Int) throws {

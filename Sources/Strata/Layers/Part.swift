@@ -5,6 +5,10 @@ final class Part<Row: StoredRow>: AnyPart {
     /// The kinds that occur.
     let kinds: ChangeKinds
     let lookups = PartLookups()
+    /// Where the changes lie: nobody writes to the array, which holds them in place for as long as this part lives. Asked for
+    /// a row, the array would have its type looked up anew.
+    nonisolated(unsafe) private let places: UnsafeRawPointer?  // only read through
+    private let stride: Int
 
     /// - Precondition: `numbers` ascend strictly and stand beside their changes.
     convenience init(numbers: [Int64], changes: [Change<Row>]) {
@@ -20,6 +24,8 @@ final class Part<Row: StoredRow>: AnyPart {
         self.numbers = numbers
         self.changes = changes
         self.kinds = kinds
+        places = changes.withUnsafeBufferPointer { UnsafeRawPointer($0.baseAddress) }
+        stride = MemoryLayout<Change<Row>>.stride
     }
 
     /// Sorts where needed. Later changes of a row follow earlier ones.
@@ -72,9 +78,9 @@ final class Part<Row: StoredRow>: AnyPart {
     func kind(at index: Int) -> ChangeKind { changes.withUnsafeBufferPointer { $0[index].kind } }
 
     func value(at index: Int, column: Int) throws -> StoredValue {
-        try changes.withUnsafeBufferPointer { changes in
-            try Row._$value(Change.rowPointer(changes.baseAddress! + index), at: column)  // there is one
-        }
+        precondition(numbers.indices.contains(index))
+        let place = places.unsafelyUnwrapped + index * stride  // there is a change, so the array has an address
+        return try Row._$value(place.assumingMemoryBound(to: Row.self), at: column)  // a row lies where its change does
     }
 
     func followed(by newer: any AnyPart) -> any AnyPart { merged(with: newer.typed(Row.self)) { $0.followed(by: $1) } }

@@ -109,14 +109,20 @@ public protocol StoredRow: Sendable {
     /// Reads all columns in the order of the schema, the id first.
     init(_$from reader: RowReader) throws
 
+    // What takes a row where it lies: generic code copies a row before it calls a method of it, field by field through
+    // tables of functions, whereas these are compiled with the model, and read the columns that they need.
+
+    /// The row's id in the store.
+    static func _$number(_ row: UnsafePointer<Self>) -> Int64
+
     /// Binds all columns in the order of the schema, the id first.
-    func _$bind(to binder: inout RowBinder) throws
+    static func _$bind(_ row: UnsafePointer<Self>, to binder: inout RowBinder) throws
 
     /// Binds these columns only, in ascending order from the first parameter on.
-    func _$bind(_ columns: ColumnSet, to binder: inout RowBinder) throws
+    static func _$bind(_ columns: ColumnSet, of row: UnsafePointer<Self>, to binder: inout RowBinder) throws
 
     /// The value of the column with this index in the schema, the id not counted.
-    func _$value(at column: Int) throws -> StoredValue
+    static func _$value(_ row: UnsafePointer<Self>, at column: Int) throws -> StoredValue
 
     /// Sets the column with this index.
     mutating func _$set(_ value: StoredValue, at column: Int) throws
@@ -129,37 +135,15 @@ public protocol StoredRow: Sendable {
 
     /// The columns in which two rows differ.
     func _$differences(from other: Self) -> ColumnSet
-
-    // The same on a row where it lies. Generic code copies a row before it calls a method of it, field by field through
-    // tables of functions; these are compiled with the model, and read the columns that they need.
-    static func _$number(_ row: UnsafePointer<Self>) -> Int64
-    static func _$bind(_ row: UnsafePointer<Self>, to binder: inout RowBinder) throws
-    static func _$bind(_ columns: ColumnSet, of row: UnsafePointer<Self>, to binder: inout RowBinder) throws
-    static func _$value(_ row: UnsafePointer<Self>, at column: Int) throws -> StoredValue
 }
 
 extension StoredRow {
     @inlinable
     public static func _$number(_ row: UnsafePointer<Self>) -> Int64 { row.pointee._$number }
 
-    @inlinable
-    public static func _$bind(_ row: UnsafePointer<Self>, to binder: inout RowBinder) throws {
-        try row.pointee._$bind(to: &binder)
-    }
-
-    @inlinable
-    public static func _$bind(
-        _ columns: ColumnSet,
-        of row: UnsafePointer<Self>,
-        to binder: inout RowBinder
-    ) throws {
-        try row.pointee._$bind(columns, to: &binder)
-    }
-
-    @inlinable
-    public static func _$value(_ row: UnsafePointer<Self>, at column: Int) throws -> StoredValue {
-        try row.pointee._$value(at: column)
-    }
-
     public func _$external(at column: Int) -> ExternalData? { nil }
+
+    func _$value(at column: Int) throws -> StoredValue {
+        try withUnsafePointer(to: self) { try Self._$value($0, at: column) }
+    }
 }

@@ -90,8 +90,9 @@ final class Overlay {
 
 /// What a virtual table of pending rows is made of, and the function that belongs to it.
 final class PendingTable {
-    /// The connection keeps the overlay, by a function that is registered before the tables.
-    private unowned let overlay: Overlay
+    /// The connection keeps the overlay, by a function that is registered before the tables and goes after them. Not checked,
+    /// since this is asked for every row.
+    private unowned(unsafe) let overlay: Overlay
     let info: EntityInfo
     private var known: (version: Int, rows: PendingRows)?
 

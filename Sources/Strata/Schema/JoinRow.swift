@@ -43,28 +43,28 @@ struct JoinRow: StoredRow {
         rightPlace = try reader.read(Double?.self, at: 4)
     }
 
-    func _$bind(to binder: inout RowBinder) throws {
-        try binder.bind(_$number, at: 1)
-        try binder.bind(left, at: 2)
-        try binder.bind(right, at: 3)
-        try binder.bind(leftPlace, at: 4)
-        try binder.bind(rightPlace, at: 5)
+    static func _$bind(_ row: UnsafePointer<JoinRow>, to binder: inout RowBinder) throws {
+        try binder.bind(row.pointee._$number, at: 1)
+        try binder.bind(row.pointee.left, at: 2)
+        try binder.bind(row.pointee.right, at: 3)
+        try binder.bind(row.pointee.leftPlace, at: 4)
+        try binder.bind(row.pointee.rightPlace, at: 5)
     }
 
-    func _$bind(_ columns: ColumnSet, to binder: inout RowBinder) throws {
+    static func _$bind(_ columns: ColumnSet, of row: UnsafePointer<JoinRow>, to binder: inout RowBinder) throws {
         var index: Int32 = 0
         for column in columns {
             index += 1
-            try binder.bind(stored: try _$value(at: column), at: index)
+            try binder.bind(stored: try _$value(row, at: column), at: index)
         }
     }
 
-    func _$value(at column: Int) throws -> StoredValue {
+    static func _$value(_ row: UnsafePointer<JoinRow>, at column: Int) throws -> StoredValue {
         switch column {
-        case Column.left: .integer(left)
-        case Column.right: .integer(right)
-        case Column.leftPlace: leftPlace.map(StoredValue.real) ?? .null
-        default: rightPlace.map(StoredValue.real) ?? .null
+        case Column.left: .integer(row.pointee.left)
+        case Column.right: .integer(row.pointee.right)
+        case Column.leftPlace: row.pointee.leftPlace.map(StoredValue.real) ?? .null
+        default: row.pointee.rightPlace.map(StoredValue.real) ?? .null
         }
     }
 

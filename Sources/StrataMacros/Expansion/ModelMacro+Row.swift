@@ -43,13 +43,13 @@ extension ModelMacro {
         return SourceText.block("\(model.memberAccess.prefix)init(_$from reader: Strata.RowReader) throws", lines)
     }
 
-    // What the functions of `StoredRow` that take a row by its place are made of is inlined into them: to be called, it would
-    // need a copy of the row.
+    // These take the row by its place and read single columns of it: a method of the row would be called with a copy.
     private static func binding(of model: ParsedModel) -> String {
         SourceText.block(
-            "@inline(__always) \(model.memberAccess.prefix)func _$bind(to binder: inout Strata.RowBinder) throws",
-            ["try binder.bind(self.id, at: 1)"]
-                + model.columns.enumerated().map { "try binder.bind(self.\($1.text), at: \($0 + 2))" }
+            "\(model.memberAccess.prefix)static func _$bind("
+                + "_ row: Swift.UnsafePointer<Self>, to binder: inout Strata.RowBinder) throws",
+            ["try unsafe binder.bind(row.pointee.id, at: 1)"]
+                + model.columns.enumerated().map { "try unsafe binder.bind(row.pointee.\($1.text), at: \($0 + 2))" }
         )
     }
 
@@ -58,22 +58,23 @@ extension ModelMacro {
         let bindings = model.columns.enumerated().map { index, column in
             SourceText.block(
                 "if columns.contains(\(index))",
-                ["index += 1", "try binder.bind(self.\(column.text), at: index)"]
+                ["index += 1", "try unsafe binder.bind(row.pointee.\(column.text), at: index)"]
             )
         }
         return SourceText.block(
-            "@inline(__always) \(model.memberAccess.prefix)func _$bind("
-                + "_ columns: Strata.ColumnSet, to binder: inout Strata.RowBinder) throws",
+            "\(model.memberAccess.prefix)static func _$bind(_ columns: Strata.ColumnSet, "
+                + "of row: Swift.UnsafePointer<Self>, to binder: inout Strata.RowBinder) throws",
             bindings.isEmpty ? [] : ["var index: Int32 = 0"] + bindings
         )
     }
 
     private static func value(of model: ParsedModel) -> String {
         let cases = model.columns.enumerated().map { index, column in
-            "case \(index): return try Strata.RowSupport.stored(self.\(column.text))"
+            "case \(index): return try unsafe Strata.RowSupport.stored(row.pointee.\(column.text))"
         }
         return columnSwitch(
-            "@inline(__always) \(model.memberAccess.prefix)func _$value(at column: Int) throws -> Strata.StoredValue",
+            "\(model.memberAccess.prefix)static func _$value("
+                + "_ row: Swift.UnsafePointer<Self>, at column: Int) throws -> Strata.StoredValue",
             cases,
             of: model
         )
