@@ -13,11 +13,19 @@ public protocol ContextStateKey {
 ///
 /// Isolation: that of its context.
 public struct ContextState {
-    private var values: [ObjectIdentifier: Any] = [:]
+    /// By key, whose type fixes that of what is held.
+    private var values: [ObjectIdentifier: AnyObject] = [:]
 
     /// What is kept under a key; nil where nothing is.
     public subscript<Key: ContextStateKey>(key: Key.Type) -> Key.Value? {
-        get { values[ObjectIdentifier(key)] as? Key.Value }
-        set { values[ObjectIdentifier(key)] = newValue }
+        get { values[ObjectIdentifier(key)].map { unsafeDowncast($0, to: HeldValue<Key.Value>.self).value } }
+        set { values[ObjectIdentifier(key)] = newValue.map { HeldValue($0) } }
     }
+}
+
+/// A value of whichever type as an object, which costs less to look into than an `Any`.
+private final class HeldValue<Value> {
+    let value: Value
+
+    init(_ value: Value) { self.value = value }
 }
