@@ -14,9 +14,11 @@ extension TestRow {
         self.init(id: reader.read(ObjectID<Object>.self, at: 0), values: values)
     }
 
-    func _$bind(to binder: inout RowBinder) throws {}
-    func _$bind(_ columns: ColumnSet, to binder: inout RowBinder) throws {}
-    func _$value(at column: Int) throws -> StoredValue { values[column] }
+    static func _$bind(_ row: UnsafePointer<Self>, to binder: inout RowBinder) throws {}
+    static func _$bind(_ columns: ColumnSet, of row: UnsafePointer<Self>, to binder: inout RowBinder) throws {}
+    static func _$value(_ row: UnsafePointer<Self>, at column: Int) throws -> StoredValue {
+        row.pointee.values[column]
+    }
     mutating func _$set(_ value: StoredValue, at column: Int) throws { values[column] = value }
     mutating func _$copy(_ columns: ColumnSet, from other: Self) {
         for column in columns { values[column] = other.values[column] }

@@ -161,7 +161,7 @@ struct ModelRowTests {
         defer { sqlite3_finalize(statement) }
         let prepared = try #require(statement)
         var binder = RowBinder(statement: prepared, buffer: BindBuffer())
-        try row._$bind(to: &binder)
+        try withUnsafePointer(to: row) { try type(of: row)._$bind($0, to: &binder) }
         try #require(sqlite3_step(prepared) == SQLITE_ROW)
         return try Row(_$from: RowReader(statement: prepared, fingerprint: 0xABCD))
     }
