@@ -68,6 +68,15 @@ extension Entity {
         if let followed = outcome.filtered({ changes[$0] != nil }) { adjust(followed.typed(Row.self), job) }
     }
 
+    /// Whether others have set this column meanwhile, and the policy leaves it to them.
+    private func isGivenUp(_ column: Int, of change: Change<Row>, _ job: CommitJob) throws -> Bool {
+        guard job.policy.kind == .theirs, change.kind == .update || change.kind == .orphan,
+            let base = change.base?.stored
+        else { return false }
+        guard let theirs = try stored(change.row._$number, job)?.row else { return true }
+        return theirs._$differences(from: base).contains(column)
+    }
+
     private func consequences(_ job: CommitJob) -> Consequences<Row> {
         if let known = job.consequences[info.index] { return unsafeDowncast(known, to: Consequences<Row>.self) }
         let made = Consequences<Row>()
@@ -101,7 +110,7 @@ extension Entity {
                 }
                 if isThere {
                     known.insert(target)
-                } else {
+                } else if try !isGivenUp(reference.column, of: change, job) {
                     missing.append(
                         StrataError.Detail(
                             model: info.name,

@@ -42,7 +42,7 @@ extension Entity {
     }
 
     /// The row in the store with its version.
-    private func stored(_ number: Int64, _ job: CommitJob) throws -> (row: Row, version: Int64)? {
+    func stored(_ number: Int64, _ job: CommitJob) throws -> (row: Row, version: Int64)? {
         var result: (row: Row, version: Int64)?
         try job.connection.statement(info.sql.selectWithVersion).run([.integer(number)]) { reader in
             result = (try Row(_$from: reader), try reader.read(Int64.self, at: Int32(info.columns.count + 1)))

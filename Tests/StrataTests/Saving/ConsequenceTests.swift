@@ -48,6 +48,43 @@ struct ConsequenceTests {
         }
     }
 
+    @Test(
+        "C17 a reference that the policy leaves to others may lead to what they have deleted",
+        arguments: [MergePolicy.theirs, .mine, .error]
+    )
+    func referenceGivenUp(policy: MergePolicy) async throws {
+        let stack = try await open()
+        try await stack.background { context in
+            let (old, new) = (context.insert(Road(name: "old")), context.insert(Road(name: "new")))
+            let crossing = context.insert(Crossing(name: "x"))
+            try context.commit()
+            let (id, oldID, newID) = (crossing.id, old.id, new.id)
+            crossing.first = old
+            crossing.note = "mine"
+            try await stack.background(parent: .named(.root)) { other in
+                try #require(try other.find(id)).first = try other.find(newID)
+                other.delete(try #require(try other.find(oldID)))
+                try other.commit()
+            }
+            context.mergePolicy = policy
+            guard policy == .theirs else {
+                let error = #expect(throws: StrataError.self) { try context.commit() }
+                #expect(error?.code == .missingReference)
+                return
+            }
+            try context.commit()
+            let values = (crossing.first?.name, crossing.note)
+            #expect(values == ("new", "mine"))
+        }
+        let expected = policy == .theirs ? "mine" : ""
+        try await stack.background { context in
+            let crossing = try #require(try context.first(Crossing.all))
+            let values = (crossing.first?.name, crossing.note)
+            #expect(values == ("new", expected))
+        }
+        try await stack.close()
+    }
+
     @Test("H24 a value whose holder is edited otherwise in the same commit is there already")
     func editedHolder() async throws {
         let stack = try await open()

@@ -110,10 +110,13 @@ extension ReferenceModel {
 
     /// The entries without deletes that a later one has cancelled by bringing the row back.
     static func withoutCancelled(_ entries: [Entry]) -> [Entry] {
-        guard entries.last?.isDelete == false, let delete = entries.lastIndex(where: \.isDelete) else { return entries }
+        let isThere = entries.last?.isDelete == false
+        guard let end = isThere ? entries.endIndex : entries.lastIndex(where: \.restores),
+            let delete = entries[..<end].lastIndex(where: \.isDelete)
+        else { return entries }
         // What was inserted and deleted is gone, and was inserted again by somebody else.
         if entries[..<delete].contains(where: \.isInsert) { return Array(entries[(delete + 1)...]) }
-        return entries.filter { !$0.isDelete }
+        return entries[..<end].filter { !$0.isDelete } + entries[end...]
     }
 
     /// The row that a level's changes set out from: of each column what the lowest of them has seen.
