@@ -198,7 +198,12 @@ struct CommitRequest: Sendable {
 /// A commit that has taken a context's changes and not yet written them. It may be written on any thread.
 struct PendingCommit: Sendable {
     let store: Store
+    /// The segments that delete rules have added to the committer's layer, held in place: they go where the commit fails.
+    let added: Set<Int>
     let request: CommitRequest
+
+    /// Lets the added segments be merged with others, once it is known what came of the commit.
+    func letGo() { store.layers.thaw(added) }
 
     /// Writes it, and lets all layers know. Blocks the thread while the disk is busy. Nil where there was nothing to write.
     func write() throws -> CommitRecord? {

@@ -98,7 +98,7 @@ actor ContextOwner {
         }
         defer { commitGate.leave(scope) }
         let result = await core.writer.write(pending)
-        context?.finishCommit(pending, result)
+        if let context { context.finishCommit(pending, result) } else { pending.letGo() }
         _ = try result.get()
     }
 

@@ -56,10 +56,15 @@ extension ObjectContext {
 
     /// Takes the changes that a commit is to write. Edits from now on are not part of it (H16).
     func beginCommit(with contexts: [Int]) throws -> PendingCommit {
-        try whileSaving { try prepareToSave() }
+        var added: Set<Int> = []
+        try whileSaving {
+            try prepareToSave()
+            if contexts.count > 1 { added = try applyDeleteRules(of: contexts) }
+        }
         let reference = self.reference
         return PendingCommit(
             store: store,
+            added: added,
             request: CommitRequest(
                 committer: id,
                 frozen: store.layers.freeze(contexts),
@@ -71,7 +76,16 @@ extension ObjectContext {
 
     /// Lets the objects show what came of a commit.
     func finishCommit(_ pending: PendingCommit, _ result: Result<CommitRecord?, any Error>) {
+        pending.letGo()
         guard !isEnded else { return }
+        if case .failure = result, !pending.added.isEmpty {
+            publish()
+            drop {
+                pending.added.contains($0.id)
+            } keeping: { _ in
+                false
+            }
+        }
         dropView()
         guard case .success(let record?) = result, identity.count > 0 else { return }
         if record.adjusted.isEmpty, record.withdrawn.isEmpty,
@@ -142,7 +156,7 @@ extension ObjectContext {
                     publish()
                     store.layers.thaw(segments)
                 }
-                try applyDeleteRulesAgain()
+                try applyDeleteRulesAgain(of: [id])
             }
             try body()
         } catch {
@@ -156,13 +170,38 @@ extension ObjectContext {
         }
     }
 
-    /// Rows may have come beneath that refer to what was deleted here (H23).
-    private func applyDeleteRulesAgain() throws {
+    /// Applies the delete rules once more before a chain is written: what one layer deletes is held against all of them,
+    /// which this topmost context sees (H27). Gives the segments that came of it, held in place.
+    private func applyDeleteRules(of chain: [Int]) throws -> Set<Int> {
+        let before = store.layers.freeze([id])[id] ?? []
+        defer { store.layers.thaw(before) }
+        do {
+            defer { publish() }
+            try applyDeleteRulesAgain(of: chain.filter(path.contains))
+        } catch {
+            drop {
+                $0.carriers == Carriers(id) && !before.contains($0.id)
+            } keeping: { _ in
+                false
+            }
+            throw error
+        }
+        let after = store.layers.freeze([id])[id] ?? []
+        store.layers.thaw(after.intersection(before))
+        return after.subtracting(before)
+    }
+
+    /// Rows may have come that refer to what was deleted in these layers (H23).
+    private func applyDeleteRulesAgain(of contexts: [Int]) throws {
         let layers = store.layers.state.withLock { $0.layers }
         var denials: [StrataError.Detail] = []
-        for segment in layers[id] {
+        for segment in contexts.flatMap({ layers[$0] }) {
             for (entity, part) in segment.parts where !store.schema.entities[entity].info.incoming.isEmpty {
                 for (index, number) in part.numbers.enumerated() where part.kind(at: index) == .delete {
+                    // Another layer of a chain may have brought it back.
+                    guard contexts.count == 1 || layers.topKind(of: number, entity: entity, in: path) == .delete else {
+                        continue
+                    }
                     try applyDeleteRules(entity: entity, number: number)
                     denials += try self.denials(entity: entity, number: number)
                 }

@@ -115,6 +115,16 @@ struct Layers: Sendable {
         return nil
     }
 
+    /// What kind the topmost change of a row is, in the given levels.
+    func topKind(of number: Int64, entity: Int, in path: [Int]) -> ChangeKind? {
+        for context in path.reversed() {
+            for segment in self[context].reversed() {
+                if let part = segment.parts[entity], let index = part.index(of: number) { return part.kind(at: index) }
+            }
+        }
+        return nil
+    }
+
     /// Whether one of the given levels has a change of this kind of a row.
     func contains(_ kind: ChangeKind, of number: Int64, entity: Int, in path: [Int]) -> Bool {
         path.contains { context in

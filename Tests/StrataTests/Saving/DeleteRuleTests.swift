@@ -119,6 +119,45 @@ import Testing
         try await house.close()
     }
 
+    @Test(
+        "H23 H27 rules meet rows that came after the delete into a layer beneath: by a chain as by saves",
+        arguments: [false, true],
+        [false, true]
+    )
+    func cameLaterBeneath(_ deny: Bool, isChain: Bool) async throws {
+        let house = try await House()
+        let id = try await house.stack.on(.root) { context in
+            let owner = context.insert(Owner(name: "o"))
+            try context.commit()
+            return owner.id
+        }
+        try await house.stack.on(.network) { context in context.delete(try #require(try context.find(id))) }
+        let blocking = try await house.stack.on(.main) { context in
+            let owner = try #require(try context.find(id))
+            context.insert(Nullified(name: "n", owner: owner))
+            context.insert(Cascaded(name: "c", owner: owner))
+            return deny ? context.insert(Denying(name: "d", owner: owner)).id.number : 0
+        }
+        var outcome = Outcome.success
+        if isChain {
+            outcome = try await house.saveChain(.network)
+        } else {
+            outcome = try await house.save(.network)
+            if outcome == .success { outcome = try await house.save(.main) }
+            if outcome == .success { outcome = try await house.save(.root) }
+        }
+        if deny {
+            #expect(outcome == Outcome(code: .deleteDenied, places: ["\(blocking).owner"]))
+            #expect(try counts(house) == [1, 0, 0, 0, 0])
+            #expect(try await house.stack.on(.main) { try $0.count(Cascaded.all) } == 1)
+        } else {
+            #expect(outcome == .success)
+            #expect(try counts(house) == [0, 1, 0, 0, 0])
+            #expect(try await house.stack.on(.root) { try $0.fetch(Nullified.all).map { $0.owner == nil } } == [true])
+        }
+        try await house.close()
+    }
+
     @Test("C5 H23 an object that a delete rule empties in the store keeps what was committed of it at once")
     func emptiedAndEdited() async throws {
         let house = try await House()
