@@ -135,6 +135,14 @@ extension ObjectContext {
         return try object(id.number, entity: entity, Object.self)
     }
 
+    /// The objects with these ids, in their order; what is not there or was deleted is left out.
+    ///
+    /// - Throws: as ``find(_:)-(ObjectID<Object>)``.
+    /// - Complexity: for each id O(1) from memory, else one look-up by key.
+    public func find<Object: Model>(_ ids: some Sequence<ObjectID<Object>>) throws -> [Object] {
+        try ids.compactMap { try find($0) }
+    }
+
     /// The object with this number.
     func object<Object: Model>(_ number: Int64, entity: Entity<Object.Row>, _ model: Object.Type) throws -> Object? {
         if let object = identity[number] {

@@ -27,6 +27,22 @@ struct ConveniencesTests {
         }
     }
 
+    @Test("Objects are found by many ids at once, in their order, without those that are not there")
+    func manyIDs() async throws {
+        let stack = try await openStack(.rootOnly)
+        let ids = try await stack.background { context in
+            fill(context)
+            try context.commit()
+            return try context.ids(Article.sorted { $0.title.descending })
+        }
+        try await stack.background { context in
+            context.delete(try #require(try context.find(ids[1])))
+            let found = try context.find(ids + [ids[0]])
+            #expect(found.map(\.title) == ["C", "A", "C"])
+            #expect(try context.find([ObjectID<Article>]()).isEmpty)
+        }
+    }
+
     @Test("A bare column sorts upward, also behind other sorts, across relationships and where it is optional")
     func bareColumns() async throws {
         let stack = try await openStack(.rootOnly)
