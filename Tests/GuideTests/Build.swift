@@ -21,6 +21,9 @@ enum Build {
         return FileManager.default.fileExists(atPath: second) ? "-tool" : ""
     }()
 
+    /// What the compiler has to be told where the tests were built for a sanitizer: `Scripts/sanitize` says so.
+    static let sanitizer = ProcessInfo.processInfo.environment["STRATA_SANITIZER"].map { ["-sanitize=\($0)"] } ?? []
+
     /// Where the compiler finds the modules.
     static var modules: [URL] {
         [

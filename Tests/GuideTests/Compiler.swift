@@ -37,6 +37,7 @@ actor Compiler {
         for folder in Build.modules { arguments += ["-I", folder.path] }
         if let program {
             let library = try await self.builtLibrary()
+            arguments += Build.sanitizer
             arguments += [
                 "-o", program.path, "-L", library.deletingLastPathComponent().path, "-lStrataForGuides",
                 "-Xlinker", "-rpath", "-Xlinker", library.deletingLastPathComponent().path,
@@ -74,7 +75,10 @@ actor Compiler {
         let objects = try Build.objects(of: ["Strata", "CStrataSQLite", "GRDB", "Logging", "CoreMetrics", "Metrics"])
         let list = folder.appending(path: "objects.txt")
         try objects.joined(separator: "\n").write(to: list, atomically: true, encoding: .utf8)
-        let outcome = try await run("swiftc", ["-emit-library", "-o", library.path, "@\(list.path)", "-lsqlite3"])
+        let outcome = try await run(
+            "swiftc",
+            Build.sanitizer + ["-emit-library", "-o", library.path, "@\(list.path)", "-lsqlite3"]
+        )
         guard outcome.status == 0 else { throw CompilerError(message: outcome.errors) }
         return library
     }
