@@ -114,7 +114,8 @@ extension ObjectContext {
     /// What comes before every save and commit: nothing may be outstanding, and timestamps are set (C11).
     func prepareToSave() throws {
         try retryFailedInserts()
-        let failures = trackers.flatMap { $0?.failures() ?? [] }
+        var failures: [StrataError.Detail] = []
+        for case let tracker? in trackers { failures += tracker.failures() }
         guard failures.isEmpty else {
             throw StrataError(
                 .misuse,
@@ -123,14 +124,14 @@ extension ObjectContext {
             )
         }
         publish()
-        stamp(Date())
+        if !store.schema.stamped.isEmpty { stamp(Date()) }
     }
 
     /// Sets the timestamps of what this context itself has changed.
     private func stamp(_ now: Date) {
         let layers = store.layers.state.withLock { $0.layers }
         var stamps: [Int: any AnyPart] = [:]
-        for entity in store.schema.entities where entity.info.createdAt != nil || entity.info.updatedAt != nil {
+        for entity in store.schema.stamped {
             let parts = layers[id].filter { $0.carriers == Carriers(id) }.compactMap { $0.parts[entity.info.index] }
             if let stamp = entity.stamps(parts, layers: layers, context: id, now: now) {
                 stamps[entity.info.index] = stamp

@@ -112,7 +112,8 @@ final class ObjectTracker<Object: Model>: AnyTracker {
     func forgetFailures(of number: Int64) { changedAfterDelete.removeAll { $0._$number == number } }
 
     func failures() -> [StrataError.Detail] {
-        changedAfterDelete.map { row in
+        if changedAfterDelete.isEmpty { return [] }
+        return changedAfterDelete.map { row in
             StrataError.Detail(
                 model: entity.info.name,
                 number: row._$number,

@@ -72,6 +72,8 @@ final class LayerStore: Sendable {
 
     let state: Mutex<State>
     private let watcher = Mutex<(context: Int, tell: @Sendable () -> Void)?>(nil)
+    /// Whether there is one; most stacks of a service have none.
+    private let isWatched = Atomic(false)
 
     init(sequence: Int64) { state = Mutex(State(sequence: sequence)) }
 
@@ -82,10 +84,12 @@ final class LayerStore: Sendable {
     /// Has the main context told when something changes that its live objects may show.
     func watch(_ context: Int, _ tell: @escaping @Sendable () -> Void) {
         watcher.withLock { $0 = (context, tell) }
+        isWatched.store(true, ordering: .releasing)
     }
 
     func tellWatcher(of change: Int?) {
-        guard let (context, tell) = watcher.withLock({ $0 }), context != change else { return }
+        guard isWatched.load(ordering: .acquiring), let (context, tell) = watcher.withLock({ $0 }), context != change
+        else { return }
         let isLive = state.withLock { state in state.cursors[context].map { $0 < state.lastEvent } ?? false }
         if isLive { tell() }
     }

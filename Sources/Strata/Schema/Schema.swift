@@ -3,6 +3,8 @@ import Foundation
 /// The models of a stack, with their relationships resolved.
 final class Schema: Sendable {
     let entities: [any AnyEntity]
+    /// Those that have timestamps.
+    let stamped: [any AnyEntity]
     let infosByName: [String: EntityInfo]
     let infosByTable: [String: EntityInfo]
     private let models: [any Model.Type]
@@ -13,6 +15,7 @@ final class Schema: Sendable {
         var builder = try SchemaBuilder(models)
         try builder.resolve()
         entities = builder.makeEntities()
+        stamped = entities.filter { $0.info.createdAt != nil || $0.info.updatedAt != nil }
         self.models = models
         infosByName = Dictionary(entities.map { ($0.info.name, $0.info) }, uniquingKeysWith: { first, _ in first })
         infosByTable = Dictionary(entities.map { ($0.info.table, $0.info) }, uniquingKeysWith: { first, _ in first })
