@@ -21,6 +21,8 @@ final class CommitJob {
     var taken: [Int: any AnyPart] = [:]
     /// What follows from deletes for rows in the store, by entity: ``Consequences`` of its rows.
     var consequences: [Int: AnyObject] = [:]
+    /// Rows whose unique values were taken off them for a moment, by entity: ``ParkedRows``.
+    var parked: [Int: AnyObject] = [:]
     var withdrawn: [Int: any AnyPart] = [:]
     var wentAlong: [Int: Set<Int64>] = [:]
     var written: [Int: any AnyPart] = [:]
@@ -89,13 +91,7 @@ final class CommitJob {
             guard let part = taken[entity], let index = part.index(of: detail.number) else { return false }
             return part.kind(at: index) == .delete
         }
-        if !denials.isEmpty {
-            throw StrataError(
-                .deleteDenied,
-                "A delete rule forbids to delete what other objects still refer to.",
-                details: denials.map(\.detail)
-            )
-        }
+        if !denials.isEmpty { throw Self.deniedError(denials.map(\.detail)) }
         var failures: [StrataError.Detail] = []
         let entities = taking
         for entity in entities {
@@ -132,6 +128,14 @@ final class CommitJob {
             })
         else { return detail }
         return detail.saying("\(detail.message), as inserted in \(names(context)), which has not saved it")
+    }
+
+    static func deniedError(_ details: [StrataError.Detail]) -> StrataError {
+        StrataError(
+            .deleteDenied,
+            "A delete rule forbids to delete what other objects still refer to.",
+            details: details
+        )
     }
 
     static func validationError(_ details: [StrataError.Detail]) -> StrataError {

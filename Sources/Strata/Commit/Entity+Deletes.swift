@@ -88,6 +88,7 @@ extension Entity {
     func checkReferences(_ job: CommitJob) throws {
         guard !info.outgoing.isEmpty, let part = job.taken[info.index]?.typed(Row.self) else { return }
         var missing: [StrataError.Detail] = []
+        var denials: [StrataError.Detail] = []
         for reference in info.outgoing {
             let destination = job.schema.entities[reference.destination].info
             let rule = destination.incoming.first { $0.entity == info.index && $0.column == reference.column }
@@ -110,6 +111,15 @@ extension Entity {
                 }
                 if isThere {
                     known.insert(target)
+                } else if rule?.deleteRule == .deny, taken?.index(of: target) != nil, let rule {
+                    denials.append(
+                        StrataError.Detail(
+                            model: info.name,
+                            number: change.row._$number,
+                            column: info.columns[reference.column].name,
+                            message: "still refers to \(target), and \(rule.relationship) denies its delete"
+                        )
+                    )
                 } else if try !isGivenUp(reference.column, of: change, job) {
                     missing.append(
                         StrataError.Detail(
@@ -117,13 +127,14 @@ extension Entity {
                             number: change.row._$number,
                             column: info.isJoin ? nil : info.columns[reference.column].name,
                             message: "\(info.isJoin ? "has a member or owner" : "leads to") \(destination.name) "
-                                + "\(target), which was deleted",
+                                + "\(target), which is not there: it was deleted, or belongs to a context that has not saved it",
                             mine: .integer(target)
                         )
                     )
                 }
             }
         }
+        guard denials.isEmpty else { throw CommitJob.deniedError(denials) }
         guard missing.isEmpty else {
             throw StrataError(
                 .missingReference,

@@ -37,12 +37,19 @@ extension Entity {
         let statement: Statement
     }
 
+    private func parkedRows(_ job: CommitJob) -> ParkedRows<Row>? {
+        job.parked[info.index].map { unsafeDowncast($0, to: ParkedRows<Row>.self) }
+    }
+
     private func adjust(_ change: Change<Row>, _ job: CommitJob) {
         adjust(Part(numbers: [change.row._$number], changes: [change]), job)
     }
 
     /// The row in the store with its version.
+    ///
+    /// A row whose unique value was taken off it for a moment is given as it was before.
     func stored(_ number: Int64, _ job: CommitJob) throws -> (row: Row, version: Int64)? {
+        if let parked = parkedRows(job)?.rows[number] { return (parked.row, parked.version) }
         var result: (row: Row, version: Int64)?
         try job.connection.statement(info.sql.selectWithVersion).run([.integer(number)]) { reader in
             result = (try Row(_$from: reader), try reader.read(Int64.self, at: Int32(info.columns.count + 1)))
@@ -146,7 +153,11 @@ extension Entity {
         defer { statement.reset() }
         while true {
             let code = sqlite3_step(statement.pointer)
-            if code == SQLITE_DONE { return job.connection.changes > 0 }
+            if code == SQLITE_DONE {
+                guard job.connection.changes > 0 else { return false }
+                parkedRows(job)?.rows[Row._$number(Change.rowPointer(change))] = nil
+                return true
+            }
             let error = job.connection.lastError(code)
             sqlite3_reset(statement.pointer)
             guard code & 0xFF == SQLITE_CONSTRAINT, try park(change.pointee.row, columns, job) else {
@@ -182,11 +193,14 @@ extension Entity {
         var merged = theirs.row
         merged._$copy(columns, from: change.row)
         let result = Change(kind: .update, columns: columns, row: merged, base: nil)
-        if !columns.isEmpty, job.conflicts.isEmpty {
+        // What was taken off the row for a moment is written also where others have set it, and it stays.
+        let written = columns.union(parkedRows(job)?.rows[number]?.columns ?? ColumnSet())
+        if !written.isEmpty, job.conflicts.isEmpty {
             // Two writers made this row, and nobody has looked at it as a whole yet (H26).
             let failures = withUnsafePointer(to: merged, check)
             guard failures.isEmpty else { throw CommitJob.validationError(failures) }
-            guard try write(result, seen: theirs.version, job) else { return try merge(change, job) }
+            let update = Change(kind: .update, columns: written, row: merged, base: nil)
+            guard try write(update, seen: theirs.version, job) else { return try merge(change, job) }
         }
         adjust(result, job)
         return result
@@ -309,6 +323,10 @@ extension Entity {
                 let column = unique.first(where: change.columns.contains),
                 try !unique.allSatisfy({ try change.row._$value(at: $0).isSame(as: row._$value(at: $0)) })
             else { continue }
+            guard let before = try stored(holder, job) else { continue }
+            let parked = parkedRows(job) ?? ParkedRows<Row>()
+            job.parked[info.index] = parked
+            parked.rows[holder, default: (before.row, before.version, ColumnSet())].columns.insert(column)
             let parking = StoredValue.text("\u{0}strata parking \(holder)")
             try job.connection.execute(
                 "UPDATE \(info.sql.table) SET \(info.sql.columns[column]) = ? WHERE \"id\" = ?",
@@ -386,4 +404,9 @@ extension StrataError.Detail {
             theirs: theirs
         )
     }
+}
+
+/// Rows that hold a parking value instead of a unique one, as they were before. Kept by the index of the entity.
+final class ParkedRows<Row: StoredRow> {
+    var rows: [Int64: (row: Row, version: Int64, columns: ColumnSet)] = [:]
 }

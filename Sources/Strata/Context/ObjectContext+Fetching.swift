@@ -52,7 +52,11 @@ extension ObjectContext {
     /// The values of the objects that a query finds, without objects: nothing is registered.
     public func rows<Object: Model>(_ query: Query<Object>) throws -> [Object.Row] {
         var rows: [Object.Row] = []
-        try run(query, .objects) { rows.append(try Object.Row(_$from: $0)) }
+        let entity = try store.schema.index(of: Object.self)
+        try run(query, .objects) { reader in
+            let pending = try pendingRow(reader.read(Int64.self, at: 0), entity, Object.Row.self)
+            rows.append(try pending ?? Object.Row(_$from: reader))
+        }
         return rows
     }
 
@@ -75,11 +79,23 @@ extension ObjectContext {
             guard type(of: object) == Object.self else { throw Self.sharedIDError(number) }
             return unsafeDowncast(object, to: Object.self)  // its type was compared
         }
+        if let row = try pendingRow(number, entity, Object.Row.self) {
+            return register(Object(_$row: row), entity: entity)
+        }
         prepareToRegister(Object.self, entity)
         let state = ObjectState(entity: UInt16(truncatingIfNeeded: entity))
         let object = try Object._$make(reader, ObjectLink(self), state)
         identity.insert(object, number)
         return object
+    }
+
+    /// The row as the layers have it, of a model that keeps bytes outside of its rows: while they are not stored, no query can
+    /// say where they are.
+    private func pendingRow<Row: StoredRow>(_ number: Int64, _ entity: Int, _ type: Row.Type) throws -> Row? {
+        guard store.schema.keepsBytes[entity], let view, view.reader.connection.overlay.parts[entity] != nil,
+            let change = view.layers.top(number, entity: entity, in: path, Row.self), change.kind.isVisible
+        else { return nil }
+        return change.row
     }
 
     static func sharedIDError(_ number: Int64) -> StrataError {

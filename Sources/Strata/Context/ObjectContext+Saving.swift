@@ -208,13 +208,7 @@ extension ObjectContext {
                 }
             }
         }
-        guard denials.isEmpty else {
-            throw StrataError(
-                .deleteDenied,
-                "A delete rule forbids to delete what other objects still refer to.",
-                details: denials
-            )
-        }
+        guard denials.isEmpty else { throw CommitJob.deniedError(denials) }
     }
 
     /// What this context sees that forbids a delete.

@@ -69,6 +69,8 @@ extension ObjectContext {
                 switch event.cause {
                 case .edits(let editor) where editor == id || !path.contains(editor): continue
                 case .layer(let context) where !path.contains(context): continue
+                // It was in flight when the objects were shown last, and was shown with them: by now they may show more.
+                case .commit(let number, _, _) where number <= shownSequence: continue
                 default: break
                 }
                 // An object that several events concern is shown by the last of them.

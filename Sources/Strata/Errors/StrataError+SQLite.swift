@@ -1,4 +1,5 @@
 import CStrataSQLite
+import Foundation
 import GRDB
 
 extension StrataError {
@@ -41,6 +42,12 @@ extension StrataError {
                 .readOnly,
                 "The store cannot be written. Check the permissions of the file and its folder. \(reason)"
             )
+        case SQLITE_CANTOPEN where Self.areDescriptorsUsedUp:
+            self.init(
+                .cannotOpen,
+                "This process has as many files open as it may. Each block that reads has a connection of its own, of two "
+                    + "files: let fewer of them run at a time, or raise the limit (ulimit -n). \(reason)"
+            )
         case SQLITE_CANTOPEN:
             self.init(.cannotOpen, "The file cannot be opened. Check the path and the permissions. \(reason)")
         case SQLITE_IOERR:
@@ -48,5 +55,13 @@ extension StrataError {
         default:
             self.init(.database, reason)
         }
+    }
+
+    /// Whether this process can open no more files.
+    private static var areDescriptorsUsedUp: Bool {
+        let descriptor = open("/dev/null", O_RDONLY)
+        guard descriptor >= 0 else { return errno == EMFILE || errno == ENFILE }
+        close(descriptor)
+        return false
     }
 }

@@ -3,6 +3,8 @@ import Foundation
 /// The models of a stack, with their relationships resolved.
 final class Schema: Sendable {
     let entities: [any AnyEntity]
+    /// Whether an entity keeps bytes outside of its rows, by index.
+    let keepsBytes: [Bool]
     /// Those that have timestamps.
     let stamped: [any AnyEntity]
     let infosByName: [String: EntityInfo]
@@ -15,6 +17,7 @@ final class Schema: Sendable {
         var builder = try SchemaBuilder(models)
         try builder.resolve()
         entities = builder.makeEntities()
+        keepsBytes = entities.map { !$0.info.externals.isEmpty }
         stamped = entities.filter { $0.info.createdAt != nil || $0.info.updatedAt != nil }
         self.models = models
         infosByName = Dictionary(entities.map { ($0.info.name, $0.info) }, uniquingKeysWith: { first, _ in first })

@@ -63,6 +63,34 @@ struct ExternalDataTests {
         return result
     }
 
+    @Test("C14 bytes that are not stored yet are there for queries, in every context that sees the object")
+    func pendingThroughQueries() async throws {
+        let stack = try await openWithPhoto()
+        try stack.create(.private, named: "other")
+        let id = try await stack.on(.main) { context in
+            try #require(try context.first(Photo.all)).thumbnail = bytes(3, 10)
+            return context.insert(Photo(name: "b", image: bytes(2))).id
+        }
+        for name in [ContextName.main, "other"] {
+            try await stack.on(name) { context in
+                let photos = try context.fetch(Photo.sorted { $0.name })
+                #expect(photos.map { $0.image.first } == [1, 2] && photos.map { $0.thumbnail?.first } == [3, nil])
+                let rows = try context.rows(Photo.where { $0.name == "b" })
+                #expect(rows.map { $0.image.data?.first } == [2] && photos[1].id == id)
+            }
+        }
+        try await stack.on("other") { context in
+            try #require(try context.first(Photo.where { $0.name == "b" })).thumbnail = bytes(4, 10)
+            try context.save()
+        }
+        let first = try await stack.on(.main) { try $0.fetch(Photo.sorted { $0.name }).map { $0.thumbnail?.first } }
+        #expect(first == [3, 4])
+        try await stack.commit(.main)
+        let stored = try await stack.background { try $0.fetch(Photo.sorted { $0.name }).map { $0.thumbnail?.first } }
+        #expect(stored == [3, 4])
+        try await stack.close()
+    }
+
     @Test("C23: bytes come back from the store, which rows and fetches of them do without")
     func roundTrip() async throws {
         let stack = try await open()

@@ -85,6 +85,54 @@ struct ConsequenceTests {
         try await stack.close()
     }
 
+    @Test(
+        "H24 unique values are swapped also where others have changed something else of the rows",
+        arguments: [MergePolicy.error, .mine, .theirs]
+    )
+    func swapMeetsOthers(policy: MergePolicy) async throws {
+        let stack = try await open()
+        try await stack.background { context in
+            let (one, two) = (context.insert(Crossing(name: "a")), context.insert(Crossing(name: "b")))
+            try context.commit()
+            let (oneID, twoID) = (one.id, two.id)
+            (one.name, two.name) = ("b", "a")
+            try await stack.background(parent: .named(.root)) { other in
+                try #require(try other.find(twoID)).note = "two"
+                try #require(try other.find(oneID)).note = "one"
+                try other.commit()
+            }
+            context.mergePolicy = policy
+            try context.commit()
+            #expect([one.name, one.note, two.name, two.note] == ["b", "one", "a", "two"])
+        }
+        try await stack.background { context in
+            let rows = try context.rows(Crossing.all)
+            #expect(rows.map(\.name) == ["b", "a"] && rows.map(\.note) == ["one", "two"])
+        }
+        try await stack.close()
+    }
+
+    @Test("H24 a value that was freed for another row stays where the policy leaves it to others: then there are two")
+    func freedAndGivenUp() async throws {
+        let stack = try await open()
+        try await stack.background { context in
+            let (one, two) = (context.insert(Crossing(name: "a")), context.insert(Crossing(name: "b")))
+            try context.commit()
+            let twoID = two.id
+            (one.name, two.name) = ("c", "d")
+            try await stack.background(parent: .named(.root)) { other in
+                try #require(try other.find(twoID)).name = "c"
+                try other.commit()
+            }
+            context.mergePolicy = .theirs
+            let error = #expect(throws: StrataError.self) { try context.commit() }
+            #expect(error?.code == .notUnique)
+        }
+        let names = try await stack.background { try $0.rows(Crossing.all).map(\.name) }
+        #expect(names == ["a", "c"])
+        try await stack.close()
+    }
+
     @Test("H24 a value whose holder is edited otherwise in the same commit is there already")
     func editedHolder() async throws {
         let stack = try await open()

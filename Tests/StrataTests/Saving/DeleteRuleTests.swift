@@ -65,6 +65,28 @@ import Testing
         try await house.close()
     }
 
+    @Test("C9 deny is told of also where the object that refers was related in the same unsaved changes")
+    func relatedBefore() async throws {
+        let house = try await House()
+        let id = try await house.stack.on(.root) { context in
+            let owner = context.insert(Owner(name: "o"))
+            context.insert(Denying(name: "d"))
+            try context.commit()
+            return owner.id
+        }
+        let blocking = try await house.stack.on(.network) { context in
+            let denying = try #require(try context.first(Denying.all))
+            let owner = try #require(try context.find(id))
+            denying.owner = owner
+            context.delete(owner)
+            return denying.id
+        }
+        let expected = Outcome(code: .deleteDenied, places: ["\(blocking.number).owner"])
+        #expect(try await house.commit(.network) == expected)
+        #expect(try await house.save(.network) == expected)
+        try await house.close()
+    }
+
     @Test("H23 rules meet rows that came into the store after the delete", arguments: [false, true])
     func cameLater(_ deny: Bool) async throws {
         let house = try await House()

@@ -128,3 +128,65 @@ final class Counter: Sendable {
 
     func leave() { count.withLock { $0 -= 1 } }
 }
+
+@Model private final class Tally {
+    var count: Int = 0
+    /// Another one for each step, so that no two steps are equal.
+    var stamp: Int
+}
+
+private enum KeptTally: ContextStateKey { typealias Value = Tally }
+
+@Suite("Live objects and commits of others at once", .timeLimit(.minutes(2)))
+struct LiveObjectStressTests {
+    /// An object that lives on shows what its context has committed, and not what it was before that: else the next step
+    /// would set out from an old value, unnoticed.
+    @Test("C5 C17 H15 no count of two contexts is lost, live objects or not", arguments: [false, true])
+    func counts(onMain: Bool) async throws {
+        let stack = try await ContextStack.open(.inMemory, models: [Tally.self])
+        try await stack.background { context in
+            context.insert(Tally(stamp: 0))
+            try context.commit()
+        }
+        let name: ContextName = onMain ? .main : "keeper"
+        if !onMain { try stack.create(.private, named: name) }
+        try await stack.on(name) { $0.state[KeptTally.self] = try $0.first(Tally.all) }
+        let steps = 600
+        async let others = Self.count(steps) { step in
+            try await stack.background(parent: .named(.root)) { try Self.countUp($0, -step) }
+        }
+        let own = try await Self.count(steps) { step in
+            try await stack.on(name) { context in
+                do {
+                    try Self.countUp(context, step)
+                } catch {
+                    context.rollback()
+                    throw error
+                }
+            }
+        }
+        let acknowledged = try await own + others
+        let stored = try await stack.background { try #require(try $0.first(Tally.all)).count }
+        #expect(stored == acknowledged)
+        try await stack.close()
+    }
+
+    private static func countUp(_ context: ObjectContext, _ step: Int) throws {
+        let tally = try #require(try context.first(Tally.all))
+        tally.count += 1
+        tally.stamp = step
+        try context.commit()
+    }
+
+    /// How many steps were not in conflict.
+    private static func count(_ steps: Int, _ step: @Sendable (Int) async throws -> Void) async throws -> Int {
+        var done = 0
+        for number in 1...steps {
+            do {
+                try await step(number)
+                done += 1
+            } catch let error as StrataError where error.code == .conflict {}
+        }
+        return done
+    }
+}
