@@ -117,7 +117,8 @@ extension Entity {
                             model: info.name,
                             number: change.row._$number,
                             column: info.columns[reference.column].name,
-                            message: "still refers to \(target), and \(rule.relationship) denies its delete"
+                            message:
+                                "still refers to \(destination.name) \(target), and \(rule.relationship) denies its delete"
                         )
                     )
                 } else if try !isGivenUp(reference.column, of: change, job) {
@@ -127,7 +128,7 @@ extension Entity {
                             number: change.row._$number,
                             column: info.isJoin ? nil : info.columns[reference.column].name,
                             message: "\(info.isJoin ? "has a member or owner" : "leads to") \(destination.name) "
-                                + "\(target), which is not there: it was deleted, or belongs to a context that has not saved it",
+                                + "\(target), which is not there: it was deleted, or another context has not saved it",
                             mine: .integer(target)
                         )
                     )

@@ -213,14 +213,16 @@ extension ObjectContext {
 
     /// What this context sees that forbids a delete.
     private func denials(entity: Int, number: Int64) throws -> [StrataError.Detail] {
-        try store.schema.entities[entity].info.incoming.filter { $0.deleteRule == .deny }.flatMap { reference in
+        let deleted = store.schema.entities[entity].info
+        return try deleted.incoming.filter { $0.deleteRule == .deny }.flatMap { reference in
             let info = store.schema.entities[reference.entity].info
             return try info.numbers(in: self, column: reference.column, leadingTo: number).map {
                 StrataError.Detail(
                     model: info.name,
                     number: $0,
                     column: info.columns[reference.column].name,
-                    message: "still refers to \(number), and \(reference.relationship) denies its delete"
+                    message:
+                        "still refers to \(deleted.name) \(number), and \(reference.relationship) denies its delete"
                 )
             }
         }
