@@ -160,16 +160,14 @@ extension StockRun {
         guard let house = any(2, level), let object = try find(StockHouse.self, house, context) else { return }
         let view = world.view(level)
         let members = view.members(.houseShelves, of: house)
-        guard let moved = members.randomElement(using: &generator) else { return }
-        let next = (members.filter { $0 != moved } + [nil]).randomElement(using: &generator)!
+        let placed = members.filter {
+            view.pairs[StockWorld.Pair(join: .houseShelves, left: house, right: $0)] != nil
+        }
+        guard let moved = placed.randomElement(using: &generator) else { return }
+        let next = (placed.filter { $0 != moved } + [nil]).randomElement(using: &generator)!
         guard let shelf = try find(StockShelf.self, moved, context) else { return }
         note(level, "house \(house) moves shelf \(moved) before \(next ?? 0)")
         try object.shelves.move(shelf, before: try next.flatMap { try find(StockShelf.self, $0, context) })
-        // Those that came by their to-one side are given places now, after all others.
-        for member in members.sorted() {
-            let pair = StockWorld.Pair(join: .houseShelves, left: house, right: member)
-            if view.pairs[pair] == nil { world.add(.pair(pair, end(of: pair, level)), at: level) }
-        }
         move(.houseShelves, house, moved, before: next, level)
     }
 
