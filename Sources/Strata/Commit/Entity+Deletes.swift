@@ -30,19 +30,7 @@ extension Entity {
             switch reference.deleteRule {
             case .noAction: continue
             case .deny:
-                job.denials.append(
-                    (
-                        info.index,
-                        StrataError.Detail(
-                            model: info.name,
-                            number: row._$number,
-                            column: info.columns[reference.column].name,
-                            message:
-                                "still refers to \(deletedInfo.name) \(number), and \(reference.relationship) denies its "
-                                + "delete"
-                        )
-                    )
-                )
+                job.denials.append((info.index, info.denial(row._$number, reference, of: deletedInfo, number)))
             case .cascade:
                 consequences.add(Change(kind: .delete, columns: ColumnSet(), row: row, base: base))
                 deleted.append(row._$number)
@@ -111,16 +99,8 @@ extension Entity {
                 }
                 if isThere {
                     known.insert(target)
-                } else if rule?.deleteRule == .deny, taken?.index(of: target) != nil, let rule {
-                    denials.append(
-                        StrataError.Detail(
-                            model: info.name,
-                            number: change.row._$number,
-                            column: info.columns[reference.column].name,
-                            message:
-                                "still refers to \(destination.name) \(target), and \(rule.relationship) denies its delete"
-                        )
-                    )
+                } else if let rule, rule.deleteRule == .deny, taken?.index(of: target) != nil {
+                    denials.append(info.denial(change.row._$number, rule, of: destination, target))
                 } else if try !isGivenUp(reference.column, of: change, job) {
                     missing.append(
                         StrataError.Detail(
@@ -157,6 +137,23 @@ extension CommitJob {
                 pending += try entity.follow(reference, deleted: number, of: info, self).map { ($0, entity.info) }
             }
         }
+    }
+}
+
+extension EntityInfo {
+    /// A row of this entity that forbids the delete of what it refers to.
+    func denial(
+        _ row: Int64,
+        _ reference: IncomingReference,
+        of deleted: EntityInfo,
+        _ number: Int64
+    ) -> StrataError.Detail {
+        StrataError.Detail(
+            model: name,
+            number: row,
+            column: columns[reference.column].name,
+            message: "still refers to \(deleted.name) \(number), and \(reference.relationship) denies its delete"
+        )
     }
 }
 

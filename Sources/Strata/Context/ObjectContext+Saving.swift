@@ -13,22 +13,32 @@ extension ObjectContext {
         guard hasParent else { return try commit() }
         try whileSaving {
             try prepareToSave()
-            try whileDeleteRulesApply {
-                while true {
-                    publish()
-                    let view = try takeView()
-                    let edits = try checkedEdits(view)
-                    let isMoved = store.layers.moveUp(
-                        from: id,
-                        expecting: view.layers,
-                        edits: edits,
-                        schema: store.schema,
-                        connection: view.reader.connection
-                    )
-                    if isMoved { break }
-                }
+            let added = try applyDeleteRules(of: [id])
+            store.layers.thaw(added)
+            do {
+                try moveUp()
+            } catch {
+                takeBack(added)
+                throw error
             }
             try takeView()
+        }
+    }
+
+    /// Hands the changes to the parent, as soon as nobody changes the layers in between.
+    private func moveUp() throws {
+        while true {
+            publish()
+            let view = try takeView()
+            let edits = try checkedEdits(view)
+            let isMoved = store.layers.moveUp(
+                from: id,
+                expecting: view.layers,
+                edits: edits,
+                schema: store.schema,
+                connection: view.reader.connection
+            )
+            if isMoved { return }
         }
     }
 
@@ -78,14 +88,7 @@ extension ObjectContext {
     func finishCommit(_ pending: PendingCommit, _ result: Result<CommitRecord?, any Error>) {
         pending.letGo()
         guard !isEnded else { return }
-        if case .failure = result, !pending.added.isEmpty {
-            publish()
-            drop {
-                pending.added.contains($0.id)
-            } keeping: { _ in
-                false
-            }
-        }
+        if case .failure = result { takeBack(pending.added) }
         dropView()
         guard case .success(let record?) = result, identity.count > 0 else { return }
         if record.adjusted.isEmpty, record.withdrawn.isEmpty,
@@ -147,49 +150,36 @@ extension ObjectContext {
         }
     }
 
-    /// Applies the delete rules once more. What they have done is taken back where the save fails (C18).
-    private func whileDeleteRulesApply(_ body: () throws -> Void) throws {
-        let segments = store.layers.freeze([id])[id] ?? []
+    /// Applies the delete rules once more to what these layers delete, as this context sees it, the topmost of them (H23, H27).
+    /// Gives the segments that came of it, held in place.
+    private func applyDeleteRules(of contexts: [Int]) throws -> Set<Int> {
+        // Held in place, the others are not merged with what the rules do.
+        let before = store.layers.freeze([id])[id] ?? []
+        let result = Result { try applyDeleteRulesAgain(of: contexts.filter(path.contains)) }
+        publish()
+        let after = store.layers.freeze([id])[id] ?? []
+        store.layers.thaw(before)
+        store.layers.thaw(after.intersection(before))
+        let added = after.subtracting(before)
         do {
-            // Held in place, they are not merged with what the rules do.
-            do {
-                defer {
-                    publish()
-                    store.layers.thaw(segments)
-                }
-                try applyDeleteRulesAgain(of: [id])
-            }
-            try body()
+            try result.get()
         } catch {
-            publish()
-            drop {
-                $0.carriers == Carriers(id) && !segments.contains($0.id)
-            } keeping: { _ in
-                false
-            }
+            store.layers.thaw(added)
+            takeBack(added)
             throw error
         }
+        return added
     }
 
-    /// Applies the delete rules once more before a chain is written: what one layer deletes is held against all of them,
-    /// which this topmost context sees (H27). Gives the segments that came of it, held in place.
-    private func applyDeleteRules(of chain: [Int]) throws -> Set<Int> {
-        let before = store.layers.freeze([id])[id] ?? []
-        defer { store.layers.thaw(before) }
-        do {
-            defer { publish() }
-            try applyDeleteRulesAgain(of: chain.filter(path.contains))
-        } catch {
-            drop {
-                $0.carriers == Carriers(id) && !before.contains($0.id)
-            } keeping: { _ in
-                false
-            }
-            throw error
+    /// Takes back what the delete rules have done where it is not saved (C18). What a child has saved meanwhile stays.
+    private func takeBack(_ added: Set<Int>) {
+        guard !added.isEmpty else { return }
+        publish()
+        drop {
+            $0.carriers == Carriers(id) && added.contains($0.id)
+        } keeping: { _ in
+            false
         }
-        let after = store.layers.freeze([id])[id] ?? []
-        store.layers.thaw(after.intersection(before))
-        return after.subtracting(before)
     }
 
     /// Rows may have come that refer to what was deleted in these layers (H23).
@@ -217,13 +207,7 @@ extension ObjectContext {
         return try deleted.incoming.filter { $0.deleteRule == .deny }.flatMap { reference in
             let info = store.schema.entities[reference.entity].info
             return try info.numbers(in: self, column: reference.column, leadingTo: number).map {
-                StrataError.Detail(
-                    model: info.name,
-                    number: $0,
-                    column: info.columns[reference.column].name,
-                    message:
-                        "still refers to \(deleted.name) \(number), and \(reference.relationship) denies its delete"
-                )
+                info.denial($0, reference, of: deleted, number)
             }
         }
     }

@@ -104,22 +104,19 @@ struct Layers: Sendable {
 
     /// The topmost change of a row in the given levels, the last one first.
     func top<Row: StoredRow>(_ number: Int64, entity: Int, in path: [Int], _ type: Row.Type) -> Change<Row>? {
-        for context in path.reversed() {
-            guard let level = levels[context] else { continue }
-            for segment in level.reversed() {
-                if let part = segment.parts[entity], let index = part.index(of: number) {
-                    return part.typed(Row.self).changes[index]
-                }
-            }
-        }
-        return nil
+        topPlace(of: number, entity: entity, in: path).map { $0.part.typed(Row.self).changes[$0.index] }
     }
 
     /// What kind the topmost change of a row is, in the given levels.
     func topKind(of number: Int64, entity: Int, in path: [Int]) -> ChangeKind? {
+        topPlace(of: number, entity: entity, in: path).map { $0.part.kind(at: $0.index) }
+    }
+
+    private func topPlace(of number: Int64, entity: Int, in path: [Int]) -> (part: any AnyPart, index: Int)? {
         for context in path.reversed() {
-            for segment in self[context].reversed() {
-                if let part = segment.parts[entity], let index = part.index(of: number) { return part.kind(at: index) }
+            guard let level = levels[context] else { continue }
+            for segment in level.reversed() {
+                if let part = segment.parts[entity], let index = part.index(of: number) { return (part, index) }
             }
         }
         return nil

@@ -11,21 +11,21 @@ final class Part<Row: StoredRow>: AnyPart {
     private let stride: Int
 
     /// - Precondition: `numbers` ascend strictly and stand beside their changes.
-    convenience init(numbers: [Int64], changes: [Change<Row>]) {
-        let kinds = changes.withUnsafeBufferPointer { changes in
+    /// - Parameter kinds: those that occur, where they are known.
+    init(numbers: [Int64], changes: [Change<Row>], _ kinds: ChangeKinds? = nil) {
+        self.numbers = numbers
+        self.changes = changes
+        self.kinds = kinds ?? Self.kinds(of: changes)
+        places = changes.withUnsafeBufferPointer { UnsafeRawPointer($0.baseAddress) }
+        stride = MemoryLayout<Change<Row>>.stride
+    }
+
+    private static func kinds(of changes: [Change<Row>]) -> ChangeKinds {
+        changes.withUnsafeBufferPointer { changes in
             var kinds: ChangeKinds = []
             for index in changes.indices { kinds.formUnion(ChangeKinds(changes[index].kind)) }
             return kinds
         }
-        self.init(numbers: numbers, changes: changes, kinds)
-    }
-
-    private init(numbers: [Int64], changes: [Change<Row>], _ kinds: ChangeKinds) {
-        self.numbers = numbers
-        self.changes = changes
-        self.kinds = kinds
-        places = changes.withUnsafeBufferPointer { UnsafeRawPointer($0.baseAddress) }
-        stride = MemoryLayout<Change<Row>>.stride
     }
 
     /// Sorts where needed. Later changes of a row follow earlier ones.
@@ -41,11 +41,7 @@ final class Part<Row: StoredRow>: AnyPart {
     ///   - kinds: those that occur, where they are known.
     convenience init(unsorted changes: [Change<Row>], numbers: [Int64], _ kinds: ChangeKinds? = nil) {
         if numbers.isStrictlyAscending {
-            if let kinds {
-                self.init(numbers: numbers, changes: changes, kinds)
-            } else {
-                self.init(numbers: numbers, changes: changes)
-            }
+            self.init(numbers: numbers, changes: changes, kinds)
             return
         }
         let order = numbers.indices.sorted { (numbers[$0], $0) < (numbers[$1], $1) }

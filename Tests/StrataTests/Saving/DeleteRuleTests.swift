@@ -16,6 +16,17 @@ import Testing
         }
     }
 
+    /// An owner that was committed, and that the network context has deleted without saving.
+    private func deletedOwner(_ house: House) async throws -> ObjectID<Owner> {
+        let id = try await house.stack.on(.root) { context in
+            let owner = context.insert(Owner(name: "o"))
+            try context.commit()
+            return owner.id
+        }
+        try await house.stack.on(.network) { context in context.delete(try #require(try context.find(id))) }
+        return id
+    }
+
     private func counts(_ house: House) throws -> [Int] {
         try plainRows(
             house.url,
@@ -90,12 +101,7 @@ import Testing
     @Test("H23 rules meet rows that came into the store after the delete", arguments: [false, true])
     func cameLater(_ deny: Bool) async throws {
         let house = try await House()
-        let id = try await house.stack.on(.root) { context in
-            let owner = context.insert(Owner(name: "o"))
-            try context.commit()
-            return owner.id
-        }
-        try await house.stack.on(.network) { context in context.delete(try #require(try context.find(id))) }
+        let id = try await deletedOwner(house)
         let blocking = try await house.stack.on(.other) { context in
             let owner = try #require(try context.find(id))
             context.insert(Nullified(name: "n", owner: owner))
@@ -125,12 +131,7 @@ import Testing
     )
     func fromUnsaved() async throws {
         let house = try await House()
-        let id = try await house.stack.on(.root) { context in
-            let owner = context.insert(Owner(name: "o"))
-            try context.commit()
-            return owner.id
-        }
-        try await house.stack.on(.network) { context in context.delete(try #require(try context.find(id))) }
+        let id = try await deletedOwner(house)
         let denying = try await house.stack.on(.main) { context in
             context.insert(Denying(name: "d", owner: try context.find(id))).id
         }
@@ -148,12 +149,7 @@ import Testing
     )
     func cameLaterBeneath(_ deny: Bool, isChain: Bool) async throws {
         let house = try await House()
-        let id = try await house.stack.on(.root) { context in
-            let owner = context.insert(Owner(name: "o"))
-            try context.commit()
-            return owner.id
-        }
-        try await house.stack.on(.network) { context in context.delete(try #require(try context.find(id))) }
+        let id = try await deletedOwner(house)
         let blocking = try await house.stack.on(.main) { context in
             let owner = try #require(try context.find(id))
             context.insert(Nullified(name: "n", owner: owner))
