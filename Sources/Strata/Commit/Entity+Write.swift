@@ -283,7 +283,8 @@ extension Entity {
     }
 
     /// Two have added the same member: it is one (H25), by the row that was there first. Its place becomes that of this
-    /// one, which this context's queries have shown; unless the policy leaves to others what they have set.
+    /// one, unless this commit writes a row of it that was made later, or the policy leaves to others what they have set.
+    /// So it is where the queries of this context have shown it (see ``Overlay/row(ofPair:_:entity:)``).
     private func join(
         _ change: Change<Row>,
         _ holder: Int64,
@@ -293,7 +294,8 @@ extension Entity {
         guard let theirs = try stored(holder, job) else { return nil }
         var row = theirs.row
         var columns = change.row._$differences(from: row)
-        if job.policy == .theirs { columns = ColumnSet() }
+        let isShown = holder > change.row._$number && job.taken[info.index]?.index(of: holder) != nil
+        if job.policy == .theirs || isShown { columns = ColumnSet() }
         row._$copy(columns, from: change.row)
         let merged = Change(kind: .update, columns: columns, row: row, base: nil)
         if !columns.isEmpty { _ = try write(merged, seen: theirs.version, job) }

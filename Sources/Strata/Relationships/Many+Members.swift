@@ -114,8 +114,9 @@ extension ObjectContext {
     ) throws {
         let (ownNumber, otherNumber) = (owner._$row._$number, object._$row._$number)
         let members = try joinRows(join, own, ownNumber)
-        if let old = members.last(where: { $0.end(1 - own) == otherNumber }) {
-            if isMember { return }
+        if members.contains(where: { $0.end(1 - own) == otherNumber }) {
+            let shown = try joinRows(join, own, ownNumber, hidingDuplicates: true)
+            guard !isMember, let old = shown.first(where: { $0.end(1 - own) == otherNumber }) else { return }
             var row = old
             row.setPlace(
                 (members.filter { $0.end(1 - own) != otherNumber }.compactMap { $0.place(own) }.max() ?? 0) + 1,
@@ -186,6 +187,16 @@ extension ObjectContext {
         }
     }
 
+    /// Gives a place to members that came by their to-one side, in the order in which queries have them: after all others.
+    private func givePlaces(_ order: Int, _ owner: some Model, _ members: EntityInfo, _ column: Int) throws {
+        let number = owner._$row._$number
+        let placed = Set(try joinRows(order, 0, number).map { $0.end(1) })
+        for member in try members.numbers(in: self, column: column, leadingTo: number) where !placed.contains(member) {
+            guard let object = try anyObject(member, entity: members.index) else { continue }
+            try addPair(order, 0, owner, object, isMember: true)
+        }
+    }
+
     /// Gives a member a place between two others. Only its own row changes (H25), unless the fractions run out.
     func move<Owner: Model>(
         _ object: some Model,
@@ -196,7 +207,9 @@ extension ObjectContext {
         let resolved = store.schema.entities[Int(owner._$state.entity)].info.relationships[relationship]
         let pair: (join: Int, own: Int)
         switch resolved.storage {
-        case .foreignKey(_, let order?): pair = (order, 0)
+        case .foreignKey(let column, let order?):
+            pair = (order, 0)
+            try givePlaces(order, owner, store.schema.entities[resolved.destination].info, column)
         case .join(let join, let own, _, .some): pair = (join, own)
         default:
             throw StrataError(

@@ -30,12 +30,12 @@ final class Overlay {
         return made
     }
 
-    /// The pending row that stands for a member, the newest where contexts that did not see each other have added the
-    /// same one: join rows merge as members of a set (H25). Nil where none is pending.
+    /// The pending row that stands for a member: of those that contexts which did not see each other have added the one
+    /// that was made last (H25). Nil where none is pending.
+    ///
+    /// Ids tell which that is, since they mean the same in every layer and in the commit that makes one row of them.
     func row(ofPair left: Int64, _ right: Int64, entity: Int) throws -> Int64? {
-        // Of two that one part has added, the one with the later id is the newer.
-        return try rows(of: entity).places(ofRowsWith: [.integer(left), .integer(right)], in: JoinRow.Column.ends)
-            .max { ($0.part, $0.number) < ($1.part, $1.number) }?.number
+        try rows(of: entity).places(ofRowsWith: [.integer(left), .integer(right)], in: JoinRow.Column.ends).last?.number
     }
 
     static func tableName(_ entity: Int) -> String { "strata_pending_\(entity)" }

@@ -137,12 +137,14 @@ extension StockRun {
         }
     }
 
-    /// The places behind all others on both sides.
+    /// The places behind all others on both sides, those of members that were added twice both among them.
     private func end(of pair: StockWorld.Pair, _ level: Int) -> StockWorld.Places {
-        let others = world.view(level).pairs.filter { $0.key.join == pair.join && $0.key != pair }
-        let left = others.filter { $0.key.left == pair.left }.map(\.value.left).max() ?? 0
-        let right = others.filter { $0.key.right == pair.right }.map(\.value.right).max() ?? 0
-        return StockWorld.Places(left: left + 1, right: right + 1)
+        let others = world.view(level).additions.filter { $0.key.join == pair.join && $0.key != pair }
+        func last(_ place: KeyPath<StockWorld.Places, Double>, _ end: KeyPath<StockWorld.Pair, Int64>) -> Double {
+            others.filter { $0.key[keyPath: end] == pair[keyPath: end] }
+                .flatMap { $0.value.map { $0.places[keyPath: place] } }.max() ?? 0
+        }
+        return StockWorld.Places(left: last(\.left, \.left) + 1, right: last(\.right, \.right) + 1)
     }
 
     func moveTag(_ context: ObjectContext, _ level: Int) throws {
@@ -160,14 +162,16 @@ extension StockRun {
         guard let house = any(2, level), let object = try find(StockHouse.self, house, context) else { return }
         let view = world.view(level)
         let members = view.members(.houseShelves, of: house)
-        let placed = members.filter {
-            view.pairs[StockWorld.Pair(join: .houseShelves, left: house, right: $0)] != nil
-        }
-        guard let moved = placed.randomElement(using: &generator) else { return }
-        let next = (placed.filter { $0 != moved } + [nil]).randomElement(using: &generator)!
+        guard let moved = members.randomElement(using: &generator) else { return }
+        let next = (members.filter { $0 != moved } + [nil]).randomElement(using: &generator)!
         guard let shelf = try find(StockShelf.self, moved, context) else { return }
         note(level, "house \(house) moves shelf \(moved) before \(next ?? 0)")
         try object.shelves.move(shelf, before: try next.flatMap { try find(StockShelf.self, $0, context) })
+        // Those that came by their to-one side are given places now, after all others.
+        for member in members.sorted() {
+            let pair = StockWorld.Pair(join: .houseShelves, left: house, right: member)
+            if view.pairs[pair] == nil { world.add(.pair(pair, end(of: pair, level)), at: level) }
+        }
         move(.houseShelves, house, moved, before: next, level)
     }
 

@@ -67,15 +67,18 @@ extension StockWorld {
         for case .unpair(_, let ids) in edits { removed.formUnion(ids) }
         let effective = edits.filter { if case .pair(_, _, let id) = $0 { !removed.contains(id) } else { true } }
         var result = store
-        let hasOrphans = result.apply(effective, merging: true)
-        for case .delete(let number) in edits { applyRules(number, edits, &result) }
+        let hasOrphans = result.apply(effective)
+        result.mergeAdditions()
+        for case .delete(let number) in edits { applyRules(number, effective, &result) }
         return (result, hasOrphans)
     }
 
     /// What the delete rules say of the rows in the store, beyond what the edits themselves do to them (H23).
     private func applyRules(_ number: Int64, _ edits: [Edit], _ result: inout View) {
         guard let entity = store.rows[number]?.entity else { return }
-        for pair in store.pairs.keys where pair.has(number) { result.additions[pair] = nil }
+        for pair in store.pairs.keys where pair.has(number) && !edits.contains(where: { $0.adds(pair) }) {
+            result.additions[pair] = nil
+        }
         for reference in Self.references where reference.destination == entity {
             for referring in store.referring(reference.entity, reference.column, to: number)
             where result.rows[referring] != nil && !edits.contains(where: { $0.sets(referring, reference.column) }) {
@@ -112,11 +115,11 @@ extension StockWorld {
 extension StockWorld.View {
     /// Applies edits one after the other. Says whether one of them is of something that is gone, and that none of them
     /// removes: such a save asks.
-    mutating func apply(_ edits: [StockWorld.Edit], merging: Bool = false) -> Bool {
+    mutating func apply(_ edits: [StockWorld.Edit]) -> Bool {
         var hasOrphans = false
         for (index, edit) in edits.enumerated() {
             if isPast(edit) && !edits[index...].contains(where: { $0.removes(edit) }) { hasOrphans = true }
-            apply(edit, merging: merging)
+            apply(edit)
         }
         return hasOrphans
     }
@@ -148,6 +151,10 @@ extension StockWorld.Edit {
         case .insert(number, _), .set(number, column, _): true
         default: false
         }
+    }
+
+    fileprivate func adds(_ pair: StockWorld.Pair) -> Bool {
+        if case .pair(pair, _, _) = self { true } else { false }
     }
 
     fileprivate func removes(_ other: StockWorld.Edit) -> Bool {

@@ -32,8 +32,13 @@ struct StockWorld {
 
     /// A member as it was added: by one context, or by some that did not see each other.
     struct Addition {
+        /// Counts the additions, as the ids of their rows do.
+        let row: Int
         var ids: Set<Int>
         var places: Places
+        /// Whether some context has added or moved it and not yet committed that.
+        var isPending = true
+        var isStored = false
     }
 
     enum Edit {
@@ -59,30 +64,45 @@ struct StockWorld {
     /// What somebody sees.
     struct View {
         var rows: [Int64: Row] = [:]
-        /// Of each member its additions, the newest last, whose places count.
+        /// Of each member its additions.
         var additions: [Pair: [Addition]] = [:]
-        var pairs: [Pair: Places] { additions.compactMapValues { $0.last?.places } }
+        var pairs: [Pair: Places] { additions.compactMapValues { Self.shown($0)?.places } }
 
-        /// - Parameter merging: whether this is the store, to which all additions of a member are one.
-        mutating func apply(_ edit: Edit, merging: Bool = false) {
+        /// The addition whose places count: of the pending ones the last one that was made, else that of the store.
+        static func shown(_ additions: [Addition]?) -> Addition? {
+            additions?.max { ($0.isPending ? 1 : 0, $0.row) < ($1.isPending ? 1 : 0, $1.row) }
+        }
+
+        /// To the store all additions of a member are one.
+        mutating func mergeAdditions() {
+            additions = additions.compactMapValues { additions in
+                guard let shown = Self.shown(additions) else { return nil }
+                // The row that the store had already, or else the one that was written first.
+                let row = additions.first(where: \.isStored)?.row ?? additions.map(\.row).min() ?? shown.row
+                let ids = Set(additions.flatMap(\.ids))
+                return [Addition(row: row, ids: ids, places: shown.places, isPending: false, isStored: true)]
+            }
+        }
+
+        mutating func apply(_ edit: Edit) {
             switch edit {
             case .insert(let number, let row): rows[number] = row
             case .set(let number, let column, let value): rows[number]?.values[column] = value
             case .delete(let number): rows[number] = nil
             case .pair(let pair, let places, let id):
-                var ids: Set = [id]
-                if merging, let known = additions.removeValue(forKey: pair) { ids.formUnion(known.flatMap(\.ids)) }
-                additions[pair, default: []].append(Addition(ids: ids, places: places))
-            case .place(let pair, let place, let ids):
-                guard let index = additions[pair]?.lastIndex(where: { !$0.ids.isDisjoint(with: ids) }) else { return }
-                additions[pair]?[index].places.left = place
-            case .places(let pair, let places, let ids):
-                guard let index = additions[pair]?.lastIndex(where: { !$0.ids.isDisjoint(with: ids) }) else { return }
-                additions[pair]?[index].places = places
+                additions[pair, default: []].append(Addition(row: id, ids: [id], places: places))
+            case .place(let pair, let place, let ids): change(pair, ids) { $0.left = place }
+            case .places(let pair, let places, let ids): change(pair, ids) { $0 = places }
             case .unpair(let pair, let ids):
                 additions[pair]?.removeAll { !$0.ids.isDisjoint(with: ids) }
                 if additions[pair]?.isEmpty == true { additions[pair] = nil }
             }
+        }
+
+        private mutating func change(_ pair: Pair, _ ids: Set<Int>, _ body: (inout Places) -> Void) {
+            guard let index = additions[pair]?.lastIndex(where: { !$0.ids.isDisjoint(with: ids) }) else { return }
+            body(&additions[pair]![index].places)
+            additions[pair]![index].isPending = true
         }
 
         func numbers(_ entity: Int) -> [Int64] { rows.filter { $0.value.entity == entity }.keys.sorted() }
@@ -131,18 +151,18 @@ struct StockWorld {
         switch edit {
         case .pair(let pair, let places, _):
             takeBackRemoval(of: pair, at: level)
-            if let known = seen[pair]?.last {
+            if let known = View.shown(seen[pair]) {
                 // Left behind where the member went by its to-one side.
                 if known.places.left == places.left { return }
                 edit = .place(pair, places.left, of: known.ids)
-            } else if let known = view(level).additions[pair]?.last {
+            } else if let known = View.shown(view(level).additions[pair]) {
                 if known.places == places { return }
                 edit = .places(pair, places, of: known.ids)
             } else {
                 lastAddition += 1
                 edit = .pair(pair, places, as: lastAddition)
             }
-        case .place(let pair, let place, _): edit = .place(pair, place, of: seen[pair]?.last?.ids ?? [])
+        case .place(let pair, let place, _): edit = .place(pair, place, of: View.shown(seen[pair])?.ids ?? [])
         case .unpair(let pair, _): edit = .unpair(pair, of: Set((seen[pair] ?? []).flatMap(\.ids)))
         default: break
         }
