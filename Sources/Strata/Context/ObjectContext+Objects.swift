@@ -3,8 +3,8 @@ extension ObjectContext {
 
     /// Makes an object part of this context and gives it its permanent id.
     ///
-    /// An object that belongs to this context already stays as it is. Objects that it was related to before are inserted
-    /// with it. Where that cannot be done (the object belongs to another context, its model is not among the stack's,
+    /// An object that belongs to this context already stays as it is; one that was deleted here is refused by the next save.
+    /// Objects that it was related to before are inserted with it. Where that cannot be done (the object belongs to another context, its model is not among the stack's,
     /// the store cannot reserve ids), the object stays outside, and the next ``save()`` or ``commit()`` tries again and
     /// throws the reason: nothing is lost unnoticed.
     ///
@@ -24,7 +24,7 @@ extension ObjectContext {
         let draft: Draft?
         switch object._$link.owner {
         case .context(let owner):
-            guard owner !== self else { return }
+            guard owner !== self else { return noteUse(ofDeleted: object) }
             throw StrataError(
                 .misuse,
                 "The object belongs to another context. Find it here by its id, and roll this one back.",
@@ -173,6 +173,14 @@ extension ObjectContext {
         unsafeDowncast(tracker, to: ObjectTracker<Object>.self).willChange(object, column)
     }
 
+    /// Lets the next save tell of an object that is inserted or related to others though it was deleted here (C7). Does
+    /// nothing for one that was not.
+    func noteUse<Object: Model>(ofDeleted object: Object) {
+        guard object._$state.isDeleted, object._$link.context === self, !isEnded else { return }
+        noteTurn()
+        tracker(Object.self, Int(object._$state.entity)).noteUse(ofDeleted: object, "was inserted or related to others")
+    }
+
     /// The two bases of a change that sets out from this row (H18).
     func base<Row: StoredRow>(of before: Row, entity: Int) -> Base<Row> {
         baseFinder(entity: entity).base(of: before)
@@ -191,7 +199,8 @@ extension ObjectContext {
     /// Deletes an object, and what its delete rules say.
     ///
     /// It is gone from queries of this context at once; its last values stay readable. A rule that denies the delete is
-    /// reported by ``save()`` and ``commit()``, which name what blocks it. So is the delete of another context's object.
+    /// reported by ``save()`` and ``commit()``, which name what blocks it. So is the delete of another context's object. One
+    /// that was never inserted belongs to no context, and stays so.
     public func delete<Object: Model>(_ object: Object) {
         guard object._$link.context === self, !object._$state.isDeleted, !isEnded else {
             if object._$link.context == nil {

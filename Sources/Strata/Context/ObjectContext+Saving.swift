@@ -122,7 +122,7 @@ extension ObjectContext {
         guard failures.isEmpty else {
             throw StrataError(
                 .misuse,
-                "Objects were changed after they had been deleted in this context. Roll them back.",
+                "Objects were changed after they had been deleted in this context. Roll them back to have them again.",
                 details: failures
             )
         }

@@ -16,12 +16,12 @@ final class ObjectTracker<Object: Model>: AnyTracker {
     @exclusivity(unchecked) private var edits: [ObjectEdit] = []
     /// Kept apart, since inserts have none.
     @exclusivity(unchecked) private var befores: [Object.Row] = []
-    /// Rows that were changed though they had been deleted here.
-    private var changedAfterDelete: [Object.Row] = []
+    /// What was done to objects though they had been deleted here.
+    private var usesAfterDelete: [StrataError.Detail] = []
 
     init(_ entity: Entity<Object.Row>) { self.entity = entity }
 
-    var isEmpty: Bool { edits.isEmpty && changedAfterDelete.isEmpty }
+    var isEmpty: Bool { edits.isEmpty && usesAfterDelete.isEmpty }
 
     private func object(of edit: ObjectEdit) -> Object { unsafeDowncast(edit.object, to: Object.self) }
 
@@ -44,14 +44,20 @@ final class ObjectTracker<Object: Model>: AnyTracker {
     @inline(__always)
     func willChange(_ object: Object, _ column: Int) {
         let index = Int(object._$state.edit)
+        if object._$state.isDeleted { noteUse(ofDeleted: object, "was changed") }
         if index >= 0 {
             edits[index].columns.insert(column)
-            if edits[index].kind == .delete { changedAfterDelete.append(object._$row) }
-        } else if object._$state.isDeleted {
-            changedAfterDelete.append(object._$row)
-        } else {
+        } else if !object._$state.isDeleted {
             note(object, .update, ColumnSet(column))
         }
+    }
+
+    /// Lets the next save tell what was done to an object that had been deleted (C7).
+    func noteUse(ofDeleted object: Object, _ use: String) {
+        let number = object._$row._$number
+        let message = "\(use) after it had been deleted here"
+        guard !usesAfterDelete.contains(where: { $0.number == number && $0.message == message }) else { return }
+        usesAfterDelete.append(StrataError.Detail(model: entity.info.name, number: number, message: message))
     }
 
     func delete(_ object: Object) {
@@ -99,7 +105,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         for edit in edits.reversed() { revert(edit) }
         edits.removeAll()
         befores.removeAll()
-        changedAfterDelete.removeAll()
+        usesAfterDelete.removeAll()
     }
 
     private func revert(_ edit: ObjectEdit) {
@@ -109,18 +115,9 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         if edit.before >= 0 { object._$row = befores[Int(edit.before)] }
     }
 
-    func forgetFailures(of number: Int64) { changedAfterDelete.removeAll { $0._$number == number } }
+    func forgetFailures(of number: Int64) { usesAfterDelete.removeAll { $0.number == number } }
 
-    func failures() -> [StrataError.Detail] {
-        if changedAfterDelete.isEmpty { return [] }
-        return changedAfterDelete.map { row in
-            StrataError.Detail(
-                model: entity.info.name,
-                number: row._$number,
-                message: "was changed after it had been deleted here"
-            )
-        }
-    }
+    func failures() -> [StrataError.Detail] { usesAfterDelete }
 
     /// Lets a live object show the row that the layers show now; nil where it is gone.
     func show(_ row: Object.Row?, in object: AnyObject) {

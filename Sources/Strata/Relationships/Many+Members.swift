@@ -15,6 +15,7 @@ extension Many {
                 return
             }
             guard let context = owner._$link.context, object._$link.context === context else { return }
+            context.noteUse(ofDeleted: owner)
             do {
                 try context.add(object, to: owner, relationship)
             } catch {

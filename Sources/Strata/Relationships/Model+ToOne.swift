@@ -43,7 +43,10 @@ extension Model {
             value.draft.leadingHere.append(Draft.WeakModel(object: owner))
             return nil
         }
-        if let context = owner._$link.context { context.freeOneToOne(value, for: owner, at: column) }
+        if let context = owner._$link.context {
+            context.noteUse(ofDeleted: value)
+            context.freeOneToOne(value, for: owner, at: column)
+        }
         return value._$row.id.isAssigned ? value._$row.id : nil
     }
 

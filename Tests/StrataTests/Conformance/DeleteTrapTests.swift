@@ -55,6 +55,35 @@ struct DeleteTrapTests {
         }
     }
 
+    enum Use: CaseIterable { case insert, member, destination, change, changeBeforePublishing }
+
+    @Test("C7 what was deleted here and is used again is refused by the save, until it is rolled back", arguments: Use.allCases)
+    func usedAfterDelete(_ use: Use) async throws {
+        try await withAuthor { stack, id in
+            try await stack.on(.network) { context in
+                var author = try #require(try context.find(id))
+                if use == .changeBeforePublishing { author = context.insert(Author(name: "new")) }
+                context.delete(author)
+                switch use {
+                case .insert: context.insert(author)
+                case .member: author.articles.insert(Article(slug: "s", title: "t"))
+                case .destination: context.insert(Article(slug: "s", title: "t", author: author))
+                case .change, .changeBeforePublishing: author.name = "changed"
+                }
+                for save in [ObjectContext.save, ObjectContext.commit] {
+                    let error = #expect(throws: StrataError.self) { try save(context)() }
+                    #expect(error?.code == .misuse)
+                    #expect(error?.details.map(\.number) == [author.id.number])
+                }
+                context.rollback([author])
+                if use == .changeBeforePublishing { return context.rollback() }
+                try context.commit()
+                #expect(try context.find(id) === author && author.name == "base")
+                if use == .member || use == .destination { #expect(try author.articles.count == 1) }
+            }
+        }
+    }
+
     @Test(
         "TR10 C9 deny looks at all data, not only at what is loaded, and names what blocks",
         arguments: Place.allCases
