@@ -19,7 +19,7 @@ extension ObjectContext {
         }
     }
 
-    /// Drops this context's own edits of these objects only, so that the others can be saved (C18).
+    /// Drops this context's own edits of these objects only, so that the others can be saved.
     ///
     /// Objects that are related to a dropped insert keep their values; the relationship is reported when they are saved.
     public func rollback(_ objects: [any Model]) {

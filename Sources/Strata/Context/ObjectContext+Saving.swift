@@ -1,7 +1,7 @@
 import Foundation
 
 extension ObjectContext {
-    /// Moves this context's changes to its parent: all of them or, where it throws, none (C16).
+    /// Moves this context's changes to its parent: all of them or, where it throws, none.
     ///
     /// For a context on the store this is a ``commit()``. What children have saved here goes along. Attributes marked as
     /// timestamps are set.
@@ -42,7 +42,7 @@ extension ObjectContext {
         }
     }
 
-    /// Moves this context's changes through all parents to the store, in one transaction: all of them or none (C16).
+    /// Moves this context's changes through all parents to the store, in one transaction: all of them or none.
     ///
     /// What this context saved upward before goes along, and what parents have inserted and these changes refer to. Other
     /// edits of the parents stay where they are. When it returns, the changes are on disk.

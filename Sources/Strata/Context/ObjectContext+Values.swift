@@ -21,13 +21,14 @@ extension ObjectContext {
         return values
     }
 
-    /// The sum of a column; zero where there is nothing to sum up. Values that are nil do not count.
+    /// The sum of a column; zero where there is nothing to sum up. Values that are nil do not count. Sums of the smaller
+    /// integer types are `Int`, of `Float` they are `Double`.
     ///
     /// - Throws: ``StrataError`` with `invalidQuery`, also where the sum is too large for its type.
     public func sum<Object: Model, Value: ColumnValue>(
         _ query: Query<Object>,
         _ column: KeyPath<Object.Columns, Column<Object, Value>>
-    ) throws -> Value.Unwrapped where Value.Unwrapped: NumericAttributeValue & AdditiveArithmetic {
+    ) throws -> Value.Unwrapped.Sum where Value.Unwrapped: NumericAttributeValue {
         try aggregate(query, .sum, Object.columns[keyPath: column].node) ?? .zero
     }
 

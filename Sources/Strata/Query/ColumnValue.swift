@@ -35,6 +35,8 @@ public protocol OrderedAttributeValue: AttributeValue, Comparable {}
 public protocol NumericAttributeValue: OrderedAttributeValue {
     /// The type of an average of such values.
     associatedtype Average: AttributeValue = Double
+    /// The type of a sum of such values: wide enough for many of them.
+    associatedtype Sum: AttributeValue & AdditiveArithmetic = Self
 }
 
 /// An attribute type with which SQL calculates: numbers, but neither `Decimal`, which would lose digits, nor `UInt` and
@@ -46,15 +48,36 @@ extension Date: OrderedAttributeValue {}
 extension UUID: OrderedAttributeValue {}
 
 extension Int: ArithmeticAttributeValue {}
-extension Int8: ArithmeticAttributeValue {}
-extension Int16: ArithmeticAttributeValue {}
-extension Int32: ArithmeticAttributeValue {}
+extension Int8: ArithmeticAttributeValue {
+    /// Sums are 64 bits wide.
+    public typealias Sum = Int
+}
+extension Int16: ArithmeticAttributeValue {
+    /// Sums are 64 bits wide.
+    public typealias Sum = Int
+}
+extension Int32: ArithmeticAttributeValue {
+    /// Sums are 64 bits wide.
+    public typealias Sum = Int
+}
 extension Int64: ArithmeticAttributeValue {}
-extension UInt8: ArithmeticAttributeValue {}
-extension UInt16: ArithmeticAttributeValue {}
-extension UInt32: ArithmeticAttributeValue {}
+extension UInt8: ArithmeticAttributeValue {
+    /// Sums are 64 bits wide.
+    public typealias Sum = Int
+}
+extension UInt16: ArithmeticAttributeValue {
+    /// Sums are 64 bits wide.
+    public typealias Sum = Int
+}
+extension UInt32: ArithmeticAttributeValue {
+    /// Sums are 64 bits wide.
+    public typealias Sum = Int
+}
 extension Double: ArithmeticAttributeValue {}
-extension Float: ArithmeticAttributeValue {}
+extension Float: ArithmeticAttributeValue {
+    /// Sums have the store's precision.
+    public typealias Sum = Double
+}
 extension UInt: NumericAttributeValue {}
 extension UInt64: NumericAttributeValue {}
 

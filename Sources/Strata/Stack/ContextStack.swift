@@ -67,7 +67,8 @@ public final class ContextStack: Sendable {
         }
     }
 
-    /// The saves that nobody waited for and that failed, from ``saveLater(_:)``.
+    /// What failed where nobody could be told at once: saves of ``saveLater(_:)``, and properties and relationships that could
+    /// not be read or changed, since those do not throw.
     ///
     /// Each call gives a stream of its own, which gets every failure from then on; the first one gets those from before
     /// too. A stream that is not read keeps the newest 256. Streams end when the stack has closed.

@@ -1,6 +1,7 @@
-/// A save that nobody waited for and that failed; see ``ContextStack/failures``.
+/// What went wrong where nobody could be told at once: a save that nobody waited for, or the reading of a property, which
+/// does not throw; see ``ContextStack/failures``.
 public struct SaveFailure: Error, Sendable, CustomStringConvertible {
-    /// The name of the context that was to be saved, if it has one.
+    /// The name of the context in which it happened, if it has one.
     public let context: ContextName?
 
     /// What went wrong.
@@ -8,6 +9,6 @@ public struct SaveFailure: Error, Sendable, CustomStringConvertible {
 
     /// The context and the error in one line.
     public var description: String {
-        "A save of \(context.map { "'\($0)'" } ?? "an unnamed context") that nobody waited for failed: \(error)"
+        "Failed in \(context.map { "context '\($0)'" } ?? "an unnamed context") with nobody waiting for it: \(error)"
     }
 }

@@ -136,6 +136,13 @@ enum StoreSchema {
         {
             result.append("column '\(stored.name)' of table '\(info.table)' is in no model")
         }
+        let (stored, declared) = (there.map(\.name).filter(info.columns.map(\.name).contains), info.columns.map(\.name))
+        if result.isEmpty && stored != declared {
+            result.append(
+                "the properties of \(info.name) stand in another order: \(stored.joined(separator: ", ")) in the store, "
+                    + "\(declared.joined(separator: ", ")) in the model"
+            )
+        }
         return result
     }
 }

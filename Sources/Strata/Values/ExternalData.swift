@@ -67,7 +67,7 @@ extension ExternalData {
 
 extension Model {
     /// The bytes of an attribute outside of the row, read at first use. Where the store cannot be read the answer is
-    /// nil, and the error goes to ``ContextStack/failures`` (C7).
+    /// nil, and the error goes to ``ContextStack/failures``.
     public func _$external(_ column: Int) -> Data? {
         if let content = _$row._$external(at: column)?.data { return content }
         guard let context = _$link.context else { return nil }

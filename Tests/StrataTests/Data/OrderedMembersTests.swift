@@ -58,7 +58,7 @@ struct OrderedMembersTests {
         try await cook.perform { context in
             let soup = try dish(context)
             try soup.spices.move(try spice("dill", context), before: try spice("salt", context))
-            try soup.spices.insert(try spice("mace", context))
+            soup.spices.insert(try spice("mace", context))
             try context.save()
         }
         let shown = try await stack.on(.main) { try dish($0).spices.fetch().map(\.name) }

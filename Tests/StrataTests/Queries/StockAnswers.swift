@@ -101,7 +101,7 @@ struct StockAnswers<Object: StockModel> {
     }
 
     func checkTotals<Value: ColumnValue>(_ column: KeyPath<Object.Columns, Column<Object, Value>>)
-    where Value.Unwrapped: NumericAttributeValue & AdditiveArithmetic {
+    where Value.Unwrapped: NumericAttributeValue {
         let node = Object.columns[keyPath: column].node
         compare(.aggregate(.average, node), "average") {
             [[try context.average(query, column)?.storedValue ?? .null]]
@@ -111,7 +111,7 @@ struct StockAnswers<Object: StockModel> {
         let shape = ResultShape.aggregate(.sum, node)
         // Nothing adds up to zero, and what does not fit into the type is thrown.
         let expected = (try? reference.value(query, shape)).flatMap {
-            $0 == .null ? .zero : Value.Unwrapped(storedValue: $0)
+            $0 == .null ? .zero : Value.Unwrapped.Sum(storedValue: $0)
         }
         let found = try? context.sum(query, column)
         if expected != found {

@@ -76,6 +76,16 @@ import Testing
             texts: ["Leg.transfer is optional in the model only"]
         ),
         Case(
+            title: "another order of the columns",
+            statements: rebuilt(
+                #""name" TEXT NOT NULL, "balance" INTEGER NOT NULL"#,
+                as: #""balance" INTEGER NOT NULL, "name" TEXT NOT NULL"#
+            ),
+            texts: [
+                "the properties of Account stand in another order: balance, name, note in the store, name, balance, note in"
+            ]
+        ),
+        Case(
             title: "a check",
             statements: rebuilt(
                 #""balance" INTEGER NOT NULL"#,
