@@ -54,8 +54,13 @@ extension ObjectContext {
         var rows: [Object.Row] = []
         let entity = try store.schema.index(of: Object.self)
         try run(query, .objects) { reader in
-            let pending = try pendingRow(reader.read(Int64.self, at: 0), entity, Object.Row.self)
-            rows.append(try pending ?? Object.Row(_$from: reader))
+            if hasPendingBytes(entity),
+                let pending = pendingRow(try reader.read(Int64.self, at: 0), entity, Object.Row.self)
+            {
+                rows.append(pending)
+            } else {
+                rows.append(try Object.Row(_$from: reader))
+            }
         }
         return rows
     }
@@ -79,9 +84,13 @@ extension ObjectContext {
             guard type(of: object) == Object.self else { throw Self.sharedIDError(number) }
             return unsafeDowncast(object, to: Object.self)  // its type was compared
         }
-        if let row = try pendingRow(number, entity, Object.Row.self) {
-            return register(Object(_$row: row), entity: entity)
-        }
+        if hasPendingBytes(entity), let object: Object = pendingObject(number, entity) { return object }
+        return try make(from: reader, number, entity: entity)
+    }
+
+    /// A new object of the row in the store that a statement stands on.
+    @inline(__always)
+    func make<Object: Model>(from reader: RowReader, _ number: Int64, entity: Int) throws -> Object {
         prepareToRegister(Object.self, entity)
         let state = ObjectState(entity: UInt16(truncatingIfNeeded: entity))
         let object = try Object._$make(reader, ObjectLink(self), state)
@@ -89,12 +98,25 @@ extension ObjectContext {
         return object
     }
 
-    /// The row as the layers have it, of a model that keeps bytes outside of its rows: while they are not stored, no query can
-    /// say where they are.
-    private func pendingRow<Row: StoredRow>(_ number: Int64, _ entity: Int, _ type: Row.Type) throws -> Row? {
-        guard store.schema.keepsBytes[entity], let view, view.reader.connection.overlay.parts[entity] != nil,
-            let change = view.layers.top(number, entity: entity, in: path, Row.self), change.kind.isVisible
-        else { return nil }
+    /// Whether there are pending rows of a model that keeps bytes outside of its rows. While those are not stored, no query
+    /// can say where they are.
+    @inline(__always)
+    private func hasPendingBytes(_ entity: Int) -> Bool {
+        store.schema.keepsBytes[entity] && view?.reader.connection.overlay.parts[entity] != nil
+    }
+
+    /// The object of a row as the layers have it. Apart from ``object(from:entity:)``: what generic code asks for at the
+    /// start of a function it would ask for at every row.
+    @inline(never)
+    func pendingObject<Object: Model>(_ number: Int64, _ entity: Int) -> Object? {
+        pendingRow(number, entity, Object.Row.self).map { register(Object(_$row: $0), entity: entity) }
+    }
+
+    /// The row as the layers have it.
+    private func pendingRow<Row: StoredRow>(_ number: Int64, _ entity: Int, _ type: Row.Type) -> Row? {
+        guard let change = view?.layers.top(number, entity: entity, in: path, Row.self), change.kind.isVisible else {
+            return nil
+        }
         return change.row
     }
 

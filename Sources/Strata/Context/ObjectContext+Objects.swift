@@ -150,8 +150,15 @@ extension ObjectContext {
             let object = unsafeDowncast(object, to: Object.self)  // its type was compared
             return object._$state.isDeleted ? nil : object
         }
-        guard let row = try row(number, of: entity) else { return nil }
-        return register(Object(_$row: row), entity: entity.info.index)
+        let view = try currentView()
+        if let kind = view.layers.topKind(of: number, entity: entity.info.index, in: path) {
+            return kind.isVisible ? pendingObject(number, entity.info.index) : nil
+        }
+        let statement = try view.reader.connection.statement(selectingByID: entity.info)
+        defer { statement.reset() }
+        try statement.binder.bind(number, at: 1)
+        guard try statement.step() else { return nil }
+        return try make(from: statement.reader, number, entity: entity.info.index)
     }
 
     /// The row that this context shows; nil where there is none.
@@ -170,7 +177,7 @@ extension ObjectContext {
         guard !isEnded else { return }
         noteTurn()
         let tracker = trackers[Int(object._$state.entity)].unsafelyUnwrapped  // register makes one
-        unsafeDowncast(tracker, to: ObjectTracker<Object>.self).willChange(object, column)
+        unsafeDowncast(tracker, to: ObjectTracker<Object>.self).willChange(object, column, in: self)
     }
 
     /// Lets the next save tell of an object that is inserted or related to others though it was deleted here (C7). Does
@@ -180,6 +187,9 @@ extension ObjectContext {
         noteTurn()
         tracker(Object.self, Int(object._$state.entity)).noteUse(ofDeleted: object, "was inserted or related to others")
     }
+
+    /// The number of the commit that live objects were last shown.
+    var seenSequence: Int64 { view?.sequence ?? shownSequence }
 
     /// The two bases of a change that sets out from this row (H18).
     func base<Row: StoredRow>(of before: Row, entity: Int) -> Base<Row> {
@@ -213,7 +223,7 @@ extension ObjectContext {
         }
         noteTurn()
         let entity = Int(object._$state.entity)
-        tracker(Object.self, entity).delete(object)
+        tracker(Object.self, entity).delete(object, in: self)
         let number = object._$row._$number
         inTurn {
             do {
@@ -262,6 +272,9 @@ struct BaseFinder<Row: StoredRow> {
         self.parts = parts.map { $0.typed(Row.self) }
         self.sequence = sequence
     }
+
+    /// Whether no layer has changed any of the entity's rows, so that they are as the store has them.
+    var isEmpty: Bool { parts.isEmpty }
 
     /// Complexity: O(layers · log changes).
     func base(of before: Row) -> Base<Row> {

@@ -6,16 +6,14 @@ struct ObjectEdit {
     let object: AnyObject
     var columns: ColumnSet
     var kind: ChangeKind
-    /// Where the row before the first of these edits stands among those that the tracker keeps; -1 for an insert.
-    let before: Int32
+    /// A ``Base`` with the row before the first of these edits; nil for an insert.
+    let base: AnyObject?
 }
 
 /// The edits that a context has not published yet, of the objects of one model.
 final class ObjectTracker<Object: Model>: AnyTracker {
     let entity: Entity<Object.Row>
     @exclusivity(unchecked) private var edits: [ObjectEdit] = []
-    /// Kept apart, since inserts have none.
-    @exclusivity(unchecked) private var befores: [Object.Row] = []
     /// What was done to objects though they had been deleted here.
     private var usesAfterDelete: [StrataError.Detail] = []
 
@@ -23,7 +21,11 @@ final class ObjectTracker<Object: Model>: AnyTracker {
 
     var isEmpty: Bool { edits.isEmpty && usesAfterDelete.isEmpty }
 
+    // Both are of these types by agreement.
     private func object(of edit: ObjectEdit) -> Object { unsafeDowncast(edit.object, to: Object.self) }
+    private func base(of edit: ObjectEdit) -> Base<Object.Row>? {
+        edit.base.map { unsafeDowncast($0, to: Base<Object.Row>.self) }
+    }
 
     /// The state of an object that is inserted next, by ``noteInsert(_:)``.
     var stateOfInsert: ObjectState {
@@ -32,23 +34,23 @@ final class ObjectTracker<Object: Model>: AnyTracker {
 
     /// Notes the insert of an object that has been given ``stateOfInsert``.
     func noteInsert(_ object: Object) {
-        edits.append(ObjectEdit(object: object, columns: ColumnSet(), kind: .insert, before: -1))
+        edits.append(ObjectEdit(object: object, columns: ColumnSet(), kind: .insert, base: nil))
     }
 
-    private func note(_ object: Object, _ kind: ChangeKind, _ columns: ColumnSet) {
+    private func note(_ object: Object, _ kind: ChangeKind, _ columns: ColumnSet, _ sequence: Int64) {
         object._$state.edit = Int32(edits.count)
-        edits.append(ObjectEdit(object: object, columns: columns, kind: kind, before: Int32(befores.count)))
-        befores.append(object._$row)
+        let base = Object._$base(object, sequence: sequence)
+        edits.append(ObjectEdit(object: object, columns: columns, kind: kind, base: base))
     }
 
     @inline(__always)
-    func willChange(_ object: Object, _ column: Int) {
+    func willChange(_ object: Object, _ column: Int, in context: ObjectContext) {
         let index = Int(object._$state.edit)
         if object._$state.isDeleted { noteUse(ofDeleted: object, "was changed") }
         if index >= 0 {
             edits[index].columns.insert(column)
         } else if !object._$state.isDeleted {
-            note(object, .update, ColumnSet(column))
+            note(object, .update, ColumnSet(column), context.seenSequence)
         }
     }
 
@@ -60,11 +62,11 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         usesAfterDelete.append(StrataError.Detail(model: entity.info.name, number: number, message: message))
     }
 
-    func delete(_ object: Object) {
+    func delete(_ object: Object, in context: ObjectContext) {
         let index = Int(object._$state.edit)
         object._$state.isDeleted = true
         if index < 0 {
-            note(object, .delete, ColumnSet())
+            note(object, .delete, ColumnSet(), context.seenSequence)
         } else {
             edits[index].kind = edits[index].kind == .insert ? .withdrawn : .delete
         }
@@ -73,15 +75,19 @@ final class ObjectTracker<Object: Model>: AnyTracker {
     /// What has been edited, as changes with their bases; nothing is left here.
     func takePart(_ context: ObjectContext) -> (any AnyPart)? {
         guard !edits.isEmpty else { return nil }
-        let bases: BaseFinder<Object.Row>? = befores.isEmpty ? nil : context.baseFinder(entity: entity.info.index)
+        var bases: BaseFinder<Object.Row>?
+        if edits.contains(where: { $0.base != nil }) {
+            let found: BaseFinder<Object.Row> = context.baseFinder(entity: entity.info.index)
+            if !found.isEmpty { bases = found }
+        }
         let count = edits.count
         var kinds: ChangeKinds = []
         var numbers: [Int64] = []
         numbers.reserveCapacity(count)
         let changes = [Change<Object.Row>](unsafeUninitializedCapacity: count) { places, initialized in
             for edit in edits {
-                var base: AnyObject?
-                if edit.before >= 0, edit.kind != .withdrawn { base = bases?.base(of: befores[Int(edit.before)]) }
+                var base = edit.kind == .withdrawn ? nil : edit.base
+                if let bases, base != nil, let known = self.base(of: edit) { base = bases.base(of: known.seen) }
                 let number = Object._$publish(
                     object(of: edit),
                     // There are as many places as edits.
@@ -96,7 +102,6 @@ final class ObjectTracker<Object: Model>: AnyTracker {
             }
         }
         edits.removeAll()
-        befores.removeAll()
         return Part(unsorted: changes, numbers: numbers, kinds)
     }
 
@@ -104,15 +109,14 @@ final class ObjectTracker<Object: Model>: AnyTracker {
     func discard() {
         for edit in edits.reversed() { revert(edit) }
         edits.removeAll()
-        befores.removeAll()
         usesAfterDelete.removeAll()
     }
 
     private func revert(_ edit: ObjectEdit) {
         let object = object(of: edit)
         object._$state.edit = -1
-        object._$state.isDeleted = edit.before < 0
-        if edit.before >= 0 { object._$row = befores[Int(edit.before)] }
+        object._$state.isDeleted = edit.base == nil
+        if let base = base(of: edit) { object._$row = base.seen }
     }
 
     func forgetFailures(of number: Int64) { usesAfterDelete.removeAll { $0.number == number } }
@@ -294,7 +298,7 @@ final class JoinTracker: AnyTracker {
 extension Entity {
     /// The row in the store. Complexity: one look-up by key.
     func read(_ number: Int64, on connection: Connection) throws -> Row? {
-        let statement = try connection.statement(info.sql.selectByID)
+        let statement = try connection.statement(selectingByID: info)
         defer { statement.reset() }
         try statement.binder.bind(number, at: 1)
         return try statement.step() ? try Row(_$from: statement.reader) : nil

@@ -64,28 +64,31 @@ struct ChangeKinds: OptionSet, Sendable {
 /// The two bases of a change (H18): what was seen through everything beneath it, and what was in the store.
 @usableFromInline
 final class Base<Row: StoredRow>: Sendable {
-    let seen: Row
+    @usableFromInline let seen: Row
     /// The row in the store, which most often is the row that was seen and then is kept once.
-    private let storedRow: Stored
+    @usableFromInline let storedRow: Stored
     /// The store's sequence number at which `stored` was true.
-    let sequence: Int64
+    @usableFromInline let sequence: Int64
     /// What lies beneath the change now, where that is not what was seen.
-    let beneath: Beneath
+    @usableFromInline let beneath: Beneath
 
-    private enum Stored {
+    @usableFromInline
+    enum Stored: Sendable {
         case absent
         case asSeen
         indirect case row(Row)
     }
 
     /// The row beneath a change.
+    @usableFromInline
     enum Beneath: Sendable {
         case asSeen
         indirect case changed(Row)
         case gone
     }
 
-    private init(seen: Row, storedRow: Stored, sequence: Int64, beneath: Beneath) {
+    @inlinable
+    init(seen: Row, storedRow: Stored, sequence: Int64, beneath: Beneath) {
         self.seen = seen
         self.storedRow = storedRow
         self.sequence = sequence
@@ -97,6 +100,7 @@ final class Base<Row: StoredRow>: Sendable {
     }
 
     /// Of a row that lies in the store just as it was seen.
+    @inlinable
     convenience init(seenInStore seen: Row, sequence: Int64) {
         self.init(seen: seen, storedRow: .asSeen, sequence: sequence, beneath: .asSeen)
     }

@@ -29,6 +29,7 @@ where Stored == Never, OptionalStored == ObjectID<Self>? {
     static func _$validate(_ row: UnsafePointer<Row>, _ failures: inout Validation<Self>)
     static func _$make(_ row: RowReader, _ link: ObjectLink, _ state: ObjectState) throws -> Self
     static func _$insert(_ object: Self, _ id: ObjectID<Self>, _ link: ObjectLink, _ state: ObjectState)
+    static func _$base(_ object: Self, sequence: Int64) -> AnyObject
     static func _$publish(
         _ object: Self,
         to change: UnsafeMutableRawPointer,
@@ -61,6 +62,12 @@ extension Model {
         object._$row.id = id
         object._$link = link
         object._$state = state
+    }
+
+    /// The ``Base`` of a change that is about to be made of a row which lies in the store as the object shows it.
+    @inlinable
+    public static func _$base(_ object: Self, sequence: Int64) -> AnyObject {
+        Base(seenInStore: object._$row, sequence: sequence)
     }
 
     /// Puts what was done to an object into memory for a ``Change`` of its row, and begins anew.

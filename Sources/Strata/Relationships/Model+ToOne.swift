@@ -89,8 +89,9 @@ extension Model {
 extension ObjectContext {
     /// Empties the to-one columns that would lead to the destination beside this one.
     fileprivate func freeOneToOne(_ destination: some Model, for owner: some Model, at column: Int) {
-        let info = store.schema.entities[Int(owner._$state.entity)].info
-        guard info.oneToOne.contains(column), destination._$row.id.isAssigned else { return }
+        let entity = Int(owner._$state.entity)
+        guard store.schema.oneToOne[entity].contains(column), destination._$row.id.isAssigned else { return }
+        let info = store.schema.entities[entity].info
         do {
             for number in try info.numbers(in: self, column: column, leadingTo: destination._$row._$number)
             where number != owner._$row._$number {

@@ -5,6 +5,8 @@ final class Schema: Sendable {
     let entities: [any AnyEntity]
     /// Whether an entity keeps bytes outside of its rows, by index.
     let keepsBytes: [Bool]
+    /// The to-one columns whose values must be unique, by the index of the entity.
+    let oneToOne: [ColumnSet]
     /// Those that have timestamps.
     let stamped: [any AnyEntity]
     let infosByName: [String: EntityInfo]
@@ -18,6 +20,7 @@ final class Schema: Sendable {
         try builder.resolve()
         entities = builder.makeEntities()
         keepsBytes = entities.map { !$0.info.externals.isEmpty }
+        oneToOne = entities.map(\.info.oneToOne)
         stamped = entities.filter { $0.info.createdAt != nil || $0.info.updatedAt != nil }
         self.models = models
         infosByName = Dictionary(entities.map { ($0.info.name, $0.info) }, uniquingKeysWith: { first, _ in first })

@@ -10,6 +10,8 @@ final class Connection {
     /// What queries on this connection see on top of the store.
     let overlay = Overlay()
     private var statements: [String: Statement] = [:]
+    /// Those that find a row by its id, by the index of the entity: they run too often to be looked up by their text.
+    private var selectsByID: [Statement?] = []
 
     /// How many statements are kept; beyond that all are let go.
     static let statementLimit = 500
@@ -20,7 +22,10 @@ final class Connection {
     }
 
     /// Lets go of all statements. Must come before the connection is closed.
-    func finalize() { statements.removeAll() }
+    func finalize() {
+        statements.removeAll()
+        selectsByID.removeAll()
+    }
 
     /// A prepared statement, from the cache where it has been used before and is not in use.
     func statement(_ sql: String) throws -> Statement {
@@ -28,6 +33,15 @@ final class Connection {
         let statement = try Statement(sql, on: self)
         if statements.count >= Self.statementLimit { statements.removeAll() }
         statements[sql] = statement
+        return statement
+    }
+
+    /// The statement that finds a row of an entity by its id.
+    func statement(selectingByID info: EntityInfo) throws -> Statement {
+        while selectsByID.count <= info.index { selectsByID.append(nil) }
+        if let statement = selectsByID[info.index], !statement.isBusy { return statement }
+        let statement = try Statement(info.sql.selectByID, on: self)
+        selectsByID[info.index] = statement
         return statement
     }
 
