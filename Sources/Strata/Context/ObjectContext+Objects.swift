@@ -94,7 +94,7 @@ extension ObjectContext {
         prepareToRegister(Object.self, entity)
         object._$link = ObjectLink(self)
         object._$state = ObjectState(entity: UInt16(truncatingIfNeeded: entity))
-        identity.insert(object, object._$row._$number)
+        identity.insert(object, object.id.number)
         return object
     }
 
@@ -150,11 +150,14 @@ extension ObjectContext {
             let object = unsafeDowncast(object, to: Object.self)  // its type was compared
             return object._$state.isDeleted ? nil : object
         }
-        let view = try currentView()
-        if let kind = view.layers.topKind(of: number, entity: entity.info.index, in: path) {
+        let connection = try currentConnection()
+        // What the overlay does not show, no layer has.
+        if !connection.overlay.parts.isEmpty,
+            let kind = view?.layers.topKind(of: number, entity: entity.info.index, in: path)
+        {
             return kind.isVisible ? pendingObject(number, entity.info.index) : nil
         }
-        let statement = try view.reader.connection.statement(selectingByID: entity.info)
+        let statement = try connection.statement(selectingByID: entity.info)
         defer { statement.reset() }
         try statement.binder.bind(number, at: 1)
         guard try statement.step() else { return nil }
@@ -224,7 +227,7 @@ extension ObjectContext {
         noteTurn()
         let entity = Int(object._$state.entity)
         tracker(Object.self, entity).delete(object, in: self)
-        let number = object._$row._$number
+        let number = object.id.number
         inTurn {
             do {
                 try $0.applyDeleteRules(entity: entity, number: number)
@@ -258,7 +261,7 @@ extension ObjectContext {
         publish()
         try takeView()
         let entity = store.schema.entities[Int(object._$state.entity)].typed(Object.Row.self)
-        tracker(Object.self, entity.info.index).show(try row(object._$row._$number, of: entity), in: object)
+        tracker(Object.self, entity.info.index).show(try row(object.id.number, of: entity), in: object)
     }
 }
 

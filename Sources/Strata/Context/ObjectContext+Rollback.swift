@@ -93,7 +93,7 @@ extension ObjectContext {
     func changedValues<Object: Model>(_ object: Object) -> [String: ChangedValue] {
         publish()
         guard !isEnded, let entity = try? store.schema.entity(Object.self),
-            let change = pendingChanges(entity).first(where: { $0.row._$number == object._$row._$number })
+            let change = pendingChanges(entity).first(where: { $0.row._$number == object.id.number })
         else { return [:] }
         var columns = change.kind == .insert ? ColumnSet(first: entity.info.columns.count) : change.columns
         if change.kind == .update, let seen = change.base?.seen {

@@ -5,6 +5,12 @@ extension ObjectContext {
         return try takeView()
     }
 
+    /// The connection of the current view, without a copy of that.
+    func currentConnection() throws -> Connection {
+        if let connection = view?.reader.connection { return connection }
+        return try takeView().reader.connection
+    }
+
     /// Takes the newest snapshot with the layers that belong to it, and lets live objects show what has changed.
     @discardableResult
     func takeView() throws -> View {

@@ -56,7 +56,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
 
     /// Lets the next save tell what was done to an object that had been deleted (C7).
     func noteUse(ofDeleted object: Object, _ use: String) {
-        let number = object._$row._$number
+        let number = object.id.number
         let message = "\(use) after it had been deleted here"
         guard !usesAfterDelete.contains(where: { $0.number == number && $0.message == message }) else { return }
         usesAfterDelete.append(StrataError.Detail(model: entity.info.name, number: number, message: message))

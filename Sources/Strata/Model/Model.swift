@@ -14,6 +14,9 @@ where Stored == Never, OptionalStored == ObjectID<Self>? {
     /// The column expressions themselves; the macro writes them.
     static var columns: Columns { get }
 
+    /// The object's permanent id; ``ObjectID/unassigned`` before it is inserted.
+    var id: ObjectID<Self> { get }
+
     var _$row: Row { get set }
     var _$link: ObjectLink { get set }
     var _$state: ObjectState { get set }
@@ -40,6 +43,8 @@ where Stored == Never, OptionalStored == ObjectID<Self>? {
 }
 
 extension Model {
+    @inlinable public var id: ObjectID<Self> { _$row.id }
+
     public static func validate(_ row: Row, _ failures: inout Validation<Self>) {}
 
     @inlinable

@@ -22,7 +22,7 @@ extension Model {
     }
 
     /// The number of the object's id, of whichever model; 0 before it is inserted.
-    var storedNumber: Int64 { _$row._$number }
+    var storedNumber: Int64 { id.number }
 
     /// Sets a to-one column of whichever destination.
     func setReference(_ number: Int64?, at column: Int) {

@@ -51,9 +51,6 @@ extension Model {
         if case .context(let context) = _$link.owner { context.willChange(self, column) }
     }
 
-    /// The object's permanent id; ``ObjectID/unassigned`` before it is inserted.
-    public var id: ObjectID<Self> { _$row.id }
-
     /// The context that the object belongs to; nil before it is inserted.
     public var context: ObjectContext? { _$link.context }
 

@@ -37,7 +37,7 @@ public struct ToMany<Root: Model, Member: Model>: Sendable {
     }
 
     /// True where the object is a member.
-    public func contains(_ member: Member) -> Condition<Root> { contains(member._$row.id) }
+    public func contains(_ member: Member) -> Condition<Root> { contains(member.id) }
 
     /// True where the object with this id is a member.
     public func contains(_ member: ObjectID<Member>) -> Condition<Root> {

@@ -60,10 +60,10 @@ extension ToOne {
     /// True where the relationship leads to this object; with nil, where it leads nowhere.
     ///
     /// Only the object's id is taken. An object that was not inserted has none, which is reported when the query runs.
-    public static func == (left: ToOne, right: Destination?) -> Condition<Root> { left == right?._$row.id }
+    public static func == (left: ToOne, right: Destination?) -> Condition<Root> { left == right?.id }
 
     /// True where the relationship does not lead to this object, also where it leads nowhere.
-    public static func != (left: ToOne, right: Destination?) -> Condition<Root> { !(left == right?._$row.id) }
+    public static func != (left: ToOne, right: Destination?) -> Condition<Root> { !(left == right?.id) }
 
     /// True where the relationship leads to the object with this id.
     @_disfavoredOverload

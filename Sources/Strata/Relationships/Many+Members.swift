@@ -80,7 +80,7 @@ extension ObjectContext {
         let isPending = connection.overlay.parts[resolved.destination] != nil
         var objects: [Object] = []
         try connection.statement(info.selectReferring(column, isPending: isPending))
-            .run([.integer(owner._$row._$number)]) { objects.append(try object(from: $0, entity: info.index)) }
+            .run([.integer(owner.id.number)]) { objects.append(try object(from: $0, entity: info.index)) }
         return objects
     }
 
@@ -90,13 +90,13 @@ extension ObjectContext {
         case .foreignKey(let column, let order):
             if !resolved.isToMany {
                 let info = store.schema.entities[resolved.destination].info
-                for number in try info.numbers(in: self, column: column, leadingTo: owner._$row._$number)
-                where number != object._$row._$number {
+                for number in try info.numbers(in: self, column: column, leadingTo: owner.id.number)
+                where number != object.id.number {
                     try anyObject(number, entity: info.index)?.setReference(nil, at: column)
                 }
             }
-            let isMember = try object._$row._$value(at: column) == .integer(owner._$row._$number)
-            object.setReference(owner._$row._$number, at: column)
+            let isMember = try object._$row._$value(at: column) == .integer(owner.id.number)
+            object.setReference(owner.id.number, at: column)
             if let order { try addPair(order, 0, owner, object, isMember: isMember) }
         case .join(let join, let own, _, _):
             try addPair(join, own, owner, object, isMember: true)
@@ -113,7 +113,7 @@ extension ObjectContext {
         _ object: some Model,
         isMember: Bool
     ) throws {
-        let (ownNumber, otherNumber) = (owner._$row._$number, object._$row._$number)
+        let (ownNumber, otherNumber) = (owner.id.number, object.id.number)
         let members = try joinRows(join, own, ownNumber)
         if members.contains(where: { $0.end(1 - own) == otherNumber }) {
             let shown = try joinRows(join, own, ownNumber, hidingDuplicates: true)
@@ -173,7 +173,7 @@ extension ObjectContext {
         noteTurn()
         switch resolved.storage {
         case .foreignKey(let column, let order):
-            if try object._$row._$value(at: column) == .integer(owner._$row._$number) {
+            if try object._$row._$value(at: column) == .integer(owner.id.number) {
                 object.setReference(nil, at: column)
             }
             if let order { try removePair(order, 0, owner, object) }
@@ -183,14 +183,14 @@ extension ObjectContext {
     }
 
     private func removePair(_ join: Int, _ own: Int, _ owner: some Model, _ object: some Model) throws {
-        for row in try joinRows(join, own, owner._$row._$number) where row.end(1 - own) == object._$row._$number {
+        for row in try joinRows(join, own, owner.id.number) where row.end(1 - own) == object.id.number {
             joinTracker(join).delete(row, self)
         }
     }
 
     /// Gives a place to members that came by their to-one side, in the order in which queries have them: after all others.
     private func givePlaces(_ order: Int, _ owner: some Model, _ members: EntityInfo, _ column: Int) throws {
-        let number = owner._$row._$number
+        let number = owner.id.number
         let placed = Set(try joinRows(order, 0, number).map { $0.end(1) })
         for member in try members.numbers(in: self, column: column, leadingTo: number) where !placed.contains(member) {
             guard let object = try anyObject(member, entity: members.index) else { continue }
@@ -224,15 +224,15 @@ extension ObjectContext {
             let ends = (left.end(1 - pair.own), right.end(1 - pair.own))
             return places.0 == places.1 ? ends.0 < ends.1 : places.0 < places.1
         }
-        var rows = try joinRows(pair.join, pair.own, owner._$row._$number, hidingDuplicates: true).sorted(by: isLess)
-        guard let from = rows.firstIndex(where: { $0.end(1 - pair.own) == object._$row._$number }) else {
+        var rows = try joinRows(pair.join, pair.own, owner.id.number, hidingDuplicates: true).sorted(by: isLess)
+        guard let from = rows.firstIndex(where: { $0.end(1 - pair.own) == object.id.number }) else {
             throw StrataError(.misuse, "The object to move is no member of '\(resolved.name)'.")
         }
-        if let next, next._$row._$number == object._$row._$number { return }
+        if let next, next.id.number == object.id.number { return }
         let moved = rows.remove(at: from)
         let target: Int
         if let next {
-            guard let found = rows.firstIndex(where: { $0.end(1 - pair.own) == next._$row._$number }) else {
+            guard let found = rows.firstIndex(where: { $0.end(1 - pair.own) == next.id.number }) else {
                 throw StrataError(.misuse, "The object to move to is no member of '\(resolved.name)'.")
             }
             target = found

@@ -31,7 +31,7 @@ public struct Many<Object: Model> {
         func open<Owner: Model>(_ owner: Owner) -> Query<Object> {
             Query(
                 membersOf: Owner.self,
-                number: owner._$row._$number,
+                number: owner.id.number,
                 relationship: Owner._$schema.relationships[relationship].name
             )
         }

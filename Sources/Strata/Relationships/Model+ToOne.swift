@@ -29,31 +29,37 @@ extension Model {
             if case .draft(let draft) = owner._$link.owner { draft.one[column] = nil }
             return nil
         }
-        if let context = owner._$link.context {
-            if value._$link.context == nil { context.insert(value) }
-            if let other = value._$link.context, other.store !== context.store {
-                // The number of an object of another store means something else here. The next save tells of it.
-                context.insert(value)
-                return owner.reference(at: column)
+        var context = owner._$link.context
+        let other = value._$link.context
+        if context == nil || context !== other {
+            if let context {
+                if other == nil { context.insert(value) }
+                if let other, other.store !== context.store {
+                    // The number of an object of another store means something else here. The next save tells of it.
+                    context.insert(value)
+                    return owner.reference(at: column)
+                }
+            } else if let other {
+                other.insert(owner)
+                context = owner._$link.context
+            } else {
+                owner.draft.one[column] = value
+                value.draft.leadingHere.append(Draft.WeakModel(object: owner))
+                return nil
             }
-        } else if let context = value._$link.context {
-            context.insert(owner)
-        } else {
-            owner.draft.one[column] = value
-            value.draft.leadingHere.append(Draft.WeakModel(object: owner))
-            return nil
         }
-        if let context = owner._$link.context {
-            context.noteUse(ofDeleted: value)
+        if let context {
+            if value._$state.isDeleted { context.noteUse(ofDeleted: value) }
             context.freeOneToOne(value, for: owner, at: column)
         }
-        return value._$row.id.isAssigned ? value._$row.id : nil
+        let id = value.id
+        return id.isAssigned ? id : nil
     }
 
     /// The id that a to-one column holds.
     private func reference<Destination: Model>(at column: Int) -> ObjectID<Destination>? {
         guard case .integer(let number)? = try? _$row._$value(at: column) else { return nil }
-        return ObjectID(number: number, fingerprint: _$row.id.fingerprint)
+        return ObjectID(number: number, fingerprint: id.fingerprint)
     }
 
     public static func _$isSame(_ left: Never, _ right: Never) -> Bool {}
@@ -90,11 +96,11 @@ extension ObjectContext {
     /// Empties the to-one columns that would lead to the destination beside this one.
     fileprivate func freeOneToOne(_ destination: some Model, for owner: some Model, at column: Int) {
         let entity = Int(owner._$state.entity)
-        guard store.schema.oneToOne[entity].contains(column), destination._$row.id.isAssigned else { return }
+        guard store.schema.oneToOne[entity].contains(column), destination.id.isAssigned else { return }
         let info = store.schema.entities[entity].info
         do {
-            for number in try info.numbers(in: self, column: column, leadingTo: destination._$row._$number)
-            where number != owner._$row._$number {
+            for number in try info.numbers(in: self, column: column, leadingTo: destination.id.number)
+            where number != owner.id.number {
                 if let holder = try anyObject(number, entity: info.index) { holder.setReference(nil, at: column) }
             }
         } catch {

@@ -81,7 +81,7 @@ extension Model {
                 return content
             }
             // What was deleted has taken its bytes along.
-            if !isDeleted { throw Self._$schema.lostContent(of: _$row._$number, at: column) }
+            if !isDeleted { throw Self._$schema.lostContent(of: id.number, at: column) }
         } catch {
             context.reference.report(error)
         }
