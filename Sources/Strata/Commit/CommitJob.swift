@@ -77,7 +77,7 @@ final class CommitJob {
         }
         try throwConflicts()
         if !isEmpty {
-            let statement = try connection.statement(SchemaSQL.setSequence)
+            let statement = try connection.statement(.setSequence)
             try statement.binder.bind(sequence, at: 1)
             try statement.runBound()
         }
@@ -177,16 +177,18 @@ final class CommitJob {
     var tables: [String] { written.keys.map { schema.entities[$0].info.table } }
 
     var record: CommitRecord {
-        var record = CommitRecord(sequence: sequence, committer: committer)
-        record.included = Set(frozen.keys)
-        record.segments = segments
-        record.withdrawn = withdrawn
-        record.taken = taken
-        record.rows = written
-        record.adjusted = adjusted
-        record.merged = merged
-        record.wentAlong = wentAlong
-        return record
+        CommitRecord(
+            sequence: sequence,
+            committer: committer,
+            included: Set(frozen.keys),
+            segments: segments,
+            taken: taken,
+            rows: written,
+            adjusted: adjusted,
+            merged: merged,
+            withdrawn: withdrawn,
+            wentAlong: wentAlong
+        )
     }
 }
 
@@ -289,6 +291,7 @@ extension LayerStore {
     }
 
     func thaw(_ segments: Set<Int>) {
+        guard !segments.isEmpty else { return }
         state.withLock { state in
             for segment in segments {
                 state.frozen[segment, default: 0] -= 1

@@ -231,7 +231,7 @@ extension Entity {
 
     /// Inserts rows in the order of their ids. Those that come out otherwise are added to `others`.
     private func insert(_ part: Part<Row>, _ others: inout [Int64: Change<Row>], _ job: CommitJob) throws {
-        let statement = try job.connection.statement(info.sql.insert)
+        let statement = try job.connection.statement(.insert(info))
         var binder = statement.binder
         let version = Int32(info.columns.count + 2)
         try part.changes.withUnsafeBufferPointer { changes in

@@ -157,7 +157,7 @@ extension ObjectContext {
         {
             return kind.isVisible ? pendingObject(number, entity.info.index) : nil
         }
-        let statement = try connection.statement(selectingByID: entity.info)
+        let statement = try connection.statement(.selectByID(entity.info))
         defer { statement.reset() }
         try statement.binder.bind(number, at: 1)
         guard try statement.step() else { return nil }

@@ -13,6 +13,21 @@ extension Part {
         guard !foreign.isEmpty else { return }
         var numbers: Set<Int64> = []
         for context in foreign { numbers.formUnion(touched(in: before, context: context, entity: entity)) }
+        if !numbers.isEmpty {
+            leaveBehind(numbers, foreign, record, entity: entity, path: path, before: before, in: &layers)
+        }
+    }
+
+    /// Apart, since most commits have overwritten nothing, and generic code asks for its types when it begins.
+    private func leaveBehind(
+        _ numbers: Set<Int64>,
+        _ foreign: [Int],
+        _ record: CommitRecord,
+        entity: Int,
+        path: [Int],
+        before: Layers,
+        in layers: inout Layers
+    ) {
         var edits: [Int: [Int: [Int64: Change<Row>?]]] = [:]
         for number in numbers {
             guard let committed = self[number] else { continue }

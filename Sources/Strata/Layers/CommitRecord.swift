@@ -1,27 +1,54 @@
-/// What one commit did, as the layers and the live objects of all contexts need to know it. Values only.
-struct CommitRecord: Sendable {
+/// What one commit did, as the layers and the live objects of all contexts need to know it. Values only; a class, since it is
+/// handed on at every commit.
+final class CommitRecord: Sendable {
     /// The number that the store had after it.
     let sequence: Int64
     /// The context that committed; nil for commits of others, which were found in the file.
     let committer: Int?
     /// The contexts whose layers it took as a whole: the committer, and with it those of a chain (H27).
-    var included: Set<Int> = []
+    let included: Set<Int>
     /// The segments that it took, of whichever contexts.
-    var segments: Set<Int> = []
+    let segments: Set<Int>
     /// The changes that were taken, by entity: which columns, and what had been seen before.
-    var taken: [Int: any AnyPart] = [:]
+    let taken: [Int: any AnyPart]
     /// The rows as they are in the store now, by entity: inserted and updated ones whole, deleted ones as deletes.
-    var rows: [Int: any AnyPart] = [:]
+    let rows: [Int: any AnyPart]
     /// Those of the rows that came out otherwise than the committer had them, by entity.
-    var adjusted: [Int: any AnyPart] = [:]
+    let adjusted: [Int: any AnyPart]
     /// Members that were there already, by entity: the rows that were to be added, and those that stand for them (H25).
-    var merged: [Int: [Int64: Int64]] = [:]
+    let merged: [Int: [Int64: Int64]]
     /// Rows that the committer had inserted and deleted again: nothing of them reaches the store.
-    var withdrawn: [Int: any AnyPart] = [:]
+    let withdrawn: [Int: any AnyPart]
     /// Rows that a parent had inserted and that went along whole (H21), by entity.
-    var wentAlong: [Int: Set<Int64>] = [:]
-    /// False where only the rows that layers needed were read, so that live objects have to look for themselves.
-    var isComplete = true
+    let wentAlong: [Int: Set<Int64>]
+
+    init(
+        sequence: Int64,
+        committer: Int?,
+        included: Set<Int> = [],
+        segments: Set<Int> = [],
+        taken: [Int: any AnyPart] = [:],
+        rows: [Int: any AnyPart],
+        adjusted: [Int: any AnyPart] = [:],
+        merged: [Int: [Int64: Int64]] = [:],
+        withdrawn: [Int: any AnyPart] = [:],
+        wentAlong: [Int: Set<Int64>] = [:]
+    ) {
+        self.sequence = sequence
+        self.committer = committer
+        self.included = included
+        self.segments = segments
+        self.taken = taken
+        self.rows = rows
+        self.adjusted = adjusted
+        self.merged = merged
+        self.withdrawn = withdrawn
+        self.wentAlong = wentAlong
+    }
+
+    /// Whether it names all rows that it changed. Of the commits of others only the rows that layers needed were read, so that
+    /// live objects have to look for themselves.
+    var isComplete: Bool { committer != nil }
 }
 
 extension Layers {

@@ -212,14 +212,14 @@ extension LayerStore.State {
     /// Takes in commits of other processes: rows that layers have changes of are read anew, and all live objects will
     /// look for themselves.
     mutating func absorb(through sequence: Int64, schema: Schema, connection: Connection) throws {
-        var record = CommitRecord(sequence: sequence, committer: nil)
-        record.isComplete = false
+        var found: [Int: any AnyPart] = [:]
         for entity in schema.entities {
             let parts = layers.levels.values.joined().compactMap { $0.parts[entity.info.index] }
             if let rows = try entity.readChanged(parts, since: self.sequence, on: connection) {
-                record.rows[entity.info.index] = rows
+                found[entity.info.index] = rows
             }
         }
+        let record = CommitRecord(sequence: sequence, committer: nil, rows: found)
         layers = layers.applying(record)
         self.sequence = sequence
         note(record)

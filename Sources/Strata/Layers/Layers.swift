@@ -37,7 +37,8 @@ struct Layers: Sendable {
     func path(to context: Int) -> [Int] {
         var path = [context]
         while let parent = parents[path[path.count - 1]] { path.append(parent) }
-        return path.reversed()
+        path.reverse()
+        return path
     }
 
     /// Contexts that read the committed state and none of their parents' layers.
@@ -47,7 +48,8 @@ struct Layers: Sendable {
     func readPath(to context: Int) -> [Int] {
         var path = [context]
         while let last = path.last, !committedOnly.contains(last), let parent = parents[last] { path.append(parent) }
-        return path.reversed()
+        path.reverse()
+        return path
     }
 
     /// The contexts that see the store through `context`, parents before children.

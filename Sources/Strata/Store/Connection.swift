@@ -10,8 +10,8 @@ final class Connection {
     /// What queries on this connection see on top of the store.
     let overlay = Overlay()
     private var statements: [String: Statement] = [:]
-    /// Those that find a row by its id, by the index of the entity: they run too often to be looked up by their text.
-    private var selectsByID: [Statement?] = []
+    /// Those that are known by a number of their own.
+    private var frequent: [Statement?] = []
 
     /// How many statements are kept; beyond that all are let go.
     static let statementLimit = 500
@@ -24,7 +24,7 @@ final class Connection {
     /// Lets go of all statements. Must come before the connection is closed.
     func finalize() {
         statements.removeAll()
-        selectsByID.removeAll()
+        frequent.removeAll()
     }
 
     /// A prepared statement, from the cache where it has been used before and is not in use.
@@ -36,12 +36,12 @@ final class Connection {
         return statement
     }
 
-    /// The statement that finds a row of an entity by its id.
-    func statement(selectingByID info: EntityInfo) throws -> Statement {
-        while selectsByID.count <= info.index { selectsByID.append(nil) }
-        if let statement = selectsByID[info.index], !statement.isBusy { return statement }
-        let statement = try Statement(info.sql.selectByID, on: self)
-        selectsByID[info.index] = statement
+    /// The same for a statement that runs too often to be looked up by its text.
+    func statement(_ known: FrequentStatement) throws -> Statement {
+        while frequent.count <= known.index { frequent.append(nil) }
+        if let statement = frequent[known.index], !statement.isBusy { return statement }
+        let statement = try Statement(known.sql, on: self)
+        frequent[known.index] = statement
         return statement
     }
 
@@ -71,13 +71,34 @@ final class Connection {
     func lastError(_ code: Int32) -> StrataError { StrataError(sqlite: code, connection: pointer) }
 }
 
+/// A statement that connections know by a number.
+struct FrequentStatement {
+    let index: Int
+    let sql: String
+
+    static let beginReading = FrequentStatement(index: 0, sql: "BEGIN DEFERRED")
+    static let beginWriting = FrequentStatement(index: 1, sql: "BEGIN IMMEDIATE")
+    static let commit = FrequentStatement(index: 2, sql: "COMMIT")
+    static let readSequence = FrequentStatement(index: 3, sql: SchemaSQL.readSequence)
+    static let setSequence = FrequentStatement(index: 4, sql: SchemaSQL.setSequence)
+
+    static func selectByID(_ info: EntityInfo) -> FrequentStatement {
+        FrequentStatement(index: 5 + 2 * info.index, sql: info.sql.selectByID)
+    }
+
+    static func insert(_ info: EntityInfo) -> FrequentStatement {
+        FrequentStatement(index: 6 + 2 * info.index, sql: info.sql.insert)
+    }
+}
+
 /// A prepared statement. Finalized when it is let go.
 final class Statement {
     let pointer: OpaquePointer
     /// Holds the bound texts while the statement runs; statements may run within each other.
     let buffer = BindBuffer()
-    /// The statement does not outlive its connection: the connection lets go of all of its statements first.
-    unowned let connection: Connection
+    /// The statement does not outlive its connection: the connection lets go of all of its statements first. Not checked,
+    /// since this is asked for every row.
+    private unowned(unsafe) let connection: Connection
 
     init(_ sql: String, on connection: Connection) throws {
         var pointer: OpaquePointer?

@@ -36,7 +36,7 @@ final class Reader: @unchecked Sendable {
     /// Takes a snapshot of the store and gives its sequence number.
     func begin() throws -> Int64 {
         if isReading { try end() }
-        try connection.execute("BEGIN DEFERRED")
+        try connection.statement(.beginReading).runBound()
         isReading = true
         do {
             return try connection.sequence()
@@ -50,7 +50,7 @@ final class Reader: @unchecked Sendable {
     func end() throws {
         guard isReading else { return }
         isReading = false
-        try connection.execute("COMMIT")
+        try connection.statement(.commit).runBound()
     }
 
     fileprivate func close() {

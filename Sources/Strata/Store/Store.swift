@@ -167,10 +167,10 @@ final class Store: Sendable {
 
     /// One state of the store, by statements of our own: nobody observes what is only read.
     private static func reading<Value>(_ connection: Connection, _ body: () throws -> Value) throws -> Value {
-        try connection.execute("BEGIN DEFERRED")
+        try connection.statement(.beginReading).runBound()
         do {
             let value = try body()
-            try connection.execute("COMMIT")
+            try connection.statement(.commit).runBound()
             return value
         } catch {
             try? connection.execute("ROLLBACK")

@@ -64,7 +64,7 @@ extension Connection {
     /// The number of the last commit that this connection sees.
     func sequence() throws -> Int64 {
         // As far as numbers can be added to it without care.
-        let statement = try self.statement(SchemaSQL.readSequence)
+        let statement = try self.statement(.readSequence)
         defer { statement.reset() }
         guard try statement.step() else { throw StoreIdentity.damaged }
         let sequence = sqlite3_column_int64(statement.pointer, 0)

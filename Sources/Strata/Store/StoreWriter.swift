@@ -61,11 +61,11 @@ final class StoreWriter: Sendable {
         _ body: (Connection) throws -> [String],
         _ beforeCommit: () -> Void
     ) throws {
-        try connection.statement("BEGIN IMMEDIATE").runBound()
+        try connection.statement(.beginWriting).runBound()
         do {
             _ = try body(connection)
             beforeCommit()
-            try connection.statement("COMMIT").runBound()
+            try connection.statement(.commit).runBound()
         } catch {
             // Some errors, a full disk for one, have rolled back already; then this one fails, and that is no matter.
             try? connection.execute("ROLLBACK")

@@ -57,7 +57,10 @@ struct DeleteTrapTests {
 
     enum Use: CaseIterable { case insert, member, destination, change, changeBeforePublishing }
 
-    @Test("C7 what was deleted here and is used again is refused by the save, until it is rolled back", arguments: Use.allCases)
+    @Test(
+        "C7 what was deleted here and is used again is refused by the save, until it is rolled back",
+        arguments: Use.allCases
+    )
     func usedAfterDelete(_ use: Use) async throws {
         try await withAuthor { stack, id in
             try await stack.on(.network) { context in
