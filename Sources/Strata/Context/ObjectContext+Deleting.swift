@@ -8,7 +8,10 @@ extension ObjectContext {
                 relationship.deleteRule == .cascade
             else { continue }
             for member in try joinRows(join, own, number) {
-                try deleteObject(other == 0 ? member.left : member.right, entity: relationship.destination)
+                let member = other == 0 ? member.left : member.right
+                if try deleteObject(member, entity: relationship.destination) {
+                    note(.deleted(member), of: number, entity: entity)
+                }
             }
         }
         for reference in info.incoming {
@@ -16,14 +19,24 @@ extension ObjectContext {
             if referring.isJoin {
                 for member in try joinRows(reference.entity, reference.column, number) {
                     joinTracker(reference.entity).delete(member, self)
+                    note(.removed(join: reference.entity, row: member), of: number, entity: entity)
                 }
             } else if reference.deleteRule == .cascade {
                 for child in try referring.numbers(in: self, column: reference.column, leadingTo: number) {
-                    try deleteObject(child, entity: reference.entity)
+                    if try deleteObject(child, entity: reference.entity) {
+                        note(.deleted(child), of: number, entity: entity)
+                    }
                 }
             } else if reference.deleteRule == .nullify {
                 for child in try referring.numbers(in: self, column: reference.column, leadingTo: number) {
-                    try emptyReference(child, entity: reference.entity, column: reference.column)
+                    if try emptyReference(child, entity: reference.entity, column: reference.column) {
+                        let emptied = DeleteEffects.Effect.emptied(
+                            entity: reference.entity,
+                            number: child,
+                            column: reference.column
+                        )
+                        note(emptied, of: number, entity: entity)
+                    }
                 }
             }
         }
@@ -31,23 +44,29 @@ extension ObjectContext {
             guard let destination = try self.reference(of: number, entity: entity, column: reference.column) else {
                 continue
             }
-            try deleteObject(destination, entity: reference.destination)
+            if try deleteObject(destination, entity: reference.destination) {
+                note(.deleted(destination), of: number, entity: entity)
+            }
         }
     }
 
-    private func deleteObject(_ number: Int64, entity: Int) throws {
-        guard let object = try anyObject(number, entity: entity) else { return }
+    /// Says whether there was something to delete.
+    private func deleteObject(_ number: Int64, entity: Int) throws -> Bool {
+        guard let object = try anyObject(number, entity: entity) else { return false }
         func open<Object: Model>(_ object: Object) { delete(object) }
         open(object)
+        return true
     }
 
-    private func emptyReference(_ number: Int64, entity: Int, column: Int) throws {
-        guard let object = try anyObject(number, entity: entity) else { return }
+    /// Says whether there was an object.
+    private func emptyReference(_ number: Int64, entity: Int, column: Int) throws -> Bool {
+        guard let object = try anyObject(number, entity: entity) else { return false }
         func open<Object: Model>(_ object: Object) throws {
             object._$willChange(column)
             try object._$row._$set(.null, at: column)
         }
         try open(object)
+        return true
     }
 
     /// The number that a to-one column of a deleted row holds.

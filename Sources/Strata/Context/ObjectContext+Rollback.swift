@@ -11,6 +11,7 @@ extension ObjectContext {
         guard !isEnded else { return }
         noteTurn()
         failedInserts.removeAll()
+        deleteEffects.removeAll()
         for tracker in trackers { tracker?.discard() }
         drop { segment in
             includingSaved || segment.carriers == Carriers(id)
@@ -21,7 +22,9 @@ extension ObjectContext {
 
     /// Drops this context's own edits of these objects only, so that the others can be saved.
     ///
-    /// Objects that are related to a dropped insert keep their values; the relationship is reported when they are saved.
+    /// With the delete of an object goes what its delete rules did to others: those that were deleted with it are back, without
+    /// their own edits, and what was emptied or removed is as it was, unless it was changed since. Objects that are related to
+    /// a dropped insert keep their values; the relationship is reported when they are saved.
     public func rollback(_ objects: [any Model]) {
         guard !isEnded, !objects.isEmpty else { return }
         noteTurn()
@@ -30,11 +33,15 @@ extension ObjectContext {
             trackers[Int(object._$state.entity)]?.forgetFailures(of: object.storedNumber)
         }
         publish()
-        let numbers = Set(objects.filter { $0._$link.context === self }.map(\.storedNumber))
+        var numbers = Set(objects.filter { $0._$link.context === self }.map(\.storedNumber))
+        let effects = effects(ofDeleting: &numbers)
         drop {
             $0.carriers == Carriers(id)
         } keeping: {
             !numbers.contains($0)
+        }
+        for (number, done) in effects {
+            do { try undo(done, of: number) } catch { reference.report(error) }
         }
     }
 

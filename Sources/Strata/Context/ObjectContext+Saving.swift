@@ -21,6 +21,7 @@ extension ObjectContext {
                 takeBack(added)
                 throw error
             }
+            forgetSavedDeletes()
             try takeView()
         }
     }
@@ -90,6 +91,7 @@ extension ObjectContext {
         guard !isEnded else { return }
         if case .failure = result { takeBack(pending.added) }
         dropView()
+        if case .success = result { forgetSavedDeletes() }
         guard case .success(let record?) = result, identity.count > 0 else { return }
         if record.adjusted.isEmpty, record.withdrawn.isEmpty,
             let last = store.layers.cursor(after: cursor, of: id, committing: record.sequence)

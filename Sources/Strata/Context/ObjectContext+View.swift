@@ -188,6 +188,7 @@ extension ObjectContext {
         let count = changeCount
         for tracker in trackers { tracker?.discard() }
         failedInserts.removeAll()
+        deleteEffects.removeAll()
         store.layers.clear(id)
         return count
     }

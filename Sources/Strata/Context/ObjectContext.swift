@@ -33,6 +33,9 @@ public final class ObjectContext {
     /// What is still to be done after inserts and deletes; empty but while that is done.
     var consequences: [(ObjectContext) -> Void] = []
 
+    /// What delete rules have done for the deletes that are not saved, by the number of the deleted object.
+    var deleteEffects: [Int64: DeleteEffects] = [:]
+
     /// What a save or commit does where somebody else has changed the same columns. By default it throws.
     public var mergePolicy: MergePolicy
 
@@ -99,7 +102,7 @@ public final class ObjectContext {
 }
 
 /// What a save or commit does with columns that somebody else has changed since they were read.
-public struct MergePolicy: Sendable, Hashable {
+public struct MergePolicy: Sendable, Hashable, CustomStringConvertible {
     enum Kind: Sendable { case error, mine, theirs }
 
     let kind: Kind
@@ -110,4 +113,7 @@ public struct MergePolicy: Sendable, Hashable {
     public static let mine = MergePolicy(kind: .mine)
     /// What the others have set stays. This context's changes of these columns are given up.
     public static let theirs = MergePolicy(kind: .theirs)
+
+    /// The name of the policy, as it is written in code.
+    public var description: String { ".\(kind)" }
 }

@@ -136,11 +136,28 @@ extension ObjectContext {
         row.setPlace(facing + 1, 1 - own)
         noteTurn()
         guard let removed else { return joinTracker(join).insert(row) }
+        try bringBack(removed, as: row, join)
+    }
+
+    /// Lets a member that was removed here and not yet saved be one again, at its new places.
+    private func bringBack(_ removed: JoinRow, as row: JoinRow, _ join: Int) throws {
         if try takeBackDelete(of: removed, join) {
             joinTracker(join).update(removed, to: row, self)
         } else {
             joinTracker(join).restore(removed, as: row, self)
         }
+    }
+
+    /// Takes back that a member was removed, unless it is one again.
+    func restorePair(_ row: JoinRow, _ join: Int) throws {
+        guard try !joinRows(join, JoinRow.Column.left, row.left).contains(where: { $0.right == row.right }) else {
+            return
+        }
+        noteTurn()
+        if let removed = try removedPair(join, row.left, row.right) { return try bringBack(removed, as: row, join) }
+        var added = JoinRow(number: try store.ids.take(), left: row.left, right: row.right)
+        (added.leftPlace, added.rightPlace) = (row.leftPlace, row.rightPlace)
+        joinTracker(join).insert(added)
     }
 
     /// The row of a member that was removed here and not yet saved. To add it again is to take that back.

@@ -136,6 +136,9 @@ protocol AnyEntity: AnyObject, Sendable {
         _ found: inout [StrataError.Detail]
     ) throws
 
+    // Rolling back
+    func hasOnlyEmptied(_ column: Int, of number: Int64, in layers: Layers, context: Int) -> Bool
+
     // Committing
     func gather(_ job: CommitJob) -> (any AnyPart)?
     func neededRows(_ job: CommitJob, only: Int64?) -> [(entity: Int, number: Int64)]
