@@ -19,12 +19,9 @@ struct Compiler {
 
     /// Where the test binary lies, and the modules beside it.
     let build: URL
-    let package: URL
 
     init() throws {
         build = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-        package =
-            URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../..").standardized
     }
 
     private func existing(_ paths: [String]) throws -> String {
@@ -37,7 +34,9 @@ struct Compiler {
         let sqlite = try existing(
             ["CStrataSQLite-tool.build", "CStrataSQLite.build"].map { build.path + "/\($0)/module.modulemap" }
         )
-        let grdb = try existing([package.path + "/.build/checkouts/GRDB.swift/Sources/GRDBSQLite/module.modulemap"])
+        // The checkouts lie in the folder that all builds of one kind share.
+        let shared = build.deletingLastPathComponent().deletingLastPathComponent()
+        let grdb = try existing([shared.path + "/checkouts/GRDB.swift/Sources/GRDBSQLite/module.modulemap"])
         let macros = try existing([build.path + "/StrataMacros-tool", build.path + "/StrataMacros"])
         return [
             "-I", String(modules.dropLast("/Strata.swiftmodule".count)),
