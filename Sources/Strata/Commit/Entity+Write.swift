@@ -294,12 +294,16 @@ extension Entity {
         guard let theirs = try stored(holder, job) else { return nil }
         var row = theirs.row
         var columns = change.row._$differences(from: row)
-        let isShown = holder > change.row._$number && job.taken[info.index]?.index(of: holder) != nil
+        let known = job.taken[info.index]?.typed(Row.self)[holder]
+        let isShown = holder > change.row._$number && known != nil
         if job.policy == .theirs || isShown { columns = ColumnSet() }
         row._$copy(columns, from: change.row)
         let merged = Change(kind: .update, columns: columns, row: row, base: nil)
         if !columns.isEmpty { _ = try write(merged, seen: theirs.version, job) }
-        others[holder] = merged
+        // What this commit has written of it already is written still.
+        let isNew = known?.kind == .insert
+        let written = columns.union(known?.columns ?? ColumnSet())
+        others[holder] = Change(kind: isNew ? .insert : .update, columns: written, row: row, base: nil)
         job.merged[info.index, default: [:]][change.row._$number] = holder
         let gone = Change(kind: .delete, columns: ColumnSet(), row: change.row, base: nil)
         adjust(gone, job)

@@ -10,7 +10,7 @@ extension ObjectContext {
             for member in try joinRows(join, own, number) {
                 let member = other == 0 ? member.left : member.right
                 if try deleteObject(member, entity: relationship.destination) {
-                    note(.deleted(member), of: number, entity: entity)
+                    note(.deleted(entity: relationship.destination, number: member), of: number, entity: entity)
                 }
             }
         }
@@ -24,7 +24,7 @@ extension ObjectContext {
             } else if reference.deleteRule == .cascade {
                 for child in try referring.numbers(in: self, column: reference.column, leadingTo: number) {
                     if try deleteObject(child, entity: reference.entity) {
-                        note(.deleted(child), of: number, entity: entity)
+                        note(.deleted(entity: reference.entity, number: child), of: number, entity: entity)
                     }
                 }
             } else if reference.deleteRule == .nullify {
@@ -45,7 +45,7 @@ extension ObjectContext {
                 continue
             }
             if try deleteObject(destination, entity: reference.destination) {
-                note(.deleted(destination), of: number, entity: entity)
+                note(.deleted(entity: reference.destination, number: destination), of: number, entity: entity)
             }
         }
     }

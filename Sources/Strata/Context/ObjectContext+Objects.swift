@@ -3,8 +3,8 @@ extension ObjectContext {
 
     /// Makes an object part of this context and gives it its permanent id.
     ///
-    /// An object that belongs to this context already stays as it is; one that was deleted here is refused by the next save.
-    /// Objects that it was related to before are inserted with it. Where that cannot be done (the object belongs to another context, its model is not among the stack's,
+    /// An object that belongs to this context already stays as it is; one that was deleted here is refused by the next
+    /// save. Objects that it was related to before are inserted with it. Where that cannot be done (the object belongs to another context, its model is not among the stack's,
     /// the store cannot reserve ids), the object stays outside, and the next ``save()`` or ``commit()`` tries again and
     /// throws the reason: nothing is lost unnoticed.
     ///
@@ -183,12 +183,21 @@ extension ObjectContext {
         unsafeDowncast(tracker, to: ObjectTracker<Object>.self).willChange(object, column, in: self)
     }
 
-    /// Lets the next save tell of an object that is inserted or related to others though it was deleted here (C7). Does
+    /// Lets the next save tell of an object that is inserted or related to another one though it was deleted here (C7). Does
     /// nothing for one that was not.
-    func noteUse<Object: Model>(ofDeleted object: Object) {
+    ///
+    /// - Parameter other: the other one. Where it leads to what was deleted elsewhere, that is found when it is saved.
+    func noteUse<Object: Model>(ofDeleted object: Object, by other: (any Model)? = nil) {
         guard object._$state.isDeleted, object._$link.context === self, !isEnded else { return }
         noteTurn()
-        tracker(Object.self, Int(object._$state.entity)).noteUse(ofDeleted: object, "was inserted or related to others")
+        publish()
+        let (number, entity) = (object.id.number, Int(object._$state.entity))
+        let layers = store.layers.state.withLock { $0.layers }
+        let own = layers.topKind(of: number, entity: entity, in: [id])
+        let isPending = layers.topKind(of: number, entity: entity, in: path.dropLast()) == .delete
+        guard own == .delete || own == .withdrawn || (other == nil && !isPending) else { return }
+        tracker(Object.self, entity)
+            .noteUse(ofDeleted: object, "was inserted or related to others", by: other?.storedNumber)
     }
 
     /// The number of the commit that live objects were last shown.

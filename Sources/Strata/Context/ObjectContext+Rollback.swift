@@ -22,27 +22,24 @@ extension ObjectContext {
 
     /// Drops this context's own edits of these objects only, so that the others can be saved.
     ///
-    /// With the delete of an object goes what its delete rules did to others: those that were deleted with it are back, without
-    /// their own edits, and what was emptied or removed is as it was, unless it was changed since. Objects that are related to
-    /// a dropped insert keep their values; the relationship is reported when they are saved.
+    /// With the delete of an object goes what its delete rules did to others: those that were deleted with it are back, stored
+    /// ones without their own edits, and what was emptied or removed is as it was, unless it was changed since. What a
+    /// commit is just writing is not touched. Objects that are related to a dropped insert keep their values; the relationship
+    /// is reported when they are saved.
     public func rollback(_ objects: [any Model]) {
         guard !isEnded, !objects.isEmpty else { return }
         noteTurn()
         failedInserts.removeAll { failed in objects.contains { $0 === failed.object } }
-        for object in objects where object._$link.context === self {
-            trackers[Int(object._$state.entity)]?.forgetFailures(of: object.storedNumber)
-        }
         publish()
         var numbers = Set(objects.filter { $0._$link.context === self }.map(\.storedNumber))
         let effects = effects(ofDeleting: &numbers)
+        for tracker in trackers { tracker?.forgetFailures(of: numbers) }
         drop {
             $0.carriers == Carriers(id)
         } keeping: {
             !numbers.contains($0)
         }
-        for (number, done) in effects {
-            do { try undo(done, of: number) } catch { reference.report(error) }
-        }
+        do { try undo(effects) } catch { reference.report(error) }
     }
 
     /// Takes changes out of this context's layer, and lets everything above stand on what is left.

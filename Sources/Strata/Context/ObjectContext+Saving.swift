@@ -120,11 +120,12 @@ extension ObjectContext {
     func prepareToSave() throws {
         try retryFailedInserts()
         var failures: [StrataError.Detail] = []
-        for case let tracker? in trackers { failures += tracker.failures() }
+        for case let tracker? in trackers { failures += tracker.failures(self) }
         guard failures.isEmpty else {
             throw StrataError(
                 .misuse,
-                "Objects were changed after they had been deleted in this context. Roll them back to have them again.",
+                "Objects were changed or related to others after they had been deleted in this context. "
+                    + "Roll them back to have them again.",
                 details: failures
             )
         }

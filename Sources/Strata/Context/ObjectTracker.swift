@@ -14,8 +14,8 @@ struct ObjectEdit {
 final class ObjectTracker<Object: Model>: AnyTracker {
     let entity: Entity<Object.Row>
     @exclusivity(unchecked) private var edits: [ObjectEdit] = []
-    /// What was done to objects though they had been deleted here.
-    private var usesAfterDelete: [StrataError.Detail] = []
+    /// What was done to objects though they had been deleted here, by number, and for which other object it was.
+    private var usesAfterDelete: [Int64: (detail: StrataError.Detail, other: Int64?)] = [:]
 
     init(_ entity: Entity<Object.Row>) { self.entity = entity }
 
@@ -46,7 +46,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
     @inline(__always)
     func willChange(_ object: Object, _ column: Int, in context: ObjectContext) {
         let index = Int(object._$state.edit)
-        if object._$state.isDeleted { noteUse(ofDeleted: object, "was changed") }
+        if object._$state.isDeleted { noteUse(ofDeleted: object, "was changed", by: nil) }
         if index >= 0 {
             edits[index].columns.insert(column)
         } else if !object._$state.isDeleted {
@@ -55,11 +55,11 @@ final class ObjectTracker<Object: Model>: AnyTracker {
     }
 
     /// Lets the next save tell what was done to an object that had been deleted (C7).
-    func noteUse(ofDeleted object: Object, _ use: String) {
+    func noteUse(ofDeleted object: Object, _ use: String, by other: Int64?) {
         let number = object.id.number
+        guard usesAfterDelete[number] == nil else { return }
         let message = "\(use) after it had been deleted here"
-        guard !usesAfterDelete.contains(where: { $0.number == number && $0.message == message }) else { return }
-        usesAfterDelete.append(StrataError.Detail(model: entity.info.name, number: number, message: message))
+        usesAfterDelete[number] = (StrataError.Detail(model: entity.info.name, number: number, message: message), other)
     }
 
     func delete(_ object: Object, in context: ObjectContext) {
@@ -119,9 +119,32 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         if let base = base(of: edit) { object._$row = base.seen }
     }
 
-    func forgetFailures(of number: Int64) { usesAfterDelete.removeAll { $0.number == number } }
+    func forgetFailures(of numbers: Set<Int64>) {
+        usesAfterDelete = usesAfterDelete.filter { number, use in
+            !numbers.contains(number) && !(use.other.map(numbers.contains) ?? false)
+        }
+    }
 
-    func failures() -> [StrataError.Detail] { usesAfterDelete }
+    func failures(_ context: ObjectContext) -> [StrataError.Detail] {
+        if usesAfterDelete.isEmpty { return [] }
+        // Some may be there again, since what had deleted them was rolled back.
+        usesAfterDelete = usesAfterDelete.filter { number, _ in
+            (context.identity[number] as? Object)?._$state.isDeleted ?? true
+        }
+        return usesAfterDelete.values.map(\.detail).sorted { $0.number < $1.number }
+    }
+
+    func insertAgain(_ number: Int64, _ context: ObjectContext) {
+        let layers = context.store.layers.state.withLock { $0.layers }
+        let top = layers.top(number, entity: entity.info.index, in: [context.id], Object.Row.self)
+        guard let top, top.kind == .withdrawn || top.kind == .delete else { return }
+        let row = top.lastSeen
+        let object =
+            context.identity[number] as? Object ?? context.register(Object(_$row: row), entity: entity.info.index)
+        object._$row = row
+        object._$state = stateOfInsert
+        noteInsert(object)
+    }
 
     /// Lets a live object show the row that the layers show now; nil where it is gone.
     func show(_ row: Object.Row?, in object: AnyObject) {
@@ -220,8 +243,10 @@ protocol AnyTracker: AnyObject {
     var isEmpty: Bool { get }
     func takePart(_ context: ObjectContext) -> (any AnyPart)?
     func discard()
-    func failures() -> [StrataError.Detail]
-    func forgetFailures(of number: Int64)
+    func failures(_ context: ObjectContext) -> [StrataError.Detail]
+    func forgetFailures(of numbers: Set<Int64>)
+    /// Inserts an object once more that was inserted and deleted here.
+    func insertAgain(_ number: Int64, _ context: ObjectContext)
     func show(_ part: any AnyPart, _ number: Int64, in object: AnyObject)
     func refresh(
         _ objects: [(index: Int, object: AnyObject)],
@@ -278,8 +303,9 @@ final class JoinTracker: AnyTracker {
     }
 
     func discard() { changes.removeAll() }
-    func failures() -> [StrataError.Detail] { [] }
-    func forgetFailures(of number: Int64) {}
+    func failures(_ context: ObjectContext) -> [StrataError.Detail] { [] }
+    func forgetFailures(of numbers: Set<Int64>) {}
+    func insertAgain(_ number: Int64, _ context: ObjectContext) {}
     func show(_ part: any AnyPart, _ number: Int64, in object: AnyObject) {}
 
     func refresh(

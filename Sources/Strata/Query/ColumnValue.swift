@@ -49,28 +49,28 @@ extension UUID: OrderedAttributeValue {}
 
 extension Int: ArithmeticAttributeValue {}
 extension Int8: ArithmeticAttributeValue {
-    /// Sums are 64 bits wide.
+    /// Wide enough for many values.
     public typealias Sum = Int
 }
 extension Int16: ArithmeticAttributeValue {
-    /// Sums are 64 bits wide.
+    /// Wide enough for many values.
     public typealias Sum = Int
 }
 extension Int32: ArithmeticAttributeValue {
-    /// Sums are 64 bits wide.
+    /// Wide enough for many values.
     public typealias Sum = Int
 }
 extension Int64: ArithmeticAttributeValue {}
 extension UInt8: ArithmeticAttributeValue {
-    /// Sums are 64 bits wide.
+    /// Wide enough for many values.
     public typealias Sum = Int
 }
 extension UInt16: ArithmeticAttributeValue {
-    /// Sums are 64 bits wide.
+    /// Wide enough for many values.
     public typealias Sum = Int
 }
 extension UInt32: ArithmeticAttributeValue {
-    /// Sums are 64 bits wide.
+    /// Wide enough for many values.
     public typealias Sum = Int
 }
 extension Double: ArithmeticAttributeValue {}

@@ -5,6 +5,7 @@ extension Many {
     public func insert(_ object: Object) {
         func open<Owner: Model>(_ owner: Owner) {
             if let context = owner._$link.context {
+                context.noteUse(ofDeleted: object, by: owner)
                 context.insert(object)
             } else if let context = object._$link.context {
                 context.insert(owner)
@@ -15,7 +16,7 @@ extension Many {
                 return
             }
             guard let context = owner._$link.context, object._$link.context === context else { return }
-            context.noteUse(ofDeleted: owner)
+            context.noteUse(ofDeleted: owner, by: object)
             do {
                 try context.add(object, to: owner, relationship)
             } catch {
@@ -53,6 +54,9 @@ extension Many {
     }
 
     /// Moves a member of an ordered relationship in front of another one, or to the end. In front of itself it stays.
+    ///
+    /// Members that came by their to-one side have no place of their own, and come last. Those that come before the moved one
+    /// are given one.
     ///
     /// - Throws: ``StrataError`` with `misuse` where the relationship has no order or one of the two is no member.
     public func move(_ object: Object, before next: Object?) throws {
@@ -149,7 +153,7 @@ extension ObjectContext {
     }
 
     /// Takes back that a member was removed, unless it is one again.
-    func restorePair(_ row: JoinRow, _ join: Int) throws {
+    func restoreMember(_ row: JoinRow, _ join: Int) throws {
         guard try !joinRows(join, JoinRow.Column.left, row.left).contains(where: { $0.right == row.right }) else {
             return
         }
@@ -205,14 +209,27 @@ extension ObjectContext {
         }
     }
 
-    /// Gives a place to members that came by their to-one side, in the order in which queries have them: after all others.
-    private func givePlaces(_ order: Int, _ owner: some Model, _ members: EntityInfo, _ column: Int) throws {
-        let number = owner.id.number
-        let placed = Set(try joinRows(order, 0, number).map { $0.end(1) })
-        for member in try members.numbers(in: self, column: column, leadingTo: number) where !placed.contains(member) {
-            guard let object = try anyObject(member, entity: members.index) else { continue }
+    /// Gives places to the members that came by their to-one side and that one is moved behind, itself among them: as queries
+    /// have them, after all others and by their ids.
+    ///
+    /// - Returns: whether it goes behind all that have a place.
+    private func givePlaces(
+        _ order: Int,
+        _ members: [Int64],
+        of info: EntityInfo,
+        in owner: some Model,
+        moving moved: Int64,
+        before next: Int64?
+    ) throws -> Bool {
+        let placed = Set(try joinRows(order, 0, owner.id.number).map { $0.end(1) })
+        let isLast = next.map { !placed.contains($0) } ?? true
+        for member in members where !placed.contains(member) {
+            guard member == moved || (isLast && member < next ?? .max),
+                let object = try anyObject(member, entity: info.index)
+            else { continue }
             try addPair(order, 0, owner, object, isMember: true)
         }
+        return isLast
     }
 
     /// Gives a member a place between two others. Only its own row changes (H25), unless the fractions run out.
@@ -223,11 +240,19 @@ extension ObjectContext {
         _ relationship: Int
     ) throws {
         let resolved = store.schema.entities[Int(owner._$state.entity)].info.relationships[relationship]
+        let moved = object.id.number
+        var next = next?.id.number
         let pair: (join: Int, own: Int)
         switch resolved.storage {
         case .foreignKey(let column, let order?):
             pair = (order, 0)
-            try givePlaces(order, owner, store.schema.entities[resolved.destination].info, column)
+            let info = store.schema.entities[resolved.destination].info
+            let members = try info.numbers(in: self, column: column, leadingTo: owner.id.number)
+            for member in [moved, next].compactMap(\.self) where !members.contains(member) {
+                throw Self.noMember(of: resolved)
+            }
+            if next == moved { return }
+            if try givePlaces(order, members, of: info, in: owner, moving: moved, before: next) { next = nil }
         case .join(let join, let own, _, .some): pair = (join, own)
         default:
             throw StrataError(
@@ -242,19 +267,17 @@ extension ObjectContext {
             return places.0 == places.1 ? ends.0 < ends.1 : places.0 < places.1
         }
         var rows = try joinRows(pair.join, pair.own, owner.id.number, hidingDuplicates: true).sorted(by: isLess)
-        guard let from = rows.firstIndex(where: { $0.end(1 - pair.own) == object.id.number }) else {
-            throw StrataError(.misuse, "The object to move is no member of '\(resolved.name)'.")
+        guard let from = rows.firstIndex(where: { $0.end(1 - pair.own) == moved }) else {
+            throw Self.noMember(of: resolved)
         }
-        if let next, next.id.number == object.id.number { return }
-        let moved = rows.remove(at: from)
-        let target: Int
+        if next == moved { return }
+        let old = rows.remove(at: from)
+        var target = rows.count
         if let next {
-            guard let found = rows.firstIndex(where: { $0.end(1 - pair.own) == next.id.number }) else {
-                throw StrataError(.misuse, "The object to move to is no member of '\(resolved.name)'.")
+            guard let found = rows.firstIndex(where: { $0.end(1 - pair.own) == next }) else {
+                throw Self.noMember(of: resolved)
             }
             target = found
-        } else {
-            target = rows.count
         }
         let before = target > 0 ? rows[target - 1].place(pair.own) ?? 0 : (rows.first?.place(pair.own) ?? 1) - 2
         let after = target < rows.count ? rows[target].place(pair.own) ?? before + 2 : before + 2
@@ -262,17 +285,24 @@ extension ObjectContext {
         noteTurn()
         let tracker = joinTracker(pair.join)
         if place > before && place < after {
-            var row = moved
+            var row = old
             row.setPlace(place, pair.own)
-            tracker.update(moved, to: row, self)
+            tracker.update(old, to: row, self)
             return
         }
-        rows.insert(moved, at: target)
+        rows.insert(old, at: target)
         for (index, old) in rows.enumerated() {
             var row = old
             row.setPlace(Double(index + 1), pair.own)
             if row.place(pair.own) != old.place(pair.own) { tracker.update(old, to: row, self) }
         }
+    }
+
+    private static func noMember(of relationship: ResolvedRelationship) -> StrataError {
+        StrataError(
+            .misuse,
+            "The object to move, or the one to move it before, is no member of '\(relationship.name)'. Insert it first."
+        )
     }
 }
 

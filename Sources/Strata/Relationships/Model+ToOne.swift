@@ -49,7 +49,7 @@ extension Model {
             }
         }
         if let context {
-            if value._$state.isDeleted { context.noteUse(ofDeleted: value) }
+            if value._$state.isDeleted { context.noteUse(ofDeleted: value, by: owner) }
             context.freeOneToOne(value, for: owner, at: column)
         }
         let id = value.id

@@ -137,7 +137,7 @@ protocol AnyEntity: AnyObject, Sendable {
     ) throws
 
     // Rolling back
-    func hasOnlyEmptied(_ column: Int, of number: Int64, in layers: Layers, context: Int) -> Bool
+    func hasOnlyEmptied(_ column: Int, of number: Int64, from target: Int64, in layers: Layers, context: Int) -> Bool
 
     // Committing
     func gather(_ job: CommitJob) -> (any AnyPart)?

@@ -167,12 +167,17 @@ extension StockRun {
         guard let shelf = try find(StockShelf.self, moved, context) else { return }
         note(level, "house \(house) moves shelf \(moved) before \(next ?? 0)")
         try object.shelves.move(shelf, before: try next.flatMap { try find(StockShelf.self, $0, context) })
-        // Those that came by their to-one side are given places now, after all others.
-        for member in members.sorted() {
-            let pair = StockWorld.Pair(join: .houseShelves, left: house, right: member)
-            if view.pairs[pair] == nil { world.add(.pair(pair, end(of: pair, level)), at: level) }
+        // Those that came by their to-one side and that it is moved behind are given places now, after all others.
+        func isPlaced(_ member: Int64) -> Bool {
+            view.pairs[StockWorld.Pair(join: .houseShelves, left: house, right: member)] != nil
         }
-        move(.houseShelves, house, moved, before: next, level)
+        let isLast = next.map { !isPlaced($0) } ?? true
+        for member in members.sorted()
+        where !isPlaced(member) && (member == moved || (isLast && member < next ?? .max)) {
+            let pair = StockWorld.Pair(join: .houseShelves, left: house, right: member)
+            world.add(.pair(pair, end(of: pair, level)), at: level)
+        }
+        move(.houseShelves, house, moved, before: isLast ? nil : next, level)
     }
 
     /// Between its new neighbours; all are numbered anew where there is no number between them (H25).

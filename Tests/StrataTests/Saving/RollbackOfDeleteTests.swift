@@ -13,7 +13,7 @@ import Testing
 @Model private final class Shelf {
     var label: String
     var library: Library?
-    @Relationship(deleteRule: .cascade, inverse: \Volume.shelf) var volumes: Many<Volume>
+    @Relationship(deleteRule: .cascade, inverse: \Volume.shelf, ordered: true) var volumes: Many<Volume>
 }
 
 @Model private final class Volume {
@@ -134,17 +134,132 @@ struct RollbackOfDeleteTests {
         }
     }
 
-    @Test("C18 a delete that was saved or committed is not taken back")
-    func saved() async throws {
+    @Test("C18 what was inserted here and deleted with it is back as well")
+    func unsavedMembers() async throws {
+        try await withLibrary { context, library in
+            let shelf = context.insert(Shelf(label: "B", library: library))
+            for title in ["three", "four"] { shelf.volumes.insert(Volume(title: title)) }
+            try shelf.volumes.move(try #require(try shelf.volumes.last), before: try shelf.volumes.first)
+            context.delete(library)
+            context.rollback([library])
+            #expect(try library.shelves.fetch().map(\.label) == ["A", "B"])
+            #expect(try shelf.volumes.fetch().map(\.title) == ["four", "three"] && !shelf.isDeleted)
+            try context.commit()
+            #expect(try shelf.volumes.fetch().map(\.title) == ["four", "three"])
+            context.delete(library)
+            context.rollback([library, shelf])
+            try expectWhole(context, library)
+        }
+    }
+
+    @Test("C18 a member whose other end is gone is not brought back before that is", arguments: [false, true])
+    func otherEnd(isSaved: Bool) async throws {
+        try await withLibrary { context, library in
+            let topic = context.insert(Topic(name: "sun"))
+            if isSaved { try context.commit() }
+            library.topics.insert(topic)
+            context.delete(library)
+            if isSaved { context.delete(topic) }
+            context.rollback(isSaved ? [library] : [library, topic])
+            #expect(try library.topics.count == 3)
+            if isSaved {
+                context.rollback([topic])
+                #expect(try library.topics.count == 4)
+            }
+            try context.commit()
+        }
+    }
+
+    @Test("C18 what an object led to just before the delete is what it leads to again")
+    func ledElsewhere() async throws {
+        try await withLibrary { context, library in
+            let other = context.insert(Library(name: "other"))
+            try context.commit()
+            let ada = try #require(try context.first(Reader.all))
+            ada.library = other
+            context.delete(other)
+            context.rollback([other])
+            #expect(ada.library === other)
+            try context.commit()
+            #expect(try other.readers.count == 1)
+        }
+    }
+
+    @Test("C18 what was brought back before keeps its edits, and its failures are forgotten with the delete")
+    func broughtBack() async throws {
+        try await withLibrary { context, library in
+            let shelf = try #require(try library.shelves.first)
+            context.delete(library)
+            shelf.label = "late"
+            #expect(throws: StrataError.self) { try context.save() }
+            context.rollback([library])
+            try context.save()
+            context.delete(library)
+            context.rollback([shelf])
+            shelf.library = nil
+            shelf.label = "new"
+            context.rollback([library])
+            #expect(shelf.label == "new" && shelf.library == nil)
+            try context.commit()
+            #expect(try context.count(Shelf.where { $0.label == "new" }) == 1)
+        }
+    }
+
+    @Test("C7 relations to what was deleted are refused until one of both is rolled back, or the other's delete is")
+    func related() async throws {
+        try await withLibrary { context, library in
+            context.delete(library)
+            let reader = context.insert(Reader(name: "Eve", library: library))
+            #expect(throws: StrataError.self) { try context.save() }
+            context.rollback([reader])
+            try context.save()
+            context.rollback(includingSaved: true)
+        }
+        let stack = try await ContextStack.open(
+            .inMemory,
+            models: [Library.self, Shelf.self, Volume.self, Reader.self, Topic.self, Loan.self]
+        )
+        let child = try stack.create(.private, named: "child")
+        try await stack.on(.main) { context in
+            context.insert(Library(name: "city"))
+            context.insert(Reader(name: "Ada"))
+            try context.commit()
+        }
+        try await child.perform { context in
+            context.state[Held.self] = try context.first(Library.all)
+        }
+        try await stack.on(.main) { context in context.delete(try #require(try context.first(Library.all))) }
+        try await child.perform { context in
+            let library = try #require(context.state[Held.self])
+            #expect(library.isDeleted)
+            try #require(try context.first(Reader.all)).library = library
+        }
+        try await stack.on(.main) { $0.rollback() }
+        try await child.perform { context in
+            try context.commit()
+            #expect(try context.first(Reader.all)?.library?.name == "city")
+        }
+        try await stack.close()
+    }
+
+    @Test("C18 a delete that was saved or committed is not taken back", arguments: [false, true])
+    func saved(isCommitted: Bool) async throws {
         try await withLibrary { context, library in
             let reader = try #require(try context.first(Reader.all))
-            context.delete(library)
-            try context.save()
-            reader.name = "Eve"
-            context.rollback([library])
-            #expect(library.isDeleted && reader.library == nil && reader.name == "Eve")
+            let other = context.insert(Library(name: "other"))
             try context.commit()
-            #expect(try context.count(Topic.all) == 3 && context.count(Shelf.all) == 0)
+            context.delete(library)
+            func save() throws { if isCommitted { try context.commit() } else { try context.save() } }
+            try save()
+            reader.library = other
+            try save()
+            reader.library = nil
+            context.rollback([library])
+            #expect(library.isDeleted && reader.library == nil)
+            try context.commit()
+            #expect(try context.count(Topic.all) == 3 && context.count(Shelf.all) == 0 && other.readers.isEmpty)
         }
     }
 }
+
+private enum Held: ContextStateKey { typealias Value = Library }
