@@ -14,9 +14,10 @@ public protocol ContextStateKey {
 /// Isolation: that of its context.
 public struct ContextState {
     /// By key, whose type fixes that of what is held.
-    private var values: [ObjectIdentifier: AnyObject] = [:]
+    @usableFromInline var values: [ObjectIdentifier: AnyObject] = [:]
 
     /// What is kept under a key; nil where nothing is.
+    @inlinable
     public subscript<Key: ContextStateKey>(key: Key.Type) -> Key.Value? {
         get { values[ObjectIdentifier(key)].map { unsafeDowncast($0, to: HeldValue<Key.Value>.self).value } }
         set { values[ObjectIdentifier(key)] = newValue.map { HeldValue($0) } }
@@ -24,8 +25,10 @@ public struct ContextState {
 }
 
 /// A value of whichever type as an object, which costs less to look into than an `Any`.
-private final class HeldValue<Value> {
-    let value: Value
+@usableFromInline
+final class HeldValue<Value> {
+    @usableFromInline let value: Value
 
+    @inlinable
     init(_ value: Value) { self.value = value }
 }
