@@ -86,8 +86,8 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         numbers.reserveCapacity(count)
         let changes = [Change<Object.Row>](unsafeUninitializedCapacity: count) { places, initialized in
             for edit in edits {
-                var base = edit.kind == .withdrawn ? nil : edit.base
-                if let bases, base != nil, let known = self.base(of: edit) { base = bases.base(of: known.seen) }
+                var base = edit.base
+                if let bases, let known = self.base(of: edit) { base = bases.base(of: known.seen) }
                 let number = Object._$publish(
                     object(of: edit),
                     // There are as many places as edits.
@@ -233,8 +233,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
     }
 
     func makeObject(_ number: Int64, _ context: ObjectContext) throws -> (any Model)? {
-        guard let row = try context.row(number, of: entity) else { return nil }
-        return context.register(Object(_$row: row), entity: entity.info.index)
+        try context.object(number, entity: entity, Object.self)
     }
 }
 

@@ -120,8 +120,9 @@ extension ObjectContext {
         let (ownNumber, otherNumber) = (owner.id.number, object.id.number)
         let members = try joinRows(join, own, ownNumber)
         if members.contains(where: { $0.end(1 - own) == otherNumber }) {
+            if isMember { return }
             let shown = try joinRows(join, own, ownNumber, hidingDuplicates: true)
-            guard !isMember, let old = shown.first(where: { $0.end(1 - own) == otherNumber }) else { return }
+            guard let old = shown.first(where: { $0.end(1 - own) == otherNumber }) else { return }
             var row = old
             row.setPlace(
                 (members.filter { $0.end(1 - own) != otherNumber }.compactMap { $0.place(own) }.max() ?? 0) + 1,
