@@ -16,6 +16,10 @@ final class CommitJob {
     /// upward before (C16, H20).
     let segments: Set<Int>
     let names: @Sendable (Int) -> String
+    private let request: CommitRequest
+    private let retention: HistoryRetention
+    /// What those who follow the store are told.
+    private var changes: ChangeSet?
 
     /// What is to be written, by entity.
     var taken: [Int: any AnyPart] = [:]
@@ -46,8 +50,11 @@ final class CommitJob {
         layers: Layers,
         segments: Set<Int>,
         request: CommitRequest,
+        retention: HistoryRetention,
         base: Int64
     ) {
+        self.request = request
+        self.retention = retention
         self.segments = segments
         self.connection = connection
         externals = ExternalWriter(connection)
@@ -76,10 +83,22 @@ final class CommitJob {
             for entity in taking { entity.noteShadowed(self) }
         }
         try throwConflicts()
-        if !isEmpty {
-            let statement = try connection.statement(.setSequence)
-            try statement.binder.bind(sequence, at: 1)
-            try statement.runBound()
+        if !isEmpty { try noteCommit() }
+    }
+
+    /// Gives the store its new number, and the history its entry.
+    private func noteCommit() throws {
+        let time = Date()
+        let isWanted = retention.isOn || request.isFollowed
+        let made = isWanted ? CommitChanges(written, schema) : nil
+        try connection.note(sequence, time, request.author, made, retention)
+        changes = made.map {
+            ChangeSet(
+                token: HistoryToken(sequence, of: connection.fingerprint),
+                time: time,
+                author: request.author,
+                changes: $0
+            )
         }
     }
 
@@ -187,7 +206,8 @@ final class CommitJob {
             adjusted: adjusted,
             merged: merged,
             withdrawn: withdrawn,
-            wentAlong: wentAlong
+            wentAlong: wentAlong,
+            changes: changes
         )
     }
 }
@@ -197,6 +217,10 @@ struct CommitRequest: Sendable {
     let committer: Int
     let frozen: [Int: Set<Int>]
     let policy: MergePolicy
+    /// Who commits, for the history.
+    let author: String?
+    /// Whether anybody waits for change sets.
+    let isFollowed: Bool
     /// The names of contexts, for messages.
     let names: @Sendable (Int) -> String
 }
@@ -234,6 +258,7 @@ struct PendingCommit: Sendable {
                 layers: snapshot,
                 segments: segments,
                 request: request,
+                retention: store.retention,
                 base: base
             )
             externals = job.externals
@@ -262,9 +287,14 @@ extension LayerStore {
         schema: Schema,
         connection: Connection
     ) throws -> (layers: Layers, segments: Set<Int>) {
-        try state.withLock { state in
+        var hasAbsorbed = false
+        defer { if hasAbsorbed { tellWatchers(of: request.committer) } }
+        return try state.withLock { state in
             guard base >= state.sequence else { throw Self.replacedError }
-            if base > state.sequence { try state.absorb(through: base, schema: schema, connection: connection) }
+            if base > state.sequence {
+                try absorb(through: base, schema, connection, &state)
+                hasAbsorbed = true
+            }
             // A save during the commit may have moved frozen segments up, which does not change what they are.
             var segments = Set(request.frozen.values.joined())
             for context in state.layers.path(to: request.committer) where request.frozen[context] == nil {
@@ -316,11 +346,12 @@ extension LayerStore {
             state.sequence = record.sequence
             state.inFlight = nil
             state.note(record)
+            hub.advance(to: record.sequence, record.changes)
             // Rows that never came into the store are gone for whoever stands on these layers.
             if !record.withdrawn.isEmpty, let root = record.committer.flatMap({ state.layers.path(to: $0).first }) {
                 state.note(.layer(root), record.withdrawn)
             }
         }
-        tellWatcher(of: record.committer)
+        tellWatchers(of: record.committer)
     }
 }

@@ -16,7 +16,7 @@ actor ContextOwner {
     private nonisolated let created = Atomic(false)
     private nonisolated let turnIsDirty = Atomic(false)
 
-    private var context: ObjectContext?
+    private(set) var context: ObjectContext?
     private var isRetired = false
 
     init(kind: ContextKind, title: String) {
@@ -116,6 +116,7 @@ actor ContextOwner {
         let context = ObjectContext(handle: handle)
         self.context = context
         created.store(true, ordering: .releasing)
+        if handle.merging == .now { handle.core.engine.watchFile() }
         if handle.kind == .main { handle.core.isMainInUse.store(true, ordering: .releasing) }
         return context
     }

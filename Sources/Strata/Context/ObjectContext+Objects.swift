@@ -268,7 +268,7 @@ extension ObjectContext {
     public func refresh<Object: Model>(_ object: Object) throws {
         guard object._$link.context === self else { return }
         publish()
-        try takeView()
+        if isPinned { _ = try currentView() } else { try takeView() }
         let entity = store.schema.entities[Int(object._$state.entity)].typed(Object.Row.self)
         tracker(Object.self, entity.info.index).show(try row(object.id.number, of: entity), in: object)
     }

@@ -45,15 +45,9 @@ extension ObjectContext {
     /// Takes changes out of this context's layer, and lets everything above stand on what is left.
     func drop(_ isDropped: (Segment) -> Bool, keeping: (Int64) -> Bool) {
         do {
-            let view = try takeView()
-            let dropped = store.layers.drop(
-                from: id,
-                isDropped,
-                keeping: keeping,
-                schema: store.schema,
-                connection: view.reader.connection
-            )
-            if dropped { try takeView() }
+            try editLayer {
+                store.layers.drop(from: id, isDropped, keeping: keeping, schema: store.schema, connection: $0)
+            }
         } catch {
             reference.report(error)
         }
@@ -171,7 +165,7 @@ extension LayerStore {
             }
             return true
         }
-        if dropped { tellWatcher(of: context) }
+        if dropped { tellWatchers(of: context) }
         return dropped
     }
 }

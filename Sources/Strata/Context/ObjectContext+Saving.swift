@@ -80,6 +80,8 @@ extension ObjectContext {
                 committer: id,
                 frozen: store.layers.freeze(contexts),
                 policy: mergePolicy,
+                author: author,
+                isFollowed: store.layers.hub.isUsed,
                 names: { reference.name(of: $0) }
             )
         )
@@ -92,6 +94,7 @@ extension ObjectContext {
         if case .failure = result { takeBack(pending.added) }
         dropView()
         if case .success = result { forgetSavedDeletes() }
+        if isPinned { return showNewest() }
         guard case .success(let record?) = result, identity.count > 0 else { return }
         if record.adjusted.isEmpty, record.withdrawn.isEmpty,
             let last = store.layers.cursor(after: cursor, of: id, committing: record.sequence)
@@ -100,8 +103,12 @@ extension ObjectContext {
             cursor = last
             shownSequence = record.sequence
         } else {
-            do { try takeView() } catch { reference.report(error) }
+            showNewest()
         }
+    }
+
+    private func showNewest() {
+        do { try takeView() } catch { reference.report(error) }
     }
 
     /// A save inside a save is refused (TR23).
@@ -113,6 +120,8 @@ extension ObjectContext {
         noteTurn()
         isSaving = true
         defer { isSaving = false }
+        // What is saved is held against the newest state, whatever this context has been looking at.
+        if isPinned { try takeView() }
         return try body()
     }
 
@@ -311,7 +320,7 @@ extension LayerStore {
             }
             return true
         }
-        if isMoved { tellWatcher(of: context) }
+        if isMoved { tellWatchers(of: context) }
         return isMoved
     }
 }

@@ -24,6 +24,7 @@ extension ObjectContext {
             let pair = try store.layers.pair(for: reader, of: id, schema: store.schema)
             let view = View(reader: reader, sequence: pair.sequence, layers: pair.layers)
             self.view = view
+            if isPinned { ownRevision = pair.layers.revisions[id] }
             showOverlay()
             try takeOver(pair)
             return view
@@ -46,7 +47,7 @@ extension ObjectContext {
     }
 
     /// Shows the layers of this context to queries on its reader.
-    private func showOverlay() {
+    func showOverlay() {
         guard let view else { return }
         var parts: [Int: [any AnyPart]] = [:]
         for context in path {
@@ -92,13 +93,21 @@ extension ObjectContext {
                 }
             }
         } else {
-            var models: [Int: [any Model]] = [:]
-            identity.forEach { _, object in
-                if let model = object as? any Model { models[Int(model._$state.entity), default: []].append(model) }
-            }
-            for (entity, models) in models {
-                failure = failure ?? trackers[entity]?.refresh(models, view, path)
-            }
+            return try refreshAll(view)
+        }
+        if let failure { throw failure }
+    }
+
+    /// Lets all live objects show what a view has of them.
+    func refreshAll(_ view: View) throws {
+        // An object that cannot be read keeps no other from being shown.
+        var failure: (any Error)?
+        var models: [Int: [any Model]] = [:]
+        identity.forEach { _, object in
+            if let model = object as? any Model { models[Int(model._$state.entity), default: []].append(model) }
+        }
+        for (entity, models) in models {
+            failure = failure ?? trackers[entity]?.refresh(models, view, path)
         }
         if let failure { throw failure }
     }
@@ -135,8 +144,11 @@ extension ObjectContext {
     /// Adds changes to this context's layer, in the view of this block and for everybody else.
     func push(_ parts: [Int: any AnyPart]) {
         let carriers = Carriers(id)
-        if let newest = store.layers.publish(parts, carriers: carriers, by: id, seenThrough: cursor) { cursor = newest }
+        let published = store.layers.publish(parts, carriers: carriers, by: id, seenThrough: cursor)
+        if let newest = published.cursor { cursor = newest }
+        if published.isBlind { standOnStore(parts) }
         guard view != nil else { return }
+        if isPinned, ownRevision == published.revisions.before { ownRevision = published.revisions.after }
         view?.layers.push(parts, carriers: carriers, to: id, frozen: [])
         showOverlay()
     }
@@ -145,7 +157,9 @@ extension ObjectContext {
 
     /// Before a block: live objects show the newest state.
     func beginBlock() {
-        guard !isEnded, identity.count > 0 else { return }
+        guard !isEnded else { return }
+        if isPinned { return showOwnLayer() }
+        guard identity.count > 0 else { return }
         do {
             if try !store.layers.isCurrent(cursor) || store.hasForeignCommits() { try takeView() }
         } catch {
@@ -158,6 +172,7 @@ extension ObjectContext {
     func lookAgain() {
         guard !isEnded, view != nil || identity.count > 0 else { return }
         publish()
+        if isPinned { return showOwnLayer() }
         guard !store.layers.isCurrent(cursor) else { return }
         do { try takeView() } catch { reference.report(error) }
     }
@@ -177,6 +192,7 @@ extension ObjectContext {
         if identity.isSweepDue || !reference.isMain { _ = identity.sweep() }
         // Objects that went away may have read or edited something on their way.
         publish()
+        if isPinned { return }
         dropView()
         let wasTracked = isTracked
         isTracked = identity.count > 0

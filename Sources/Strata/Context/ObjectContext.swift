@@ -26,6 +26,10 @@ public final class ObjectContext {
     /// Whether the layers keep what happens until this context has taken it over.
     @exclusivity(unchecked) var isTracked = false
     var isSaving = false
+    /// Of a pinned context, the revision of its own layer that it shows.
+    var ownRevision: Int?
+    /// Whether it goes on showing the state of its first read.
+    let isPinned: Bool
     @exclusivity(unchecked) private var isTurnNoted = false
     @exclusivity(unchecked) var isEnded = false
     /// Inserts that could not be carried out, and why. They are tried again by the next save, which reports them.
@@ -39,6 +43,9 @@ public final class ObjectContext {
     /// What a save or commit does where somebody else has changed the same columns. By default it throws.
     public var mergePolicy: MergePolicy
 
+    /// Who the history names for commits of this context. By default what the stack was opened with.
+    public var author: String?
+
     /// Values and objects that are kept from one block of this context to the next.
     public var state = ContextState()
 
@@ -51,8 +58,10 @@ public final class ObjectContext {
         reference = handle.reference
         path = store.layers.state.withLock { $0.layers.readPath(to: handle.id) }
         hasParent = handle.parent != nil
+        isPinned = handle.merging == .pinned
         trackers = Array(repeating: nil, count: store.schema.entities.count)
         mergePolicy = handle.core.mergePolicy
+        author = handle.core.author
     }
 
     /// The objects' view of the store: a snapshot and the layers above it, at one moment (H15).

@@ -152,6 +152,8 @@ extension StrataError.Code {
     public static let missingReference = Self("missingReference")
     /// The id belongs to another store.
     public static let foreignID = Self("foreignID")
+    /// The history does not reach back to the token, or the token is another store's.
+    public static let expiredToken = Self("expiredToken")
     /// A model that the stack was not opened with.
     public static let unknownModel = Self("unknownModel")
     /// A value in the store is none of its attribute's type.

@@ -21,6 +21,8 @@ final class CommitRecord: Sendable {
     let withdrawn: [Int: any AnyPart]
     /// Rows that a parent had inserted and that went along whole (H21), by entity.
     let wentAlong: [Int: Set<Int64>]
+    /// What those who follow the store are told; nil where nobody does and no history is kept.
+    let changes: ChangeSet?
 
     init(
         sequence: Int64,
@@ -32,7 +34,8 @@ final class CommitRecord: Sendable {
         adjusted: [Int: any AnyPart] = [:],
         merged: [Int: [Int64: Int64]] = [:],
         withdrawn: [Int: any AnyPart] = [:],
-        wentAlong: [Int: Set<Int64>] = [:]
+        wentAlong: [Int: Set<Int64>] = [:],
+        changes: ChangeSet? = nil
     ) {
         self.sequence = sequence
         self.committer = committer
@@ -44,6 +47,7 @@ final class CommitRecord: Sendable {
         self.merged = merged
         self.withdrawn = withdrawn
         self.wentAlong = wentAlong
+        self.changes = changes
     }
 
     /// Whether it names all rows that it changed. Of the commits of others only the rows that layers needed were read, so that

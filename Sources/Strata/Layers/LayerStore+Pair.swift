@@ -16,6 +16,9 @@ extension LayerStore {
     func pair(for reader: Reader, of context: Int, schema: Schema) throws -> Pair {
         // What the store has reached before the snapshot was taken, once that matters.
         var reached: Int64 = 0
+        var hasAbsorbed = false
+        // Others may have live objects that these commits concern.
+        defer { if hasAbsorbed { tellWatchers(of: context) } }
         while true {
             let sequence = try reader.begin()
             // Else this would go on for ever.
@@ -38,7 +41,8 @@ extension LayerStore {
                     }
                 }
                 if sequence > state.sequence {
-                    try state.absorb(through: sequence, schema: schema, connection: reader.connection)
+                    try absorb(through: sequence, schema, reader.connection, &state)
+                    hasAbsorbed = true
                 }
                 return Pair(
                     sequence: sequence,
@@ -49,6 +53,25 @@ extension LayerStore {
             }
             if let pair { return pair }
         }
+    }
+
+    /// Takes in commits of other processes through the one that a connection sees.
+    func absorb(through sequence: Int64, _ schema: Schema, _ connection: Connection, _ state: inout State) throws {
+        try state.absorb(through: sequence, schema: schema, connection: connection)
+        hub.advance(to: sequence, nil)
+    }
+
+    /// Takes in commits of other processes that a connection sees, unless a commit of our own is just being written: what comes
+    /// of that tells of them too.
+    func absorbForeign(_ sequence: Int64, _ schema: Schema, _ connection: Connection) throws {
+        let hasAbsorbed = try state.withLock { state in
+            guard sequence > state.sequence, state.inFlight.map({ sequence < $0.sequence }) ?? true else {
+                return false
+            }
+            try absorb(through: sequence, schema, connection, &state)
+            return true
+        }
+        if hasAbsorbed { tellWatchers(of: nil) }
     }
 
     static var replacedError: StrataError {
@@ -94,10 +117,12 @@ extension LayerStore {
     /// Puts changes on top of a context's layer.
     ///
     /// - Parameter cursor: the last event that the changes were made in the knowledge of.
-    /// - Returns: the event that they are, where nobody else has done anything since then.
-    func publish(_ parts: [Int: any AnyPart], carriers: Carriers, by context: Int, seenThrough cursor: Int) -> Int? {
-        let newest = state.withLock { state -> Int? in
+    func publish(_ parts: [Int: any AnyPart], carriers: Carriers, by context: Int, seenThrough cursor: Int) -> Published
+    {
+        let published = state.withLock { state in
             var parts = parts
+            let isBlind = !state.isKnown(after: cursor)
+            let before = state.layers.revisions[context]
             let news = state.lastEvent == cursor ? [] : state.news(for: context, after: cursor)
             for event in news where event.isTaking(context) {
                 // The layer was committed between an edit and now: the edit lies on top of what that wrote (H16).
@@ -121,10 +146,34 @@ extension LayerStore {
             }
             state.layers.rebaseAll(parts, in: state.layers.descendants(of: context))
             state.note(.edits(context), parts)
-            return state.advance(cursor, of: context, committing: nil)
+            return Published(
+                cursor: state.advance(cursor, of: context, committing: nil),
+                isBlind: isBlind,
+                revisions: (before, state.layers.revisions[context])
+            )
         }
-        tellWatcher(of: context)
-        return newest
+        tellWatchers(of: context)
+        return published
+    }
+
+    /// What came of changes that were put on top of a layer.
+    struct Published {
+        /// The event that they are, where nobody else has done anything since they were made.
+        let cursor: Int?
+        /// Whether it is not known any more what has happened since.
+        let isBlind: Bool
+        /// The revisions of the layer.
+        let revisions: (before: Int?, after: Int?)
+    }
+
+    /// Lets changes of a layer stand on what is beneath them.
+    func standOnStore(_ parts: [Int: any AnyPart], in context: Int, _ schema: Schema, _ connection: Connection) {
+        state.withLock { state in
+            // What is inserted stands on nothing.
+            for (entity, part) in parts where part.kinds != .insert {
+                part.rebaseRead(entity: entity, context: context, schema, connection, in: &state.layers)
+            }
+        }
     }
 
     /// Takes all changes out of a context's layer.

@@ -71,27 +71,39 @@ final class LayerStore: Sendable {
     static let rowLimit = 200_000
 
     let state: Mutex<State>
-    private let watcher = Mutex<(context: Int, tell: @Sendable () -> Void)?>(nil)
-    /// Whether there is one; most stacks of a service have none.
+    /// Those who follow the commits.
+    let hub: ChangeHub
+    private let watchers = Mutex<[Int: @Sendable () -> Void]>([:])
+    /// Whether there are any; most stacks of a service have none.
     private let isWatched = Atomic(false)
 
-    init(sequence: Int64) { state = Mutex(State(sequence: sequence)) }
+    init(sequence: Int64) {
+        state = Mutex(State(sequence: sequence))
+        hub = ChangeHub(sequence: sequence)
+    }
+
+    /// The number of the newest commit that the layers know of.
+    var newestSequence: Int64 { state.withLock { $0.sequence } }
 
     func add(context: Int, parent: Int?, committedOnly: Bool) {
         state.withLock { $0.layers.add(context: context, parent: parent, committedOnly: committedOnly) }
     }
 
-    /// Has the main context told when something changes that its live objects may show.
+    /// Has a context told when something changes that its live objects may show.
     func watch(_ context: Int, _ tell: @escaping @Sendable () -> Void) {
-        watcher.withLock { $0 = (context, tell) }
+        watchers.withLock { $0[context] = tell }
         isWatched.store(true, ordering: .releasing)
     }
 
-    func tellWatcher(of change: Int?) {
-        guard isWatched.load(ordering: .acquiring), let (context, tell) = watcher.withLock({ $0 }), context != change
-        else { return }
-        let isLive = state.withLock { state in state.cursors[context].map { $0 < state.lastEvent } ?? false }
-        if isLive { tell() }
+    /// Tells the contexts that merge at once, but not the one that has made the change.
+    func tellWatchers(of change: Int?) {
+        guard isWatched.load(ordering: .acquiring) else { return }
+        let others = watchers.withLock { $0.filter { $0.key != change } }
+        guard !others.isEmpty else { return }
+        let behind = state.withLock { state in
+            others.filter { context, _ in state.cursors[context].map { $0 < state.lastEvent } ?? false }
+        }
+        for tell in behind.values { tell() }
     }
 
     func remove(context: Int) {
@@ -99,6 +111,7 @@ final class LayerStore: Sendable {
             state.layers.remove(context: context)
             state.cursors[context] = nil
         }
+        if isWatched.load(ordering: .acquiring) { watchers.withLock { _ = $0.removeValue(forKey: context) } }
     }
 }
 
@@ -153,6 +166,9 @@ extension LayerStore.State {
             }
         }.reversed()
     }
+
+    /// Whether all rows are known that have changed after an event.
+    func isKnown(after cursor: Int) -> Bool { events(after: cursor)?.allSatisfy(\.isComplete) ?? false }
 
     /// The events that a context has not taken over, or nil where some of them are forgotten.
     func events(after cursor: Int) -> ArraySlice<LayerStore.Event>? {

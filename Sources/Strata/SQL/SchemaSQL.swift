@@ -3,22 +3,21 @@ enum SchemaSQL {
     /// One row about the store itself, and the fingerprints that it had before it was copied.
     static let housekeeping = [
         """
-        CREATE TABLE "strata_store" ("id" INTEGER PRIMARY KEY CHECK ("id" = 1), "sequence" INTEGER NOT NULL, \
+        CREATE TABLE "strata_store" ("id" INTEGER PRIMARY KEY CHECK ("id" = 1), \
         "next_id" INTEGER NOT NULL, "fingerprint" INTEGER NOT NULL, "place" TEXT NOT NULL)
         """,
         """
         CREATE TABLE "strata_lineage" ("fingerprint" INTEGER NOT NULL, "before" INTEGER NOT NULL)
         """,
+        HistorySQL.table,
     ]
 
-    static let housekeepingNames = ["strata_store", "strata_lineage"]
+    static let housekeepingNames = ["strata_store", "strata_lineage", HistorySQL.name]
 
     static let insertStore =
-        "INSERT INTO \"strata_store\" (\"id\", \"sequence\", \"next_id\", \"fingerprint\", \"place\") VALUES (1, 0, 1, ?, ?)"
+        "INSERT INTO \"strata_store\" (\"id\", \"next_id\", \"fingerprint\", \"place\") VALUES (1, 1, ?, ?)"
     static let readStore =
-        "SELECT \"sequence\", \"next_id\", \"fingerprint\", \"place\" FROM \"strata_store\" WHERE \"id\" = 1"
-    static let readSequence = "SELECT \"sequence\" FROM \"strata_store\" WHERE \"id\" = 1"
-    static let setSequence = "UPDATE \"strata_store\" SET \"sequence\" = ? WHERE \"id\" = 1"
+        "SELECT \"next_id\", \"fingerprint\", \"place\" FROM \"strata_store\" WHERE \"id\" = 1"
     static let readNextID = "SELECT \"next_id\" FROM \"strata_store\" WHERE \"id\" = 1"
     static let reserveIDs = "UPDATE \"strata_store\" SET \"next_id\" = \"next_id\" + ? WHERE \"id\" = 1"
     static let setFingerprint = "UPDATE \"strata_store\" SET \"fingerprint\" = ?, \"place\" = ? WHERE \"id\" = 1"

@@ -11,6 +11,8 @@ final class Schema: Sendable {
     let stamped: [any AnyEntity]
     let infosByName: [String: EntityInfo]
     let infosByTable: [String: EntityInfo]
+    /// By the entity of the members of relationships: the relationships that the members belong to.
+    let memberships: [Int: [Membership]]
     private let models: [any Model.Type]
     private let indexes: [ObjectIdentifier: Int]
 
@@ -23,12 +25,39 @@ final class Schema: Sendable {
         oneToOne = entities.map(\.info.oneToOne)
         stamped = entities.filter { $0.info.createdAt != nil || $0.info.updatedAt != nil }
         self.models = models
+        memberships = Self.memberships(of: entities.map(\.info))
         infosByName = Dictionary(entities.map { ($0.info.name, $0.info) }, uniquingKeysWith: { first, _ in first })
         infosByTable = Dictionary(entities.map { ($0.info.table, $0.info) }, uniquingKeysWith: { first, _ in first })
         indexes = Dictionary(
             models.enumerated().map { (ObjectIdentifier($0.element), $0.offset) },
             uniquingKeysWith: { first, _ in first }
         )
+    }
+
+    /// A relationship whose members are rows of an entity of their own.
+    struct Membership {
+        /// The column of the members in which the relationship's owner stands.
+        let side: Int
+        /// The owner's table.
+        let table: String
+        let relationship: String
+    }
+
+    private static func memberships(of infos: [EntityInfo]) -> [Int: [Membership]] {
+        var result: [Int: [Membership]] = [:]
+        for info in infos {
+            for relationship in info.relationships {
+                let (entity, side): (Int?, Int) =
+                    switch relationship.storage {
+                    case .join(let entity, let own, _, _): (entity, own)
+                    case .foreignKey(_, let order): (order, JoinRow.Column.left)
+                    }
+                guard let entity else { continue }
+                let membership = Membership(side: side, table: info.table, relationship: relationship.name)
+                result[entity, default: []].append(membership)
+            }
+        }
+        return result
     }
 
     /// - Throws: ``StrataError`` with `unknownModel`.
@@ -154,6 +183,9 @@ protocol AnyEntity: AnyObject, Sendable {
     func checkReferences(_ job: CommitJob) throws
     func write(_ job: CommitJob) throws
     func noteShadowed(_ job: CommitJob)
+
+    // History
+    func changes(of part: any AnyPart) -> TableChanges
 }
 
 extension AnyEntity {

@@ -20,6 +20,7 @@ public final class ContextHandle: Sendable, Identifiable, Hashable, CustomString
     /// False for the stand-in of a handle that is gone.
     private let isOriginal: Bool
     let owner: ContextOwner
+    let merging: ContextMerging
 
     init(
         core: StackCore,
@@ -27,17 +28,19 @@ public final class ContextHandle: Sendable, Identifiable, Hashable, CustomString
         kind: ContextKind,
         name: ContextName?,
         parent: ContextHandle?,
-        reads: ContextReads
+        reads: ContextReads,
+        merging: ContextMerging
     ) {
         self.core = core
         self.id = id
         self.kind = kind
         self.name = name
         self.parent = parent
+        self.merging = merging
         isOriginal = true
         self.owner = ContextOwner(kind: kind, title: name?.rawValue ?? "unnamed-\(id)")
         core.engine.layers.add(context: id, parent: parent?.id, committedOnly: reads == .committed)
-        if kind == .main {
+        if merging == .now {
             let owner = owner
             core.engine.layers.watch(id) { owner.scheduleEndOfTurn() }
         }
@@ -50,6 +53,7 @@ public final class ContextHandle: Sendable, Identifiable, Hashable, CustomString
         self.kind = kind
         self.name = name
         self.parent = nil
+        merging = .atNextBlock
         isOriginal = false
         self.owner = owner
     }

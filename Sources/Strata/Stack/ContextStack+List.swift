@@ -34,14 +34,18 @@ extension ContextStack {
 
     /// Makes a context over the current one without putting it on the stack.
     ///
+    /// - Parameters:
+    ///   - reads: whether it shows what its parents have not committed.
+    ///   - merging: when it shows what others have done. Main always merges at once.
     /// - Throws: as ``push(_:named:)-(_,_)`` does.
     @discardableResult
     public func create(
         _ kind: ContextKind,
         named name: ContextName? = nil,
-        reads: ContextReads = .parents
+        reads: ContextReads = .parents,
+        merging: ContextMerging = .atNextBlock
     ) throws -> ContextHandle {
         core.publishCaller()
-        return try core.make(kind, named: name, parent: current, reads: reads)
+        return try core.make(kind, named: name, parent: current, reads: reads, merging: merging)
     }
 }

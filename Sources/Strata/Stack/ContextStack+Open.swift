@@ -12,6 +12,7 @@ extension ContextStack {
     ///   - models: all models, those that relationships lead to among them.
     ///   - stack: which contexts the stack begins with.
     ///   - mergePolicy: what contexts begin with: what they do when others have changed the same columns.
+    ///   - author: who the history names for commits of this stack; a context may have another one.
     ///   - logger: told of unsaved changes that are dropped, and of failures that nobody waits for.
     /// - Isolation: callable from anywhere; the disk is waited for on a queue of its own.
     /// - Throws: ``StrataError`` with `invalidSchema`, `schemaMismatch`, `notAStore`, `newerStore`, `damagedStore`,
@@ -22,6 +23,7 @@ extension ContextStack {
         stack: StackSetUp = .standard,
         configuration: StoreConfiguration = StoreConfiguration(),
         mergePolicy: MergePolicy = .error,
+        author: String? = nil,
         logger: Logger = Logger(label: "strata")
     ) async throws -> ContextStack {
         let store = try await withCheckedThrowingContinuation { continuation in
@@ -33,7 +35,9 @@ extension ContextStack {
                 )
             }
         }
-        return ContextStack(setUp: stack, engine: store, mergePolicy: mergePolicy) { logger.warning("\($0)") }
+        return ContextStack(setUp: stack, engine: store, mergePolicy: mergePolicy, author: author) {
+            logger.warning("\($0)")
+        }
     }
 
     /// An id that no object has or will have, for rows that raw SQL inserts beside Strata.

@@ -14,9 +14,10 @@ public final class ContextStack: Sendable {
         setUp: StackSetUp,
         engine: Store,
         mergePolicy: MergePolicy = .error,
+        author: String? = nil,
         log: @escaping @Sendable (String) -> Void = { _ in }
     ) {
-        core = StackCore(engine: engine, mergePolicy: mergePolicy, log: log)
+        core = StackCore(engine: engine, mergePolicy: mergePolicy, author: author, log: log)
         switch setUp {
         case .empty:
             break

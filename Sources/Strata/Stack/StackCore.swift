@@ -32,11 +32,19 @@ final class StackCore: Sendable {
     let engine: Store
     /// What contexts begin with.
     let mergePolicy: MergePolicy
+    /// Who the history names for the commits of contexts.
+    let author: String?
     let log: @Sendable (String) -> Void
 
-    init(engine: Store, mergePolicy: MergePolicy = .error, log: @escaping @Sendable (String) -> Void) {
+    init(
+        engine: Store,
+        mergePolicy: MergePolicy = .error,
+        author: String? = nil,
+        log: @escaping @Sendable (String) -> Void
+    ) {
         self.engine = engine
         self.mergePolicy = mergePolicy
+        self.author = author
         self.log = log
     }
 

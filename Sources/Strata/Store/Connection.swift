@@ -79,15 +79,16 @@ struct FrequentStatement {
     static let beginReading = FrequentStatement(index: 0, sql: "BEGIN DEFERRED")
     static let beginWriting = FrequentStatement(index: 1, sql: "BEGIN IMMEDIATE")
     static let commit = FrequentStatement(index: 2, sql: "COMMIT")
-    static let readSequence = FrequentStatement(index: 3, sql: SchemaSQL.readSequence)
-    static let setSequence = FrequentStatement(index: 4, sql: SchemaSQL.setSequence)
+    static let readSequence = FrequentStatement(index: 3, sql: HistorySQL.readSequence)
+    static let insertHistory = FrequentStatement(index: 4, sql: HistorySQL.insert)
+    static let moveHistory = FrequentStatement(index: 5, sql: HistorySQL.move)
 
     static func selectByID(_ info: EntityInfo) -> FrequentStatement {
-        FrequentStatement(index: 5 + 2 * info.index, sql: info.sql.selectByID)
+        FrequentStatement(index: 6 + 2 * info.index, sql: info.sql.selectByID)
     }
 
     static func insert(_ info: EntityInfo) -> FrequentStatement {
-        FrequentStatement(index: 6 + 2 * info.index, sql: info.sql.insert)
+        FrequentStatement(index: 7 + 2 * info.index, sql: info.sql.insert)
     }
 }
 

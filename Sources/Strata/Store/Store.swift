@@ -10,14 +10,17 @@ final class Store: Sendable {
     let identity: StoreIdentity
     let layers: LayerStore
     let ids: IDSource
+    let retention: HistoryRetention
     private let writer: StoreWriter
     private let readers: ReaderPool
     private let foreignCommits: ForeignCommits
+    private let fileWatch = FileWatch()
     private let temporaryFolder: URL?
     private let isClosed = Mutex(false)
 
     init(_ location: StoreLocation, schema: Schema, configuration: StoreConfiguration) throws {
         self.schema = schema
+        retention = configuration.history
         var folder: URL?
         if case .inMemory = location.kind { folder = try StoreFile.temporaryFolder() }
         temporaryFolder = folder
@@ -201,6 +204,29 @@ final class Store: Sendable {
         }
     }
 
+    /// Takes in what others have committed, if they have.
+    func takeInForeignCommits() throws {
+        guard try hasForeignCommits() else { return }
+        let reader = try borrowReader()
+        defer { giveBack(reader) }
+        do {
+            try layers.absorbForeign(try reader.begin(), schema, reader.connection)
+        } catch {
+            throw StrataError(grdb: error)
+        }
+    }
+
+    /// Has commits of others taken in as soon as they are in the file. Of a temporary store nobody else knows.
+    ///
+    /// Complexity: O(1) from the second call on.
+    func watchFile() {
+        guard temporaryFolder == nil else { return }
+        fileWatch.start(writer.path + "-wal") { [weak self] in
+            // Where the store cannot be read, whoever reads next is told.
+            try? self?.takeInForeignCommits()
+        }
+    }
+
     func giveBack(_ reader: Reader) { readers.giveBack(reader) }
 
     // MARK: Writing
@@ -241,6 +267,8 @@ final class Store: Sendable {
             return closed
         }
         guard !wasClosed else { return }
+        fileWatch.stop()
+        layers.hub.finish()
         ids.stop()
         foreignCommits.close()
         readers.close()

@@ -46,10 +46,17 @@ public struct StoreConfiguration: Sendable {
     public var synchronous: Synchronous
     /// How long to wait, in seconds, for another process that holds the store. After that `busy` is thrown.
     public var busyTimeout: TimeInterval
+    /// How much of its history the store keeps.
+    public var history: HistoryRetention
 
     /// A configuration; what is left out is as it is by default.
-    public init(synchronous: Synchronous = .full, busyTimeout: TimeInterval = 5) {
+    public init(
+        synchronous: Synchronous = .full,
+        busyTimeout: TimeInterval = 5,
+        history: HistoryRetention = .standard
+    ) {
         self.synchronous = synchronous
         self.busyTimeout = busyTimeout
+        self.history = history
     }
 }

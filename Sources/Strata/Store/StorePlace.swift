@@ -29,7 +29,7 @@ struct StoreIdentity: Sendable {
     static func read(on connection: Connection, mayWrite: Bool) throws -> StoreIdentity? {
         var stored: (fingerprint: Int64, nextID: Int64, place: String)?
         try connection.statement(SchemaSQL.readStore).run([]) { row in
-            stored = (try row.read(Int64.self, at: 2), try row.read(Int64.self, at: 1), row.string(at: 3))
+            stored = (try row.read(Int64.self, at: 1), try row.read(Int64.self, at: 0), row.string(at: 2))
         }
         guard var stored, IDSource.isRange(from: stored.nextID) else { throw damaged }
         let place = StorePlace.current(of: connection)

@@ -1,3 +1,5 @@
+import Foundation
+
 /// Makes the tables of a new store, and holds those of an old one against the models.
 enum StoreSchema {
     /// Makes what is missing in a store without any of Strata's tables. Says whether everything is there.
@@ -30,6 +32,7 @@ enum StoreSchema {
                 SchemaSQL.insertStore,
                 [.integer(StorePlace.newFingerprint()), .text(place)]
             )
+            try connection.execute(HistorySQL.insertFirst, [.real(Date().timeIntervalSinceReferenceDate)])
             for statement in wanted { try connection.execute(statement.sql) }
             return true
         }

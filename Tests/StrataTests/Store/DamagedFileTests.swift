@@ -54,8 +54,9 @@ import Testing
     @Test(
         "Strata's own row is gone or holds nonsense",
         arguments: [
-            "DELETE FROM strata_store", "UPDATE strata_store SET sequence = -1",
-            "UPDATE strata_store SET sequence = 9223372036854775807", "UPDATE strata_store SET sequence = 'x'",
+            "DELETE FROM strata_store", "DELETE FROM strata_history",
+            "DELETE FROM strata_history; INSERT INTO strata_history VALUES (-1, 0, NULL, 0, NULL)",
+            "INSERT INTO strata_history VALUES (9223372036854775807, 0, NULL, 0, NULL)",
             "UPDATE strata_store SET next_id = -5", "UPDATE strata_store SET next_id = 9223372036854775807",
             "UPDATE strata_store SET next_id = 0", "UPDATE strata_store SET next_id = 281474976710656",
         ]

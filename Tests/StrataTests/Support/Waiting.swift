@@ -66,3 +66,13 @@ nonisolated(nonsending) func untilActive(_ count: Int, _ stack: ContextStack) as
 nonisolated(nonsending) func untilWaiting(_ count: Int, at handle: ContextHandle) async {
     while handle.owner.gate.waitingCount < count { await Task.yield() }
 }
+
+/// Asks again and again until something is so, for so many seconds at the most. Says whether it was.
+func eventually(within seconds: Double = 30, _ condition: @Sendable () async throws -> Bool) async throws -> Bool {
+    let end = ContinuousClock.now + .seconds(seconds)
+    while ContinuousClock.now < end {
+        if try await condition() { return true }
+        try await Task.sleep(for: .milliseconds(2))
+    }
+    return false
+}

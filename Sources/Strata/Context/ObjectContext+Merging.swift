@@ -1,0 +1,58 @@
+extension ObjectContext {
+    /// Shows the newest state from now on: what others have saved and committed, beneath this context's own edits.
+    ///
+    /// Blocks begin with the newest state anyway. This is for those that take long, and for pinned contexts, see
+    /// ``ContextMerging/pinned``.
+    ///
+    /// - Throws: ``StrataError`` if the store cannot be read.
+    public func merge() throws { try takeView() }
+
+    /// Lets a pinned context show what children have saved into it and what was rolled back, over the state that it is pinned to.
+    func showOwnLayer() {
+        guard let view else { return }
+        let (level, revision) = store.layers.state.withLock { ($0.layers[id], $0.layers.revisions[id]) }
+        guard revision != ownRevision else { return }
+        ownRevision = revision
+        var layers = view.layers
+        layers[id] = level
+        for segment in level {
+            for (entity, part) in segment.parts {
+                part.rebaseRead(entity: entity, context: id, store.schema, view.reader.connection, in: &layers)
+            }
+        }
+        self.view?.layers = layers
+        showOverlay()
+        do { try refreshAll(self.view ?? view) } catch { reference.report(error) }
+    }
+
+    /// Changes this context's layer by what is in the store now, and shows what came of it. `body` says whether it has changed
+    /// anything.
+    @discardableResult
+    func editLayer(_ body: (Connection) throws -> Bool) throws -> Bool {
+        publish()
+        if isPinned { _ = try currentView() } else { try takeView() }
+        let hasChanged = try withNewest(body)
+        guard hasChanged else { return false }
+        if isPinned { showOwnLayer() } else { try takeView() }
+        return true
+    }
+
+    /// Lets changes that were just published stand on what is in the store, where it is not known any more what has happened since
+    /// they were made.
+    func standOnStore(_ parts: [Int: any AnyPart]) {
+        do {
+            try withNewest { connection in
+                store.layers.standOnStore(parts, in: id, store.schema, connection)
+            }
+        } catch {
+            reference.report(error)
+        }
+    }
+
+    private func withNewest<Result>(_ body: (Connection) throws -> Result) throws -> Result {
+        let reader = try store.borrowReader()
+        defer { store.giveBack(reader) }
+        _ = try reader.begin()
+        return try body(reader.connection)
+    }
+}

@@ -1,0 +1,93 @@
+/// What one commit has changed, table by table: which rows, in which way, in which columns. No values.
+struct CommitChanges: Sendable, Hashable {
+    /// By the name of the table.
+    var tables: [String: TableChanges] = [:]
+
+    var isEmpty: Bool { tables.isEmpty }
+}
+
+/// What one commit has changed in one table.
+struct TableChanges: Sendable, Hashable {
+    var inserted = NumberRuns()
+    var deleted = NumberRuns()
+    /// By the names of the columns that were set. The name of a relationship to many stands for its members.
+    var updated: [[String]: NumberRuns] = [:]
+
+    /// All rows concerned.
+    var all: NumberRuns { updated.values.reduce(inserted.union(deleted)) { $0.union($1) } }
+}
+
+extension CommitChanges {
+    /// - Parameter written: the rows as a commit has left them, by entity.
+    init(_ written: [Int: any AnyPart], _ schema: Schema) {
+        for (entity, part) in written {
+            let entity = schema.entities[entity]
+            if entity.info.isJoin {
+                addMembers(part.typed(JoinRow.self), entity.info, schema)
+            } else {
+                let changes = entity.changes(of: part)
+                tables[entity.info.table] = tables[entity.info.table]?.adding(changes) ?? changes
+            }
+        }
+    }
+
+    /// Members of a relationship that came, went or moved: changes of the objects at both ends.
+    private mutating func addMembers(_ part: Part<JoinRow>, _ info: EntityInfo, _ schema: Schema) {
+        for membership in schema.memberships[info.index] ?? [] {
+            let isLeft = membership.side == JoinRow.Column.left
+            let owners = NumberRuns(part.changes.lazy.map { isLeft ? $0.row.left : $0.row.right })
+            let changes = TableChanges(updated: [[membership.relationship]: owners])
+            tables[membership.table] = tables[membership.table]?.adding(changes) ?? changes
+        }
+    }
+}
+
+extension TableChanges {
+    func adding(_ other: TableChanges) -> TableChanges {
+        TableChanges(
+            inserted: inserted.union(other.inserted),
+            deleted: deleted.union(other.deleted),
+            updated: updated.merging(other.updated) { $0.union($1) }
+        )
+    }
+}
+
+extension Entity {
+    /// What the changes of a part do to the rows in the store.
+    func changes(of part: any AnyPart) -> TableChanges {
+        switch part.kinds {
+        case .insert: TableChanges(inserted: NumberRuns(ascending: part.numbers))
+        case .delete: TableChanges(deleted: NumberRuns(ascending: part.numbers))
+        default: mixedChanges(of: part.typed(Row.self))
+        }
+    }
+
+    private func mixedChanges(of part: Part<Row>) -> TableChanges {
+        var result = TableChanges()
+        var updated: [ColumnSet: NumberRuns] = [:]
+        // Most often the rows of a commit have changed in the same columns.
+        var last = (columns: ColumnSet(), runs: NumberRuns())
+        part.changes.withUnsafeBufferPointer { changes in
+            for index in changes.indices {
+                let number = part.numbers[index]
+                switch changes[index].kind {
+                case .insert: result.inserted.append(number)
+                case .delete: result.deleted.append(number)
+                case .withdrawn: break
+                case .update, .orphan, .restore:
+                    let columns = changes[index].columns
+                    if columns != last.columns {
+                        if !last.runs.isEmpty { updated[last.columns] = last.runs }
+                        last = (columns, updated.removeValue(forKey: columns) ?? NumberRuns())
+                    }
+                    last.runs.append(number)
+                }
+            }
+        }
+        if !last.runs.isEmpty { updated[last.columns] = last.runs }
+        for (columns, runs) in updated where !columns.isEmpty {
+            result.updated[columns.map { info.columns[$0].name }] = runs
+        }
+        return result
+    }
+}

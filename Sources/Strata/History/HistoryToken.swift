@@ -1,0 +1,55 @@
+/// A position in the history of a store: behind one commit and before the next.
+///
+/// Keep it (it is `Codable` and has a text form) to be told later what has changed since, also by another process and after a
+/// restart. A token is good in the store that it came from.
+///
+/// Isolation: a value, usable anywhere.
+public struct HistoryToken: Sendable, Hashable {
+    /// The number of the commit. Commits of a store are counted without gaps.
+    let sequence: Int64
+    let fingerprint: UInt16
+
+    init(_ sequence: Int64, of fingerprint: UInt16) {
+        self.sequence = sequence
+        self.fingerprint = fingerprint
+    }
+}
+
+extension HistoryToken: Comparable {
+    /// In the order of commits. Tokens of two stores have no order that means anything.
+    public static func < (left: HistoryToken, right: HistoryToken) -> Bool { left.sequence < right.sequence }
+}
+
+extension HistoryToken: LosslessStringConvertible {
+    /// `42-9f3c`: the number of the commit and the fingerprint of the store in hexadecimal digits.
+    public var description: String { "\(sequence)-\(String(fingerprint, radix: 16))" }
+
+    /// Reads what ``description`` gave. Nil where the text has another form.
+    public init?(_ description: String) {
+        let parts = description.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 2, let sequence = Int64(parts[0]), let fingerprint = UInt16(parts[1], radix: 16) else {
+            return nil
+        }
+        self.init(sequence, of: fingerprint)
+        guard sequence >= 0, self.description == description else { return nil }
+    }
+}
+
+extension HistoryToken: Codable {
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        let text = try container.decode(String.self)
+        guard let token = HistoryToken(text) else {
+            throw DecodingError.dataCorruptedError(
+                in: container,
+                debugDescription: "'\(text)' is no token of a history; one looks like 42-9f3c"
+            )
+        }
+        self = token
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}

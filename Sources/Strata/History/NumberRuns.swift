@@ -1,0 +1,66 @@
+/// Numbers in ascending order, kept as runs of consecutive ones: what is inserted together has ids in a row.
+struct NumberRuns: Sendable, Hashable {
+    private(set) var runs: [ClosedRange<Int64>] = []
+
+    init() {}
+
+    /// - Precondition: the numbers ascend strictly.
+    /// - Complexity: O(1) where they are one run, else O(numbers).
+    init(ascending numbers: [Int64]) {
+        guard let first = numbers.first, let last = numbers.last else { return }
+        if last - first == Int64(numbers.count - 1) {
+            runs = [first...last]
+        } else {
+            for number in numbers { append(number) }
+        }
+    }
+
+    init(_ numbers: some Sequence<Int64>) { self.init(ascending: Set(numbers).sorted()) }
+
+    var isEmpty: Bool { runs.isEmpty }
+
+    /// How many numbers there are. Complexity: O(runs).
+    var count: Int { runs.reduce(0) { $0 + $1.count } }
+
+    /// Adds a number that is greater than all others.
+    mutating func append(_ number: Int64) { append(number...number) }
+
+    /// Adds a run that comes after all others.
+    mutating func append(_ run: ClosedRange<Int64>) {
+        if let last = runs.last, last.upperBound == run.lowerBound - 1 {
+            runs[runs.count - 1] = last.lowerBound...run.upperBound
+        } else {
+            runs.append(run)
+        }
+    }
+
+    /// Complexity: O(log runs).
+    func contains(_ number: Int64) -> Bool {
+        var (low, high) = (0, runs.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if runs[middle].upperBound < number { low = middle + 1 } else { high = middle }
+        }
+        return low < runs.count && runs[low].contains(number)
+    }
+
+    /// The numbers of both. Complexity: O(runs).
+    func union(_ other: NumberRuns) -> NumberRuns {
+        if isEmpty { return other }
+        if other.isEmpty { return self }
+        var result = NumberRuns()
+        for run in (runs + other.runs).sorted(by: { $0.lowerBound < $1.lowerBound }) {
+            if let last = result.runs.last, run.lowerBound <= last.upperBound + 1 {
+                let upper = Swift.max(last.upperBound, run.upperBound)
+                result.runs[result.runs.count - 1] = last.lowerBound...upper
+            } else {
+                result.runs.append(run)
+            }
+        }
+        return result
+    }
+}
+
+extension NumberRuns: Sequence {
+    func makeIterator() -> FlattenSequence<[ClosedRange<Int64>]>.Iterator { runs.joined().makeIterator() }
+}

@@ -1,0 +1,127 @@
+import Dispatch
+import Foundation
+
+extension Store {
+    /// The commits behind a position, oldest first.
+    ///
+    /// - Throws: ``StrataError`` with `expiredToken` where some of them are not in the history.
+    ///
+    /// - Parameter position: nil for the oldest one that is kept.
+    nonisolated(nonsending) func history(after position: Int64?, limit: Int) async throws -> [ChangeSet] {
+        try await onThread { try self.readHistory(after: position, limit: limit) }
+    }
+
+    /// Waits for the disk without holding a thread of the caller.
+    nonisolated(nonsending) private func onThread<Value: Sendable>(
+        _ body: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume(with: Result { try body() }) }
+        }
+    }
+
+    private func readHistory(after position: Int64?, limit: Int) throws -> [ChangeSet] {
+        let reader = try borrowReader()
+        defer { giveBack(reader) }
+        let newest = try reader.begin()
+        let position = try position ?? reader.connection.integer(HistorySQL.selectStart) ?? newest
+        var result: [ChangeSet] = []
+        try reader.connection.statement(HistorySQL.select).run([.integer(position), .integer(Int64(limit))]) { row in
+            let sequence = try row.read(Int64.self, at: 0)
+            guard sequence == position + Int64(result.count) + 1, case .blob(let bytes) = row.value(at: 3) else {
+                throw Self.expiredError
+            }
+            guard let changes = CommitChanges(encoded: bytes) else {
+                throw StrataError(
+                    .damagedStore,
+                    "The history of the store is damaged at commit \(sequence). The objects are not concerned: go on from "
+                        + "the newest token."
+                )
+            }
+            result.append(
+                ChangeSet(
+                    token: HistoryToken(sequence, of: identity.fingerprint),
+                    time: try row.read(Date.self, at: 1),
+                    author: try row.read(String?.self, at: 2),
+                    changes: changes
+                )
+            )
+        }
+        guard !result.isEmpty || position >= newest || limit == 0 else { throw Self.expiredError }
+        return result
+    }
+
+    /// Prunes the history up to and with a commit, but never the newest.
+    nonisolated(nonsending) func pruneHistory(through sequence: Int64) async throws {
+        try await onThread {
+            try self.write { connection in
+                try connection.execute(HistorySQL.pruneThrough, [.integer(sequence)])
+                return []
+            }
+        }
+    }
+
+    /// Whether a token can be gone on from, as far as that shows without reading.
+    func check(_ token: HistoryToken) -> StrataError? {
+        guard token.fingerprint == identity.fingerprint else {
+            return StrataError(
+                .expiredToken,
+                "The token \(token) belongs to another store, or to the one that this is a copy of. Look at all objects, and go on "
+                    + "from the newest token."
+            )
+        }
+        return nil
+    }
+
+    static var expiredError: StrataError {
+        StrataError(
+            .expiredToken,
+            "The history does not reach back that far: it was pruned, or was off. Look at all objects, and go on from the newest "
+                + "token."
+        )
+    }
+}
+
+extension Connection {
+    /// Writes the number of a commit and its entry in the history.
+    ///
+    /// - Parameter changes: nil where no history is kept.
+    func note(
+        _ sequence: Int64,
+        _ time: Date,
+        _ author: String?,
+        _ changes: CommitChanges?,
+        _ retention: HistoryRetention
+    ) throws {
+        guard retention.isOn, let changes else {
+            return try statement(.moveHistory).run([
+                .integer(sequence), .real(time.timeIntervalSinceReferenceDate), .integer(sequence - 1),
+            ]) { _ in }
+        }
+        let bytes = changes.encoded
+        let statement = try self.statement(.insertHistory)
+        try statement.run([
+            .integer(sequence), .real(time.timeIntervalSinceReferenceDate), author.map { .text($0) } ?? .null,
+            .blob(bytes), .integer(Int64(bytes.count)), .integer(sequence - 1),
+        ]) { _ in }
+        if sequence % HistorySQL.pruningInterval == 0 { try pruneHistory(through: sequence, time, retention) }
+    }
+
+    /// Prunes the oldest entries that are too old or too much, a bounded number of them.
+    private func pruneHistory(through newest: Int64, _ time: Date, _ retention: HistoryRetention) throws {
+        let oldest = time.addingTimeInterval(-retention.maximumAge).timeIntervalSinceReferenceDate
+        let total = try integer(HistorySQL.selectTotal, [.integer(newest)]) ?? 0
+        var last: Int64?
+        let statement = try self.statement(HistorySQL.selectOldest)
+        defer { statement.reset() }
+        while try statement.step() {
+            let row = statement.reader
+            let isTooMuch = total - (try row.read(Int64.self, at: 2)) >= Int64(clamping: retention.maximumSize)
+            guard try row.read(Double.self, at: 1) < oldest || isTooMuch else { break }
+            let sequence = try row.read(Int64.self, at: 0)
+            guard sequence < newest else { break }
+            last = sequence
+        }
+        if let last { try execute(HistorySQL.pruneThrough, [.integer(last)]) }
+    }
+}

@@ -1,0 +1,42 @@
+/// The table of commits: the number of the newest one is the number of the store's state, and those before it are the history.
+///
+/// So a commit writes its number and its history in one place. The newest row always stays.
+enum HistorySQL {
+    static let name = "strata_history"
+
+    /// `total` is the number of bytes of all `changes` up to and with this row's, pruned ones too. `changes` is NULL where it is
+    /// not known what was changed.
+    static let table = """
+        CREATE TABLE "strata_history" ("sequence" INTEGER PRIMARY KEY, "time" REAL NOT NULL, "author" TEXT, \
+        "total" INTEGER NOT NULL, "changes" BLOB)
+        """
+
+    static let insertFirst = "INSERT INTO \"strata_history\" VALUES (0, ?, NULL, 0, NULL)"
+    static let readSequence = "SELECT max(\"sequence\") FROM \"strata_history\""
+    static let insert = """
+        INSERT INTO "strata_history" ("sequence", "time", "author", "changes", "total") \
+        VALUES (?, ?, ?, ?, ? + (SELECT "total" FROM "strata_history" WHERE "sequence" = ?))
+        """
+    /// Where no history is kept, the newest row becomes the one of this commit.
+    static let move = """
+        UPDATE "strata_history" SET "sequence" = ?, "time" = ?, "author" = NULL, "changes" = NULL WHERE "sequence" = ?
+        """
+    static let select = """
+        SELECT "sequence", "time", "author", "changes" FROM "strata_history" WHERE "sequence" > ? ORDER BY "sequence" LIMIT ?
+        """
+    /// The position behind which every commit is known.
+    static let selectStart = """
+        SELECT coalesce((SELECT max("sequence") FROM "strata_history" WHERE "changes" IS NULL), \
+        (SELECT min("sequence") - 1 FROM "strata_history"))
+        """
+    static let selectTotal = "SELECT \"total\" FROM \"strata_history\" WHERE \"sequence\" = ?"
+
+    /// How many commits there are from one pruning to the next, and how many rows each may take: more than have come.
+    static let pruningInterval: Int64 = 64
+    static let selectOldest =
+        "SELECT \"sequence\", \"time\", \"total\" FROM \"strata_history\" ORDER BY \"sequence\" LIMIT 1024"
+    static let pruneThrough = """
+        DELETE FROM "strata_history" WHERE "sequence" <= ?1 \
+        AND "sequence" < (SELECT max("sequence") FROM "strata_history")
+        """
+}

@@ -1,0 +1,127 @@
+import Dispatch
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Tells when a file has been written to, by whichever process, without asking it again and again.
+///
+/// The kernel says that there was a write, and not whether what was written counts yet: SQLite makes a commit known in shared
+/// memory after its frames are in the journal and on the disk. So it is looked several times, at growing distances.
+///
+/// Isolation: any.
+final class FileWatch: Sendable {
+    private struct State {
+        var source: (any DispatchSourceProtocol)?
+        var isStarted = false
+        var isStopped = false
+        /// What to wait before looks that are still to come, in milliseconds.
+        var delays: ArraySlice<Int> = []
+        var isLooking = false
+    }
+
+    /// The first is short enough for what is committed at once, all together they are long enough for a slow disk.
+    private static let delays = [2, 6, 12, 25, 50, 100, 200, 400, 800]
+
+    private let state = Mutex(State())
+    private let queue = DispatchQueue(label: "strata.file", qos: .utility)
+
+    /// Begins to watch, unless it has already.
+    ///
+    /// - Parameter look: what to do after a write; called on a queue of its own, one call at a time.
+    func start(_ path: String, _ look: @escaping @Sendable () -> Void) {
+        state.withLock { state in
+            guard !state.isStarted, !state.isStopped else { return }
+            state.isStarted = true
+            state.source = Self.source(path, queue) { [weak self] in self?.noteWrite(look) }
+        }
+    }
+
+    /// Looks no more.
+    func stop() {
+        let source = state.withLock { state in
+            state.isStopped = true
+            defer { state.source = nil }
+            return state.source
+        }
+        source?.cancel()
+        // What is being looked at now must be over before the file is closed.
+        queue.sync {}
+    }
+
+    private func noteWrite(_ look: @escaping @Sendable () -> Void) {
+        let isFirst = state.withLock { state in
+            state.delays = Self.delays[...]
+            defer { state.isLooking = true }
+            return !state.isLooking
+        }
+        if isFirst { lookAgain(look) }
+    }
+
+    /// Looks after the next delay, and so on until there is none left. More writes meanwhile begin the delays anew, so that a busy
+    /// file is looked at every few milliseconds and not at every write.
+    private func lookAgain(_ look: @escaping @Sendable () -> Void) {
+        let delay = state.withLock { state -> Int? in
+            let delay = state.isStopped ? nil : state.delays.popFirst()
+            if delay == nil { state.isLooking = false }
+            return delay
+        }
+        guard let delay else { return }
+        queue.asyncAfter(deadline: .now() + .milliseconds(delay)) { [weak self] in
+            guard let self, !state.withLock({ $0.isStopped }) else { return }
+            look()
+            lookAgain(look)
+        }
+    }
+
+    #if os(Linux)
+        /// See inotify(7).
+        private static func source(
+            _ path: String,
+            _ queue: DispatchQueue,
+            _ tell: @escaping @Sendable () -> Void
+        ) -> (any DispatchSourceProtocol)? {
+            let descriptor = inotify_init1(Int32(O_NONBLOCK | O_CLOEXEC))
+            guard descriptor >= 0 else { return nil }
+            guard inotify_add_watch(descriptor, path, UInt32(IN_MODIFY)) >= 0 else {
+                close(descriptor)
+                return nil
+            }
+            let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
+            source.setEventHandler {
+                // What the events say is known: they are taken out so that the next one is told of.
+                withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in
+                    while read(descriptor, buffer.baseAddress, buffer.count) > 0 {}
+                }
+                tell()
+            }
+            source.setCancelHandler { close(descriptor) }
+            source.activate()
+            return source
+        }
+    #else
+        /// See the `NOTE_WRITE` of kqueue(2).
+        private static func source(
+            _ path: String,
+            _ queue: DispatchQueue,
+            _ tell: @escaping @Sendable () -> Void
+        ) -> (any DispatchSourceProtocol)? {
+            let descriptor = open(path, O_EVTONLY | O_CLOEXEC)
+            guard descriptor >= 0 else { return nil }
+            let source = DispatchSource.makeFileSystemObjectSource(
+                fileDescriptor: descriptor,
+                eventMask: [.write, .extend],
+                queue: queue
+            )
+            source.setEventHandler(handler: tell)
+            source.setCancelHandler { close(descriptor) }
+            source.activate()
+            return source
+        }
+    #endif
+}

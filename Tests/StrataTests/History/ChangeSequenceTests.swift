@@ -1,0 +1,158 @@
+import Foundation
+import Testing
+
+@testable import Strata
+
+@Suite("C19 the changes of commits, one after the other") struct ChangeSequenceTests {
+    @Test("TR14 values with ids, kinds and columns, in the order of commits")
+    func kinds() async throws {
+        let stack = try await openStack(.rootOnly)
+        var articles = stack.changes(of: Article.self).makeAsyncIterator()
+        var authors = stack.changes(of: Author.self).makeAsyncIterator()
+        let (author, article) = try await stack.on(.root) { context in
+            context.author = "importer"
+            let author = context.insert(Author(name: "Ursula"))
+            let article = context.insert(Article(title: "Hand", author: author))
+            try context.commit()
+            article.views += 1
+            article.title = "The Hand"
+            try context.commit()
+            author.name = "Ursula K."
+            try context.commit()
+            context.delete(author)
+            try context.commit()
+            return (author.id, article.id)
+        }
+        let first = try #require(try await articles.next())
+        #expect(first.inserted == [article] && first.updated.isEmpty && first.deleted.isEmpty)
+        #expect(first.author == "importer" && abs(first.time.timeIntervalSinceNow) < 100)
+        let second = try #require(try await articles.next())
+        #expect(second.inserted.isEmpty && second.updated == [article])
+        #expect(second.updatedColumns(of: article) == ["title", "views"])
+        #expect(second.updated(\.views) == [article] && second.updated(\.body).isEmpty)
+        // The third commit concerns authors only.
+        let third = try #require(try await articles.next())
+        #expect(third.deleted == [article])
+        #expect(first.token < second.token && second.token < third.token)
+        #expect(try await authors.next()?.inserted == [author])
+        #expect(try await authors.next()?.updated(\.name) == [author])
+        #expect(try await authors.next()?.deleted == [author])
+        try await stack.close()
+        #expect(try await articles.next() == nil)
+    }
+
+    @Test("what is saved from context to context is told once, when it is committed")
+    func saves() async throws {
+        let stack = try await openStack(.rootOnly)
+        var changes = stack.changes(of: Author.self).makeAsyncIterator()
+        let id = try await stack.background { context in
+            let author = context.insert(Author(name: "a"))
+            try context.save()
+            author.name = "b"
+            try context.save()
+            return author.id
+        }
+        let token = stack.historyToken
+        try await stack.on(.root) { try $0.commit() }
+        let told = try #require(try await changes.next())
+        #expect(told.inserted == [id] && told.updated.isEmpty)
+        #expect(stack.historyToken > token && told.token == stack.historyToken)
+        try await stack.close()
+    }
+
+    @Test("members of relationships count as changes of their owners")
+    func members() async throws {
+        let stack = try await openStack(.rootOnly)
+        let (writer, spouse) = try await stack.on(.root) { context in
+            let (writer, spouse) = (context.insert(Writer(name: "w")), context.insert(Spouse(name: "s")))
+            try context.commit()
+            return (writer.id, spouse.id)
+        }
+        var changes = stack.changes().makeAsyncIterator()
+        try await stack.background { context in
+            try context.find(writer)?.spouses.insert(try #require(try context.find(spouse)))
+            try context.commit()
+        }
+        let told = try #require(try await changes.next())
+        #expect(told.of(Writer.self).updatedColumns(of: writer) == ["spouses"])
+        #expect(told.of(Spouse.self).updatedColumns(of: spouse) == ["writers"])
+        #expect(!told.contains(Article.self) && told.of(Article.self).isEmpty)
+        try await stack.close()
+    }
+
+    @Test("nothing is lost or told twice, however far a follower falls behind and whoever commits")
+    func slowFollower() async throws {
+        let stack = try await openStack(.rootOnly)
+        let begun = stack.changes(of: Author.self)
+        let commits = 700
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for worker in 0..<4 {
+                group.addTask {
+                    for index in 0..<(commits / 4) {
+                        try await stack.background(parent: .named(.root)) { context in
+                            context.insert(Author(name: "\(worker) \(index)"))
+                            try context.commit()
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        var ids: [ObjectID<Author>] = []
+        var last: HistoryToken?
+        for try await changes in begun {
+            #expect(last.map { $0 < changes.token } ?? true)
+            last = changes.token
+            ids += changes.inserted
+            if ids.count == commits { break }
+        }
+        #expect(ids.count == commits && Set(ids).count == commits)
+        let stored = try await stack.background { try $0.ids(Author.all) }
+        #expect(Set(stored) == Set(ids))
+        // A late one, from a token in the middle on.
+        let middle = try await stack.history(limit: 300).last?.token
+        var late: [ObjectID<Author>] = []
+        for try await changes in stack.changes(of: Author.self, since: middle) {
+            late += changes.inserted
+            if changes.token == last { break }
+        }
+        #expect(late == Array(ids[300...]))
+        try await stack.close()
+    }
+
+    @Test("a follower that waits is woken by the commit, ends with its task, and with the stack")
+    func waiting() async throws {
+        let stack = try await openStack(.rootOnly)
+        let sequence = stack.changes()
+        let waiting = Task { try await sequence.first { $0.contains(Author.self) }?.author }
+        let cancelled = Task { try await sequence.first { _ in false } == nil }
+        let ended = Task { try await sequence.first { _ in false } == nil }
+        try await stack.on(.root) { context in
+            context.author = "me"
+            context.insert(Author(name: "a"))
+            try context.commit()
+        }
+        #expect(try await waiting.value == "me")
+        cancelled.cancel()
+        #expect(try await cancelled.value)
+        try await stack.close()
+        #expect(try await ended.value)
+        // After the close there is nothing to follow.
+        #expect(try await sequence.first { _ in true } == nil)
+    }
+
+    @Test("a commit that fails is not told of")
+    func failures() async throws {
+        let stack = try await openStack(.rootOnly)
+        var changes = stack.changes().makeAsyncIterator()
+        try await stack.on(.root) { context in
+            let writer = context.insert(Writer(name: ""))
+            #expect(throws: StrataError.self) { try context.commit() }
+            writer.name = "w"
+            try context.commit()
+        }
+        #expect(try await changes.next()?.of(Writer.self).inserted.count == 1)
+        #expect(try await stack.history().count == 1)
+        try await stack.close()
+    }
+}

@@ -1,0 +1,150 @@
+import Foundation
+import StoreModels
+import Testing
+
+@testable import Strata
+
+@Suite("C19 contexts merge as declared") struct MergingTests {
+    private enum Kept: ContextStateKey { typealias Value = Author }
+
+    /// A stack with one author in the store, who is held by a context of each kind.
+    private func setUp() async throws -> (stack: ContextStack, id: ObjectID<Author>) {
+        let stack = try await openStack(.rootOnly)
+        let id = try await stack.on(.root) { context in
+            let author = context.insert(Author(name: "old"))
+            try context.commit()
+            return author.id
+        }
+        try stack.create(.private, named: "now", merging: .now)
+        try stack.create(.private, named: "later")
+        try stack.create(.private, named: "pinned", merging: .pinned)
+        for name: ContextName in ["now", "later", "pinned"] {
+            try await stack.on(name) { $0.state[Kept.self] = try $0.find(id) }
+        }
+        return (stack, id)
+    }
+
+    private func rename(_ id: ObjectID<Author>, _ name: String, _ stack: ContextStack) async throws {
+        try await stack.background { context in
+            try context.find(id)?.name = name
+            try context.commit()
+        }
+    }
+
+    /// What the object of a context shows by itself: nothing enters the context.
+    private func shown(_ name: ContextName, _ stack: ContextStack) async throws -> String? {
+        let owner = try stack[name].owner
+        return await owner.shownName(Kept.self)
+    }
+
+    @Test("TR7 now: without a block; at the next block: by then; pinned: not at all, until it is asked to")
+    func modes() async throws {
+        let (stack, id) = try await setUp()
+        try await rename(id, "new", stack)
+        #expect(try await eventually { try await shown("now", stack) == "new" })
+        #expect(try await shown("later", stack) == "old")
+        #expect(try await stack.on("later") { $0.state[Kept.self]?.name } == "new")
+        try await stack.on("pinned") { context in
+            #expect(context.state[Kept.self]?.name == "old")
+            #expect(try context.count(Author.where { $0.name == "old" }) == 1)
+            #expect(try context.find(id)?.name == "old")
+            try context.merge()
+            #expect(context.state[Kept.self]?.name == "new")
+            #expect(try context.count(Author.where { $0.name == "new" }) == 1)
+        }
+        try await stack.close()
+    }
+
+    @Test("a save into a parent is merged by those that merge now")
+    func saves() async throws {
+        let (stack, id) = try await setUp()
+        try await stack.background(parent: .named(.root)) { context in
+            try context.find(id)?.name = "saved"
+            try context.save()
+        }
+        // Each of them is a child of the root.
+        #expect(try await eventually { try await shown("now", stack) == "saved" })
+        #expect(try await stack.on("pinned") { try $0.find(id)?.name } == "old")
+        try await stack.close()
+    }
+
+    @Test(
+        "a pinned context keeps its own edits on top of its state, also what children save into it, and rolls them back"
+    )
+    func pinnedEdits() async throws {
+        let (stack, id) = try await setUp()
+        try await rename(id, "new", stack)
+        let other = try await stack.on("pinned") { context in
+            let author = try #require(context.state[Kept.self])
+            author.fee = 5
+            return context.insert(Author(name: "mine")).id
+        }
+        try await rename(id, "newer", stack)
+        try await stack.background(parent: .named("pinned")) { context in
+            // A child sees the newest state, with its parent's edits.
+            #expect(try context.find(id)?.fee == 5)
+            try context.find(id)?.fee = 6
+            try context.save()
+        }
+        try await stack.on("pinned") { context in
+            let author = try #require(context.state[Kept.self])
+            #expect(author.name == "old")
+            #expect(author.fee == 6)
+            #expect(try context.count(Author.where { $0.fee == 6 && $0.name == "old" }) == 1)
+            #expect(try context.count(Author.all) == 2)
+            context.rollback(includingSaved: true)
+            #expect(author.name == "old")
+            #expect(author.fee == nil)
+            #expect(try context.find(other) == nil)
+            #expect(try context.count(Author.all) == 1)
+        }
+        try await stack.close()
+    }
+
+    @Test("a pinned context's save moves it on, and meets what others have set meanwhile as a conflict")
+    func pinnedSave() async throws {
+        let (stack, id) = try await setUp()
+        try await rename(id, "new", stack)
+        try await stack.on("pinned") { context in
+            let author = try #require(context.state[Kept.self])
+            author.name = "mine"
+            for commit in [true, false] {
+                let error = #expect(throws: StrataError.self) { commit ? try context.commit() : try context.save() }
+                #expect(error?.code == .conflict)
+                #expect(error?.details.first?.theirs == .text("new") && error?.details.first?.base == .text("old"))
+            }
+            #expect(author.name == "mine")
+            author.fee = 3
+            context.mergePolicy = .mine
+            try context.commit()
+        }
+        #expect(try await stack.background { try $0.find(id)?.name } == "mine")
+        try await rename(id, "last", stack)
+        #expect(try await stack.on("pinned") { $0.state[Kept.self]?.name } == "mine")
+        try await stack.close()
+    }
+
+    @Test("an edit meets what has happened since its base, however long ago and though that is forgotten")
+    func forgotten() async throws {
+        let (stack, id) = try await setUp()
+        try await rename(id, "new", stack)
+        for index in 0..<LayerStore.eventLimit {
+            try await stack.on(.root) { context in
+                context.insert(Citation(journal: "\(index)"))
+                context.publish()
+            }
+        }
+        try await stack.on("pinned") { context in
+            try #require(context.state[Kept.self]).name = "mine"
+            let error = #expect(throws: StrataError.self) { try context.save() }
+            #expect(error?.code == .conflict)
+        }
+        try await stack.close()
+    }
+}
+
+extension ContextOwner {
+    fileprivate func shownName<Key: ContextStateKey>(_ key: Key.Type) -> String? where Key.Value == Author {
+        context?.state[key]?.name
+    }
+}
