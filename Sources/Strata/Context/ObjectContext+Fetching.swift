@@ -145,32 +145,34 @@ extension ObjectContext {
         publish()
         let view = try currentView()
         let connection = view.reader.connection
-        let compiled = try query.compile(shape, using: sources(connection.overlay))
+        let compiled = try query.compile(
+            shape,
+            using: store.schema.sources(connection.overlay, fingerprint: store.ids.fingerprint)
+        )
         let statement = try connection.statement(compiled.sql)
         try statement.run(compiled.bindings, body)
         return compiled.isReversed
     }
+}
 
-    /// What stands for tables and relationships while the overlay shows what it does.
-    private func sources(_ overlay: Overlay) -> SQLSources {
-        let schema = store.schema
-        return SQLSources(
+extension Schema {
+    /// What stands for tables and relationships while an overlay shows what it does.
+    func sources(_ overlay: Overlay, fingerprint: UInt16) -> SQLSources {
+        SQLSources(
             source: { table in
                 let info: EntityInfo?
                 switch table {
-                case .model(let model): info = schema.info(named: model.name)
-                case .join(let name): info = schema.info(ofTable: name)
+                case .model(let model): info = self.info(named: model.name)
+                case .join(let name): info = self.info(ofTable: name)
                 }
                 guard let info else { return "\"\"" }
                 return overlay.parts[info.index] == nil ? info.sql.table : Overlay.source(info)
             },
-            resolver: schema.resolver,
-            fingerprint: store.ids.fingerprint
+            resolver: resolver,
+            fingerprint: fingerprint
         )
     }
-}
 
-extension Schema {
     func info(named name: String) -> EntityInfo? { infosByName[name] }
     func info(ofTable table: String) -> EntityInfo? { infosByTable[table] }
 }

@@ -48,14 +48,7 @@ extension ObjectContext {
 
     /// Shows the layers of this context to queries on its reader.
     func showOverlay() {
-        guard let view else { return }
-        var parts: [Int: [any AnyPart]] = [:]
-        for context in path {
-            for segment in view.layers[context] {
-                for (entity, part) in segment.parts { parts[entity, default: []].append(part) }
-            }
-        }
-        view.reader.connection.overlay.show(parts)
+        if let view { view.reader.connection.overlay.show(view.layers, path) }
     }
 
     /// Lets live objects show what others have saved and committed since they last did.

@@ -12,7 +12,7 @@ extension Store {
     }
 
     /// Waits for the disk without holding a thread of the caller.
-    nonisolated(nonsending) private func onThread<Value: Sendable>(
+    nonisolated(nonsending) func onThread<Value: Sendable>(
         _ body: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in

@@ -19,6 +19,17 @@ final class LayerStore: Sendable {
         var lastEvent = 0
         /// The last event that each context has taken over.
         var cursors: [Int: Int] = [:]
+        /// Those who wait for the next event.
+        var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
+        var nextWaiter = 0
+        /// Whether the store is closed.
+        var isFinished = false
+
+        /// Lets those who wait look for themselves.
+        mutating func wakeWaiters() {
+            for waiter in waiters.values { waiter.resume() }
+            waiters.removeAll()
+        }
     }
 
     /// A reason to look at some live objects again.
@@ -110,6 +121,7 @@ final class LayerStore: Sendable {
         state.withLock { state in
             state.layers.remove(context: context)
             state.cursors[context] = nil
+            state.wakeWaiters()
         }
         if isWatched.load(ordering: .acquiring) { watchers.withLock { _ = $0.removeValue(forKey: context) } }
     }
@@ -128,6 +140,7 @@ extension LayerStore.State {
 
     private mutating func note(_ event: (Int) -> LayerStore.Event) {
         lastEvent += 1
+        if !waiters.isEmpty { wakeWaiters() }
         guard !cursors.isEmpty else {
             events.removeAll()
             eventRows = 0

@@ -2,6 +2,8 @@
 struct Layers: Sendable {
     /// The segments of each context's layer, oldest first. Contexts without changes have no entry.
     private(set) var levels: [Int: [Segment]] = [:]
+    /// The contexts that there are.
+    private(set) var contexts: Set<Int> = []
     /// The parent of each context; root has none.
     private(set) var parents: [Int: Int] = [:]
     /// How many children a context has, if any.
@@ -19,12 +21,14 @@ struct Layers: Sendable {
     }
 
     mutating func add(context: Int, parent: Int?, committedOnly isCommittedOnly: Bool) {
+        contexts.insert(context)
         parents[context] = parent
         if let parent { childCounts[parent, default: 0] += 1 }
         if isCommittedOnly { committedOnly.insert(context) }
     }
 
     mutating func remove(context: Int) {
+        contexts.remove(context)
         levels[context] = nil
         if let parent = parents.removeValue(forKey: context), let count = childCounts[parent] {
             childCounts[parent] = count > 1 ? count - 1 : nil

@@ -58,6 +58,8 @@ extension StackCore {
             let lost = await Task.detached {
                 await handle.owner.retire(BlockScope(handle, list: [], outer: nil, dropsContext: false))
             }.value
+            // Also where it was never used.
+            engine.layers.remove(context: handle.id)
             reportLost(lost, of: handle.description, at: "the reset of the stack")
         }
     }

@@ -76,15 +76,20 @@ extension StackCore {
     ///
     /// - Throws: `unknownName`, `foreignContext`, `blockEnded`, `closed`.
     func makeWorker(over choice: ContextChoice) throws -> ContextHandle {
-        let parent: ContextHandle?
+        try make(.private, named: nil, parent: handle(of: choice))
+    }
+
+    /// The context that is meant; nil for the store.
+    ///
+    /// - Throws: `unknownName`, `foreignContext`, `blockEnded`, `closed`.
+    func handle(of choice: ContextChoice) throws -> ContextHandle? {
         switch choice {
-        case .current: parent = try withList { $0.last }
-        case .named(let name): parent = try handle(named: name)
+        case .current: return try withList { $0.last }
+        case .named(let name): return try handle(named: name)
         case .context(let handle):
             try check(handle)
-            parent = handle
+            return handle
         }
-        return try make(.private, named: nil, parent: parent)
     }
 
     private func register(

@@ -268,7 +268,7 @@ final class Store: Sendable {
         }
         guard !wasClosed else { return }
         fileWatch.stop()
-        layers.hub.finish()
+        layers.finish()
         ids.stop()
         foreignCommits.close()
         readers.close()

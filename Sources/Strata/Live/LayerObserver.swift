@@ -1,0 +1,102 @@
+import Synchronization
+
+/// Waits for what concerns the answer of a query in one context.
+///
+/// Isolation: any; used by one iterator.
+final class LayerObserver: Sendable {
+    private struct State {
+        /// The last event that the answer contains; nil before the first one.
+        var cursor: Int?
+        /// The entities that the answer was made of.
+        var entities: Set<Int> = []
+    }
+
+    /// Stands for this observer among the contexts that have events kept for them, whose ids are positive.
+    let id: Int
+    /// The context whose view is observed; nil for the store's.
+    let context: Int?
+    private let layers: LayerStore
+    private let state = Mutex(State())
+    private static let lastID = Atomic(0)
+
+    init(_ layers: LayerStore, of context: Int?) {
+        self.layers = layers
+        self.context = context
+        id = Self.lastID.subtract(1, ordering: .relaxed).newValue
+    }
+
+    deinit { layers.track(id, cursor: nil) }
+
+    /// Notes what an answer was made of.
+    func note(_ entities: Set<Int>, through cursor: Int) {
+        state.withLock { $0 = State(cursor: cursor, entities: entities) }
+    }
+
+    /// Waits until the answer may be another. False where there will be none any more.
+    nonisolated(nonsending) func wait() async -> Bool {
+        while !Task.isCancelled, layers.isOpen(context) {
+            let known = state.withLock { $0 }
+            guard let cursor = known.cursor else { return true }
+            guard let last = layers.concerns(context, known.entities, after: cursor) else { return true }
+            state.withLock { $0.cursor = last }
+            layers.track(id, cursor: last)
+            await layers.waitForEvent(after: last)
+        }
+        return false
+    }
+}
+
+extension LayerStore {
+    /// Whether a context is there (nil: the store), and the store not closed.
+    func isOpen(_ context: Int?) -> Bool {
+        state.withLock { !$0.isFinished && (context.map($0.layers.contexts.contains) ?? true) }
+    }
+
+    /// Whether what has happened after an event may concern what a context shows of some entities. Nil where it does; else the
+    /// last event.
+    func concerns(_ context: Int?, _ entities: Set<Int>, after cursor: Int) -> Int? {
+        state.withLock { state in
+            if state.lastEvent == cursor { return cursor }
+            guard let events = state.events(after: cursor) else { return nil }
+            let path = context.map { state.layers.readPath(to: $0) } ?? []
+            let isConcerned = events.contains { event in
+                switch event.cause {
+                case .edits(let changed), .layer(let changed): if !path.contains(changed) { return false }
+                case .commit: break
+                }
+                return !event.isComplete || !entities.isDisjoint(with: event.parts.keys)
+            }
+            return isConcerned ? nil : state.lastEvent
+        }
+    }
+
+    /// Waits for an event, or the end.
+    nonisolated(nonsending) func waitForEvent(after event: Int) async {
+        let number = state.withLock { state in
+            state.nextWaiter += 1
+            return state.nextWaiter
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isOver = state.withLock { state in
+                    // Asked under the lock: a cancellation from now on finds the waiter.
+                    if state.lastEvent > event || state.isFinished || Task.isCancelled { return true }
+                    state.waiters[number] = continuation
+                    return false
+                }
+                if isOver { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.waiters.removeValue(forKey: number) }?.resume()
+        }
+    }
+
+    /// The store is closed: nothing will happen any more.
+    func finish() {
+        state.withLock { state in
+            state.isFinished = true
+            state.wakeWaiters()
+        }
+        hub.finish()
+    }
+}

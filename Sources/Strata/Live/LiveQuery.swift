@@ -1,0 +1,76 @@
+/// What a query finds, now and again whenever that has changed: the answer of a context, its unsaved edits and those of its parents
+/// included, as an asynchronous sequence.
+///
+/// The first element comes at once, each further one when the list or a value in it is another. Who is slow misses what was in
+/// between and gets the newest state. Queries run beside the context and never wait for it. The sequence ends when the stack is
+/// closed, the context dropped, or the task cancelled.
+///
+/// Isolation: any; every iterator goes at its own pace.
+public struct LiveQuery<Object: Model>: AsyncSequence, Sendable {
+    public typealias Element = LiveRows<Object>
+
+    let query: Query<Object>
+    /// Keeps the context alive; nil for what is committed.
+    let context: ContextHandle?
+    let store: Store
+
+    public func makeAsyncIterator() -> Iterator { Iterator(self) }
+
+    /// Waits for each state of the list.
+    public struct Iterator: AsyncIteratorProtocol {
+        private let live: LiveQuery
+        private let observer: LayerObserver
+        private var last: [Object.Row]?
+
+        init(_ live: LiveQuery) {
+            self.live = live
+            observer = LayerObserver(live.store.layers, of: live.context?.id)
+        }
+
+        /// Waits until the list is another than that of the element before, and gives it.
+        ///
+        /// - Throws: ``StrataError`` with `invalidQuery`, or if the store cannot be read.
+        public mutating func next() async throws -> LiveRows<Object>? {
+            if last == nil { live.store.watchFile() }
+            while await observer.wait() {
+                let rows = try await rows()
+                let difference = LiveDifference(from: last ?? [], to: rows)
+                guard last == nil || !difference.isEmpty else { continue }
+                last = rows
+                return LiveRows(rows: rows, difference: difference)
+            }
+            return nil
+        }
+
+        private func rows() async throws -> [Object.Row] {
+            let (live, observer) = (live, observer)
+            return try await live.store.onThread {
+                try LayerReader.read(live.store, of: live.context?.id, as: observer) { try $0.rows(live.query) }
+            }
+        }
+    }
+}
+
+extension ContextStack {
+    /// What a query finds, now and whenever that has changed: see ``LiveQuery``.
+    ///
+    /// - Isolation: callable from anywhere.
+    /// - Parameter context: the context whose view is shown; without it the current one, which outside of blocks is main where there is
+    ///   one. On an empty stack, what is committed.
+    /// - Throws: `unknownName`, `foreignContext`, `blockEnded`, `closed`.
+    public func live<Object: Model>(
+        _ query: Query<Object>,
+        in context: ContextChoice = .current
+    ) throws -> LiveQuery<Object> {
+        LiveQuery(query: query, context: try core.handle(of: context), store: core.engine)
+    }
+}
+
+extension ContextHandle {
+    /// What a query finds in this context, now and whenever that has changed: see ``LiveQuery``.
+    ///
+    /// Isolation: callable from anywhere.
+    public func live<Object: Model>(_ query: Query<Object>) -> LiveQuery<Object> {
+        LiveQuery(query: query, context: self, store: core.engine)
+    }
+}

@@ -1,0 +1,205 @@
+import Foundation
+import StoreModels
+import Testing
+
+@testable import Strata
+
+@Suite("C19 live results") struct LiveQueryTests {
+    @Test("the first element at once, then one for each change that concerns the query")
+    func changes() async throws {
+        let stack = try await openStack(.rootOnly)
+        let ids = try await stack.on(.root) { context in
+            let authors = ["b", "a", "c"].map { context.insert(Author(name: $0, fee: 1)) }
+            try context.commit()
+            return authors.map(\.id)
+        }
+        let query = Author.where { $0.fee == 1 }.sorted { $0.name.ascending }
+        var live = try stack.live(query).makeAsyncIterator()
+        var rows = try #require(try await live.next())
+        #expect(rows.map(\.name) == ["a", "b", "c"])
+        #expect(rows.difference.inserted == [0, 1, 2] && rows.difference.removed.isEmpty)
+
+        // Nothing that the query finds, then a rename that moves a row to the end.
+        try await stack.background { context in
+            context.insert(Author(name: "aa", fee: 2))
+            context.insert(Article(title: "none of its business"))
+            try context.commit()
+        }
+        try await stack.background { context in
+            try context.find(ids[1])?.name = "d"
+            try context.commit()
+        }
+        rows = try #require(try await live.next())
+        #expect(rows.map(\.name) == ["b", "c", "d"])
+        #expect(rows.difference.moved == [.init(from: 0, to: 2)] && rows.difference.changed == [.init(from: 0, to: 2)])
+        #expect(rows.difference.inserted.isEmpty && rows.difference.removed.isEmpty)
+
+        // Several commits between two elements are one.
+        try await stack.background { context in
+            context.delete(try #require(try context.find(ids[0])))
+            try context.commit()
+            context.insert(Author(name: "bb", fee: 1))
+            try context.commit()
+        }
+        rows = try #require(try await live.next())
+        #expect(rows.map(\.name) == ["bb", "c", "d"])
+        #expect(rows.difference.inserted == [0] && rows.difference.removed == [0] && rows.difference.moved.isEmpty)
+        try await stack.close()
+        #expect(try await live.next() == nil)
+    }
+
+    @Test("unsaved edits of the context and its parents are among the rows, those of others are not")
+    func layers() async throws {
+        let stack = try await openStack(.rootOnly)
+        try stack.create(.private, named: .network)
+        try stack.create(.private, named: .other)
+        var live = try stack.live(Author.all, in: .named(.network)).makeAsyncIterator()
+        #expect(try await live.next()?.isEmpty == true)
+        try await stack.on(.other) { _ = $0.insert(Author(name: "other")) }
+        try await stack.on(.network) { _ = $0.insert(Author(name: "own")) }
+        #expect(try await live.next()?.map(\.name) == ["own"])
+        try await stack.on(.root) { _ = $0.insert(Author(name: "parent")) }
+        #expect(try await live.next()?.map(\.name).sorted() == ["own", "parent"])
+        try await stack.on(.other) { try $0.save() }
+        #expect(try await live.next()?.count == 3)
+        try await stack.on(.network) { $0.rollback() }
+        #expect(try await live.next()?.map(\.name).sorted() == ["other", "parent"])
+        // A commit of what is shown already is no change.
+        try await stack.commit(.root)
+        try await stack.on(.network) { try #require(try $0.first(Author.where { $0.name == "parent" })).fee = 1 }
+        let rows = try #require(try await live.next())
+        #expect(rows.difference.changed.count == 1 && rows.difference.inserted.isEmpty)
+        // The store alone.
+        let empty = try await openStack(.empty)
+        var committed = try empty.live(Author.all).makeAsyncIterator()
+        #expect(try await committed.next()?.isEmpty == true)
+        try await empty.close()
+        try await stack.close()
+    }
+
+    @Test("relationships in conditions count")
+    func relationships() async throws {
+        let stack = try await openStack(.rootOnly)
+        let (article, spouse) = try await stack.on(.root) { context in
+            let author = context.insert(Author(name: "a"))
+            let article = context.insert(Article(title: "t", author: author))
+            context.insert(Writer(name: "w"))
+            let spouse = context.insert(Spouse(name: "z"))
+            try context.commit()
+            return (article.id, spouse.id)
+        }
+        var articles = try stack.live(Article.where { $0.author.name == "b" }).makeAsyncIterator()
+        var writers = try stack.live(Writer.where { $0.spouses.any { $0.name == "z" } }).makeAsyncIterator()
+        #expect(try await articles.next()?.count == 0)
+        #expect(try await writers.next()?.count == 0)
+        try await stack.background { context in
+            try #require(try context.find(article)?.author).name = "b"
+            try #require(try context.first(Writer.all)).spouses.insert(try #require(try context.find(spouse)))
+            try context.commit()
+        }
+        #expect(try await articles.next()?.map(\.id) == [article])
+        #expect(try await writers.next()?.count == 1)
+        try await stack.close()
+    }
+
+    @Test("sections are runs of rows with one key")
+    func sections() async throws {
+        let stack = try await openStack(.rootOnly)
+        try await stack.on(.root) { context in
+            for (title, views) in [("a", 2), ("b", 1), ("c", 2), ("d", 1), ("e", 3)] {
+                context.insert(Article(title: title, views: views))
+            }
+        }
+        var live = try stack.live(Article.sorted { [$0.views.ascending, $0.title.ascending] }).makeAsyncIterator()
+        let rows = try #require(try await live.next())
+        let sections = rows.sections { $0.views }
+        #expect(sections.map(\.key) == [1, 2, 3])
+        #expect(sections.map { rows[$0.indices].map(\.title) } == [["b", "d"], ["a", "c"], ["e"]])
+        try await stack.close()
+    }
+
+    @Test("a context that goes, a task that is cancelled, and a query that cannot be answered end it")
+    func ends() async throws {
+        let stack = try await openStack(.rootOnly)
+        try stack.create(.private, named: .network)
+        let waiting = Task {
+            var elements = 0
+            for try await _ in try stack.live(Author.all, in: .named(.network)) { elements += 1 }
+            return elements
+        }
+        let cancelled = Task {
+            for try await _ in try stack.live(Author.all) {}
+            return true
+        }
+        _ = try await eventually { stack.core.engine.layers.state.withLock { $0.waiters.count == 2 } }
+        try await stack.reset()
+        #expect(try await waiting.value == 1)
+        cancelled.cancel()
+        #expect(try await cancelled.value)
+        var wrong = try stack.live(Author.all.limit(-1)).makeAsyncIterator()
+        let error = await #expect(throws: StrataError.self) { try await wrong.next() }
+        #expect(error?.code == .invalidQuery)
+        try await stack.close()
+        // Nobody has events kept for him any more.
+        #expect(stack.core.engine.layers.state.withLock { $0.waiters.isEmpty })
+    }
+
+    @Test("commits of another stack on the file are shown")
+    func otherStack() async throws {
+        let folder = try ScratchFolder()
+        let url = try await folder.makeBank()
+        let (left, right) = (try await openBank(url), try await openBank(url))
+        var live = try left.live(Account.where { $0.balance < 0 }).makeAsyncIterator()
+        #expect(try await live.next()?.isEmpty == true)
+        try await right.background { context in
+            try #require(try context.first(Account.all)).balance = -5
+            try context.commit()
+        }
+        #expect(try await live.next()?.map(\.balance) == [-5])
+        try await left.close()
+        try await right.close()
+    }
+
+    @Test("differences lead from one list to the next, with as few moves as possible")
+    func differences() {
+        var generator = SeededGenerator(seed: 11)
+        var old: [JoinRow] = []
+        for _ in 0..<2000 {
+            var new = old.filter { _ in Int.random(in: 0...3, using: &generator) > 0 }
+            for index in new.indices where Int.random(in: 0...4, using: &generator) == 0 { new[index].left += 1 }
+            for _ in 0..<Int.random(in: 0...3, using: &generator) {
+                new.insert(
+                    row(.random(in: 1...12, using: &generator)),
+                    at: .random(in: 0...new.count, using: &generator)
+                )
+            }
+            if Bool.random(using: &generator), new.count > 1 {
+                new.swapAt(.random(in: new.indices, using: &generator), .random(in: new.indices, using: &generator))
+            }
+            var known: Set<Int64> = []
+            new = new.filter { known.insert($0._$number).inserted }
+            expectDifference(from: old, to: new)
+            old = new
+        }
+    }
+
+    private func row(_ number: Int64) -> JoinRow { JoinRow(number: number, left: 1, right: 1) }
+
+    /// Carries the difference out by hand.
+    private func expectDifference(from old: [JoinRow], to new: [JoinRow]) {
+        let difference = LiveDifference(from: old, to: new)
+        var list = old.map(\._$number)
+        let moved = Set(difference.moved.map(\.from))
+        for place in (difference.removed + Array(moved)).sorted(by: >) { list.remove(at: place) }
+        let placed =
+            difference.inserted.map { ($0, new[$0]._$number) } + difference.moved.map { ($0.to, old[$0.from]._$number) }
+        for (place, number) in placed.sorted(by: { $0.0 < $1.0 }) { list.insert(number, at: place) }
+        #expect(list == new.map(\._$number))
+        for (to, row) in new.enumerated() {
+            let from = old.firstIndex { $0._$number == row._$number }
+            let isChanged = from.map { old[$0].left != row.left } ?? false
+            #expect(difference.changed.contains { $0.to == to && $0.from == from } == isChanged)
+        }
+        #expect(difference.isEmpty == (old.map { [$0._$number, $0.left] } == new.map { [$0._$number, $0.left] }))
+    }
+}
