@@ -287,14 +287,8 @@ extension LayerStore {
         schema: Schema,
         connection: Connection
     ) throws -> (layers: Layers, segments: Set<Int>) {
-        var hasAbsorbed = false
-        defer { if hasAbsorbed { tellWatchers(of: request.committer) } }
-        return try state.withLock { state in
-            guard base >= state.sequence else { throw Self.replacedError }
-            if base > state.sequence {
-                try absorb(through: base, schema, connection, &state)
-                hasAbsorbed = true
-            }
+        try takeIn(base, schema, connection, by: request.committer)
+        return state.withLock { state in
             // A save during the commit may have moved frozen segments up, which does not change what they are.
             var segments = Set(request.frozen.values.joined())
             for context in state.layers.path(to: request.committer) where request.frozen[context] == nil {

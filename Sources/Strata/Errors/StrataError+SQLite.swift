@@ -55,6 +55,7 @@ extension StrataError {
         default:
             self.init(.database, reason)
         }
+        resultCode = code
     }
 
     /// Whether this process can open no more files.

@@ -19,6 +19,8 @@ public struct StrataError: Error, Sendable {
     public var details: [Detail]
     /// The error of the layer below, if one caused this.
     public var underlying: (any Error)?
+    /// The extended result code of SQLite's, where it reported this.
+    var resultCode: Int32?
     /// Where in Strata it was thrown, for reports.
     public let file: String
     /// The line of that file.

@@ -14,6 +14,8 @@ final class ChangeHub: Sendable {
         var recent: [ChangeSet] = []
         /// Whether anybody follows or ever has; before that nothing is kept.
         var isUsed = false
+        /// What is about to be committed and not known to the layers by itself.
+        var announced: ChangeSet?
         var waiters: [Int: Waiter] = [:]
         var nextWaiter = 0
         var isFinished = false
@@ -41,6 +43,9 @@ final class ChangeHub: Sendable {
         }
     }
 
+    /// Keeps the changes of a commit that is about to be found in the file.
+    func announce(_ changes: ChangeSet) { state.withLock { $0.announced = changes } }
+
     /// Tells of a commit.
     ///
     /// - Parameter changes: nil for commits of others, which are found in the history.
@@ -48,6 +53,11 @@ final class ChangeHub: Sendable {
         let woken = state.withLock { state -> [Waiter] in
             guard sequence > state.sequence else { return [] }
             state.sequence = sequence
+            var changes = changes
+            if let announced = state.announced, announced.token.sequence <= sequence {
+                if announced.token.sequence == sequence { changes = changes ?? announced }
+                state.announced = nil
+            }
             if let changes, state.isUsed {
                 if let last = state.recent.last, last.token.sequence != sequence - 1 { state.recent.removeAll() }
                 if state.recent.count == Self.limit { state.recent.removeFirst(Self.limit / 2) }

@@ -25,19 +25,22 @@ extension CommitChanges {
             if entity.info.isJoin {
                 addMembers(part.typed(JoinRow.self), entity.info, schema)
             } else {
-                let changes = entity.changes(of: part)
-                tables[entity.info.table] = tables[entity.info.table]?.adding(changes) ?? changes
+                add(entity.changes(of: part), to: entity.info.table)
             }
         }
     }
 
+    mutating func add(_ changes: TableChanges, to table: String) {
+        tables[table] = tables[table]?.adding(changes) ?? changes
+    }
+
     /// Members of a relationship that came, went or moved: changes of the objects at both ends.
-    private mutating func addMembers(_ part: Part<JoinRow>, _ info: EntityInfo, _ schema: Schema) {
+    mutating func addMembers(_ part: Part<JoinRow>, _ info: EntityInfo, _ schema: Schema) {
         for membership in schema.memberships[info.index] ?? [] {
             let isLeft = membership.side == JoinRow.Column.left
             let owners = NumberRuns(part.changes.lazy.map { isLeft ? $0.row.left : $0.row.right })
             let changes = TableChanges(updated: [[membership.relationship]: owners])
-            tables[membership.table] = tables[membership.table]?.adding(changes) ?? changes
+            add(changes, to: membership.table)
         }
     }
 }

@@ -61,6 +61,19 @@ extension LayerStore {
         hub.advance(to: sequence, nil)
     }
 
+    /// Takes in commits of other processes before one of our own, which has found the store at this number.
+    ///
+    /// - Parameter committer: the context that knows already.
+    func takeIn(_ base: Int64, _ schema: Schema, _ connection: Connection, by committer: Int?) throws {
+        let hasAbsorbed = try state.withLock { state in
+            guard base >= state.sequence else { throw Self.replacedError }
+            guard base > state.sequence else { return false }
+            try absorb(through: base, schema, connection, &state)
+            return true
+        }
+        if hasAbsorbed { tellWatchers(of: committer) }
+    }
+
     /// Takes in commits of other processes that a connection sees, unless a commit of our own is just being written: what comes
     /// of that tells of them too.
     func absorbForeign(_ sequence: Int64, _ schema: Schema, _ connection: Connection) throws {

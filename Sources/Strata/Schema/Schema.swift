@@ -184,6 +184,9 @@ protocol AnyEntity: AnyObject, Sendable {
     func write(_ job: CommitJob) throws
     func noteShadowed(_ job: CommitJob)
 
+    // Batches
+    func runBatch(_ sql: String, _ values: [StoredValue], _ job: BatchJob) throws -> NumberRuns
+
     // History
     func changes(of part: any AnyPart) -> TableChanges
 }

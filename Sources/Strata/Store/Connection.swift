@@ -12,6 +12,7 @@ final class Connection {
     private var statements: [String: Statement] = [:]
     /// Those that are known by a number of their own.
     private var frequent: [Statement?] = []
+    private var hasFunctions = false
 
     /// How many statements are kept; beyond that all are let go.
     static let statementLimit = 500
@@ -63,6 +64,30 @@ final class Connection {
     func integer(_ sql: String, _ values: [StoredValue] = []) throws -> Int64? {
         guard case .integer(let number) = try value(sql, values) else { return nil }
         return number
+    }
+
+    /// The first row; empty where there is none.
+    func row(_ sql: String, _ values: [StoredValue] = []) throws -> [StoredValue] {
+        let statement = try self.statement(sql)
+        var result: [StoredValue] = []
+        try statement.run(values) { row in
+            if result.isEmpty { result = (0..<sqlite3_column_count(statement.pointer)).map(row.value) }
+        }
+        return result
+    }
+
+    /// The first column of all rows, as numbers.
+    func numbers(_ sql: String, _ values: [StoredValue] = []) throws -> [Int64] {
+        var result: [Int64] = []
+        try statement(sql).run(values) { result.append(try $0.read(Int64.self, at: 0)) }
+        return result
+    }
+
+    /// Lets statements use Strata's functions and collations, as those of readers do.
+    func registerFunctions() throws {
+        if hasFunctions { return }
+        try SQLFunctions.register(on: pointer)
+        hasFunctions = true
     }
 
     var changes: Int { Int(sqlite3_changes(pointer)) }

@@ -206,7 +206,11 @@ final class Store: Sendable {
 
     /// Takes in what others have committed, if they have.
     func takeInForeignCommits() throws {
-        guard try hasForeignCommits() else { return }
+        if try hasForeignCommits() { try takeInCommits() }
+    }
+
+    /// Takes in what is in the store and not known to the layers.
+    func takeInCommits() throws {
         let reader = try borrowReader()
         defer { giveBack(reader) }
         do {

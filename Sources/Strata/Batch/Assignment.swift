@@ -1,0 +1,46 @@
+/// What a batch update sets a column to: see ``ObjectContext/batchUpdate(_:_:)-((_),(Object.Columns)->Assignment<Object>)``.
+public struct Assignment<Root: Model>: Sendable {
+    let column: String
+    let value: ExpressionNode
+
+    fileprivate init(_ target: ExpressionNode, _ value: ExpressionNode) {
+        self.value = value
+        guard case .column(let column) = target, column.path.hops.isEmpty else {
+            // No column of the model itself; the update says so.
+            self.column = ""
+            return
+        }
+        self.column = column.name
+    }
+
+    /// Lets a to-one relationship lead to the object with this id, or nowhere.
+    public static func relate<Destination: Model>(
+        _ relationship: ToOne<Root, Destination>,
+        to id: ObjectID<Destination>?
+    ) -> Assignment {
+        let path = relationship._$path
+        let isOwn = path.hops.count == 1 && !path.hops[0].isDerived
+        let target = ColumnNode(name: isOwn ? path.hops[0].name : "", isOptional: true, kind: .plain)
+        return Assignment(.column(target), .value(id.map { ValueNode($0) } ?? .stored(.null)))
+    }
+}
+
+extension Column {
+    /// Sets the column to a value, in a batch update.
+    public func set(to value: Value.Unwrapped) -> Assignment<Root> { Assignment(node, .value(ValueNode(value))) }
+
+    /// Sets the column to what is calculated from columns of the same object, in a batch update. All are taken as they were before it.
+    public func set(to value: Column<Root, Value>) -> Assignment<Root> { Assignment(node, value.node) }
+}
+
+extension Column where Value: ExpressibleByNilLiteral {
+    /// Sets the column to a value or to none, in a batch update.
+    public func set(to value: Value.Unwrapped?) -> Assignment<Root> {
+        Assignment(node, .value(value.map { ValueNode($0) } ?? .stored(.null)))
+    }
+
+    /// Sets the column to what is calculated from columns of the same object that always have a value, in a batch update.
+    public func set(to value: Column<Root, Value.Unwrapped>) -> Assignment<Root> where Value.Unwrapped: ColumnValue {
+        Assignment(node, value.node)
+    }
+}

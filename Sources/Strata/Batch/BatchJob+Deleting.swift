@@ -1,0 +1,96 @@
+extension BatchJob {
+    /// Deletes the objects that a query finds, and carries out the delete rules (C9).
+    func delete<Object: Model>(_ query: Query<Object>) throws {
+        try gather(query)
+        try gatherCascades()
+        try checkDenials()
+        let deleted = gatheredInfos
+        for info in deleted { try emptyReferences(to: info) }
+        for info in deleted {
+            let numbers = try connection.numbers(BatchSQL.delete(info), [])
+            note(TableChanges(deleted: NumberRuns(numbers)), info)
+        }
+    }
+
+    /// Gathers what goes with the gathered rows, round by round: rows found in one round may lead to others in the next.
+    private func gatherCascades() throws {
+        var round: Int64 = 0
+        while true {
+            var hasFound = false
+            for info in gatheredInfos {
+                for (source, target) in cascades(of: info) {
+                    let sql = BatchSQL.gatherCascade(source, from: info.index, into: try idTable(target))
+                    try connection.execute(sql, [.integer(round)])
+                    hasFound = hasFound || connection.changes > 0
+                }
+            }
+            guard hasFound else { return }
+            round += 1
+        }
+    }
+
+    /// Where to look for the rows that go with rows of an entity: what selects their ids, and their entity.
+    private func cascades(of info: EntityInfo) -> [(BatchSQL.Cascade, target: Int)] {
+        var result: [(BatchSQL.Cascade, Int)] = []
+        for reference in info.incoming where reference.deleteRule == .cascade {
+            let referring = schema.entities[reference.entity].info
+            if referring.isJoin { continue }
+            result.append((.referring(referring, column: reference.column), reference.entity))
+        }
+        for reference in info.outgoing where reference.deleteRule == .cascade {
+            result.append((.referred(info, column: reference.column), reference.destination))
+        }
+        for relationship in info.relationships where relationship.deleteRule == .cascade {
+            guard case .join(let join, let own, let other, _) = relationship.storage else { continue }
+            result.append((.members(schema.entities[join].info, own: own, other: other), relationship.destination))
+        }
+        return result
+    }
+
+    private func checkDenials() throws {
+        var denials: [StrataError.Detail] = []
+        for info in gatheredInfos {
+            for reference in info.incoming where reference.deleteRule == .deny {
+                let referring = schema.entities[reference.entity].info
+                try idTable(reference.entity)
+                let sql = BatchSQL.selectReferring(referring, reference.column, to: info.index)
+                try connection.statement(sql).run([]) { row in
+                    let (number, target) = (try row.read(Int64.self, at: 0), try row.read(Int64.self, at: 1))
+                    denials.append(referring.denial(number, reference, of: info, target))
+                }
+            }
+        }
+        if !denials.isEmpty { throw CommitJob.deniedError(denials) }
+    }
+
+    /// Empties the to-one columns that lead to gathered rows, and takes members of relationships away.
+    private func emptyReferences(to info: EntityInfo) throws {
+        for reference in info.incoming {
+            let referring = schema.entities[reference.entity]
+            if referring.info.isJoin {
+                try removeMembers(referring.info, reference.column, of: info)
+            } else if reference.deleteRule == .nullify {
+                try idTable(reference.entity)
+                let sql = BatchSQL.empty(referring.info, reference.column, to: info.index)
+                let emptied = try referring.runBatch(sql, [.integer(sequence)], self)
+                guard !emptied.isEmpty else { continue }
+                note(TableChanges(updated: [[referring.info.columns[reference.column].name]: emptied]), referring.info)
+            }
+        }
+    }
+
+    private func removeMembers(_ join: EntityInfo, _ column: Int, of info: EntityInfo) throws {
+        var rows: [JoinRow] = []
+        try connection.statement(BatchSQL.deleteMembers(join, column, of: info.index)).run([]) {
+            rows.append(try JoinRow(_$from: $0))
+        }
+        guard !rows.isEmpty else { return }
+        note(removed: rows, of: join)
+    }
+}
+
+extension Entity {
+    func runBatch(_ sql: String, _ values: [StoredValue], _ job: BatchJob) throws -> NumberRuns {
+        try job.run(sql, values, checking: self)
+    }
+}

@@ -1,0 +1,161 @@
+import Foundation
+
+extension BatchJob {
+    /// Sets columns of the objects that a query finds.
+    func update<Object: Model>(
+        _ query: Query<Object>,
+        _ assignments: [Assignment<Object>],
+        _ entity: Entity<Object.Row>
+    ) throws {
+        guard !assignments.isEmpty else { return }
+        let info = try gather(query)
+        var columns = ColumnSet()
+        var texts: [String] = []
+        var writer = SQLWriter(sources: .tables(resolver: schema.resolver, fingerprint: ids.fingerprint))
+        var scope = SQLScope(model: Object._$schema, alias: info.sql.table, from: info.sql.table)
+        for assignment in assignments {
+            guard let column = info.columns.firstIndex(where: { $0.name == assignment.column }),
+                !columns.contains(column), assignment.value.isOfOneRow
+            else { throw Self.assignmentError(assignment.column, info) }
+            columns.insert(column)
+            texts.append("\(info.sql.columns[column]) = \(try writer.expression(assignment.value, in: &scope))")
+        }
+        if let updatedAt = info.updatedAt, !columns.contains(updatedAt) {
+            columns.insert(updatedAt)
+            let now = writer.bind(.real(time.timeIntervalSinceReferenceDate))
+            texts.append("\(info.sql.columns[updatedAt]) = \(now)")
+        }
+        let sql = BatchSQL.update(
+            info,
+            texts,
+            version: writer.bind(.integer(sequence)),
+            firstParameter: writer.bindings.count + 1
+        )
+        var updated = NumberRuns()
+        try forEachPortion(of: info.index) { first, last in
+            let portion = try run(sql, writer.bindings + [.integer(first), .integer(last)], checking: entity)
+            updated = updated.union(portion)
+        }
+        for assignment in assignments { try checkSize(of: assignment, info) }
+        try checkReferences(updated, columns, info)
+        guard !updated.isEmpty else { return }
+        note(TableChanges(updated: [columns.map { info.columns[$0].name }: updated]), info)
+    }
+
+    /// What is calculated beyond 64 bits is a floating-point number to SQLite, and would be read as another one.
+    private func checkSize<Object: Model>(of assignment: Assignment<Object>, _ info: EntityInfo) throws {
+        guard case .arithmetic = assignment.value,
+            let column = info.columns.firstIndex(where: { $0.name == assignment.column }),
+            info.columns[column].type == .integer
+        else { return }
+        var details: [StrataError.Detail] = []
+        try connection.statement(BatchSQL.selectOversized(info, column)).run([]) { row in
+            details.append(
+                StrataError.Detail(
+                    model: info.name,
+                    number: try row.read(Int64.self, at: 0),
+                    column: assignment.column,
+                    message: "would be \(row.value(at: 1)), which is too large for an integer"
+                )
+            )
+        }
+        if !details.isEmpty { throw CommitJob.validationError(details) }
+    }
+
+    private static func assignmentError(_ column: String, _ info: EntityInfo) -> StrataError {
+        StrataError(
+            .invalidQuery,
+            column.isEmpty
+                ? "A batch update sets columns of \(info.name) itself, not those of other objects."
+                : "\(info.name).\(column) cannot be set like this: a batch update sets each column once, to a value or to what is "
+                    + "calculated from columns of the same object."
+        )
+    }
+
+    /// Inserts rows, or updates those that hold the same unique values.
+    ///
+    /// - Parameter unique: the names of the columns that tell which rows are the same; nil where all are new.
+    func insert<Row: ModelRow>(_ rows: some Sequence<Row>, _ entity: Entity<Row>, upsert unique: [String]?) throws {
+        let info = entity.info
+        let sql = try unique.map { try upsertStatement($0, info) }
+        let statement = try sql.map(connection.statement) ?? connection.statement(.insert(info))
+        var (inserted, updated): ([Int64], Set<Int64>) = ([], [])
+        let timestamp = StoredValue.real(time.timeIntervalSinceReferenceDate)
+        for var row in rows {
+            row.id = ObjectID(number: try ids.take(), fingerprint: ids.fingerprint)
+            for column in info.timestamps {
+                let isFree = try row._$value(at: column) == .null
+                if isFree || column == info.updatedAt { try row._$set(timestamp, at: column) }
+            }
+            let failures = withUnsafePointer(to: row, entity.check)
+            guard failures.isEmpty else { throw CommitJob.validationError(failures) }
+            let externals = ExternalWriter(connection)
+            if !info.externals.isEmpty { try externals.write(row, info.externals, info) }
+            do {
+                var binder = statement.binder
+                try withUnsafePointer(to: row) { try Row._$bind($0, to: &binder) }
+                try binder.bind(sequence, at: Int32(info.columns.count + 2))
+                defer { statement.reset() }
+                if sql == nil {
+                    _ = try statement.step()
+                    inserted.append(row._$number)
+                } else if try statement.step() {
+                    let number = try statement.reader.read(Int64.self, at: 0)
+                    if number == row._$number { inserted.append(number) } else { updated.insert(number) }
+                    _ = try statement.step()
+                }
+            } catch let error as StrataError {
+                throw Self.constraint(error, info)
+            }
+            try externals.finish()
+        }
+        // Rows of this same batch may have been met again.
+        updated.subtract(inserted)
+        let insertedRuns = NumberRuns(ascending: inserted)
+        let updatedRuns = NumberRuns(updated)
+        try checkReferences(insertedRuns.union(updatedRuns), ColumnSet(first: info.columns.count), info)
+        var changes = TableChanges(inserted: insertedRuns)
+        if !updatedRuns.isEmpty {
+            let columns = upsertedColumns(unique ?? [], info)
+            changes.updated[columns.map { info.columns[$0].name }] = updatedRuns
+        }
+        note(changes, info)
+    }
+
+    /// What an update in place of an insert sets: all but what it was found by and the time of the first insert.
+    private func upsertedColumns(_ unique: [String], _ info: EntityInfo) -> [Int] {
+        info.columns.indices.filter { !unique.contains(info.columns[$0].name) && $0 != info.createdAt }
+    }
+
+    private func upsertStatement(_ unique: [String], _ info: EntityInfo) throws -> String {
+        let columns = unique.compactMap { name in info.columns.firstIndex { $0.name == name } }
+        guard let set = info.uniques.first(where: { Set($0) == Set(columns) && $0.count == unique.count }) else {
+            throw StrataError(
+                .invalidQuery,
+                "\(info.name) has no unique constraint on \(unique.joined(separator: ", ")), by which rows could be told to be the "
+                    + "same. Declare one: @Attribute(.unique), or @Model(.unique(…))."
+            )
+        }
+        guard info.externals.isEmpty else {
+            throw StrataError(
+                .invalidQuery,
+                "\(info.name) keeps bytes outside of its rows, which cannot be updated in place of an insert."
+            )
+        }
+        return BatchSQL.upsert(info, by: set, setting: upsertedColumns(unique, info))
+    }
+}
+
+extension ExpressionNode {
+    /// Whether it is calculated from values and columns of the queried object alone.
+    fileprivate var isOfOneRow: Bool {
+        switch self {
+        case .column(let column): column.path.hops.isEmpty
+        case .id(let path): path.hops.isEmpty
+        case .value: true
+        case .function(_, let arguments): arguments.allSatisfy(\.isOfOneRow)
+        case .arithmetic(_, let left, let right): left.isOfOneRow && right.isOfOneRow
+        case .count: false
+        }
+    }
+}

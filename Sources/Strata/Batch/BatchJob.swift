@@ -1,0 +1,157 @@
+import CStrataSQLite
+import Foundation
+
+/// Changes of many rows by statements of SQL, inside of one transaction. Used by one thread.
+///
+/// The ids of the rows are gathered in temporary tables first, so that no statement changes what it is choosing by, and that rows
+/// can be taken in portions: SQLite holds all that a statement returns in memory.
+final class BatchJob {
+    let connection: Connection
+    let schema: Schema
+    let ids: IDSource
+    let base: Int64
+    let time: Date
+    /// What has been changed.
+    private(set) var changes = CommitChanges()
+    /// The tables that were written to.
+    private(set) var tables: Set<String> = []
+    /// The entities with a table of ids.
+    private var gathered: Set<Int> = []
+
+    /// The entities of which rows may be gathered.
+    var gatheredInfos: [EntityInfo] { gathered.sorted().map { schema.entities[$0].info } }
+
+    static let portion: Int64 = 5000
+    private static let failureLimit = 100
+
+    var sequence: Int64 { base + 1 }
+
+    init(_ connection: Connection, _ schema: Schema, _ ids: IDSource, base: Int64, time: Date) {
+        self.connection = connection
+        self.schema = schema
+        self.ids = ids
+        self.base = base
+        self.time = time
+    }
+
+    func note(_ changes: TableChanges, _ info: EntityInfo) {
+        guard changes != TableChanges() else { return }
+        self.changes.add(changes, to: info.table)
+        tables.insert(info.table)
+    }
+
+    /// Notes members of a relationship that were taken away.
+    func note(removed rows: [JoinRow], of join: EntityInfo) {
+        let removals = rows.map { Change(kind: .delete, columns: ColumnSet(), row: $0, base: nil) }
+        changes.addMembers(Part(unsorted: removals), join, schema)
+        tables.insert(join.table)
+    }
+
+    // MARK: The rows concerned
+
+    /// Makes the empty table of ids of an entity, if it is not there. Gives its name.
+    @discardableResult
+    func idTable(_ entity: Int) throws -> String {
+        let name = BatchSQL.idTable(entity)
+        if gathered.insert(entity).inserted { try connection.execute(BatchSQL.createIDs(entity)) }
+        return name
+    }
+
+    /// Gathers the ids of the committed objects that a query finds.
+    @discardableResult
+    func gather<Object: Model>(_ query: Query<Object>) throws -> EntityInfo {
+        try connection.registerFunctions()
+        let info = schema.entities[try schema.index(of: Object.self)].info
+        let sources = SQLSources.tables(resolver: schema.resolver, fingerprint: ids.fingerprint)
+        let compiled = try query.compile(.ids, using: sources)
+        try connection.execute(BatchSQL.insertIDs(try idTable(info.index), compiled.sql), compiled.bindings)
+        return info
+    }
+
+    /// Gives the first and last id of each portion of the gathered ones.
+    func forEachPortion(of entity: Int, _ body: (_ first: Int64, _ last: Int64) throws -> Void) throws {
+        var last: Int64 = 0
+        while true {
+            let bounds = try connection.row(BatchSQL.selectPortion(entity), [.integer(last), .integer(Self.portion)])
+            guard case .integer(let first) = bounds[0], case .integer(let end) = bounds[1] else { return }
+            try body(first, end)
+            last = end
+        }
+    }
+
+    /// Takes the temporary tables away; after an error they are gone with the transaction.
+    func cleanUp() {
+        for entity in gathered { try? connection.execute(BatchSQL.dropIDs(entity)) }
+    }
+
+    // MARK: Checks
+
+    /// Runs a statement that returns rows as they are now, and checks them. Gives their numbers.
+    func run<Row: StoredRow>(_ sql: String, _ values: [StoredValue], checking entity: Entity<Row>) throws -> NumberRuns
+    {
+        var numbers: [Int64] = []
+        var failures: [StrataError.Detail] = []
+        do {
+            try connection.statement(sql).run(values) { reader in
+                let row = try Row(_$from: reader)
+                numbers.append(row._$number)
+                if failures.count < Self.failureLimit { failures += withUnsafePointer(to: row, entity.check) }
+            }
+        } catch let error as StrataError {
+            throw Self.constraint(error, entity.info)
+        }
+        guard failures.isEmpty else { throw CommitJob.validationError(failures) }
+        return NumberRuns(numbers)
+    }
+
+    /// What a constraint of SQLite's means for a batch, which has no rows to name.
+    static func constraint(_ error: StrataError, _ info: EntityInfo) -> StrataError {
+        switch error.resultCode {
+        case SQLITE_CONSTRAINT | (8 << 8):  // SQLITE_CONSTRAINT_UNIQUE, a macro that Swift does not see
+            StrataError(
+                .notUnique,
+                "Nothing was changed: two \(info.name) objects would have the same value where only one may.",
+                underlying: error
+            )
+        case SQLITE_CONSTRAINT | (5 << 8):  // SQLITE_CONSTRAINT_NOTNULL
+            StrataError(
+                .validation,
+                "Nothing was changed: a column of \(info.name) that must have a value would have none.",
+                underlying: error
+            )
+        default: error
+        }
+    }
+
+    /// Makes sure that the objects are there which a to-one column of these rows leads to.
+    func checkReferences(_ runs: NumberRuns, _ columns: ColumnSet, _ info: EntityInfo) throws {
+        for reference in info.outgoing where columns.contains(reference.column) {
+            let destination = schema.entities[reference.destination].info
+            let rule = destination.incoming.first { $0.entity == info.index && $0.column == reference.column }
+            if rule?.deleteRule == .noAction { continue }
+            let sql = BatchSQL.selectDangling(info, reference.column, destination)
+            var missing: [StrataError.Detail] = []
+            for run in runs.runs where missing.count < Self.failureLimit {
+                try connection.statement(sql).run([.integer(run.lowerBound), .integer(run.upperBound)]) { row in
+                    missing.append(
+                        StrataError.Detail(
+                            model: info.name,
+                            number: try row.read(Int64.self, at: 0),
+                            column: info.columns[reference.column].name,
+                            message:
+                                "leads to \(destination.name) \(try row.read(Int64.self, at: 1)), which is not there",
+                            mine: row.value(at: 1)
+                        )
+                    )
+                }
+            }
+            guard missing.isEmpty else {
+                throw StrataError(
+                    .missingReference,
+                    "Nothing was changed: relationships would lead to objects that are not there.",
+                    details: missing
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+extension ObjectContext {
+    /// Sets columns of all objects that a query finds, in the store, at once and without loading them.
+    ///
+    /// ```swift
+    /// try context.batchUpdate(Article.where { $0.views > 1000 }) { $0.views.set(to: $0.views - 1000) }
+    /// ```
+    ///
+    /// A commit of its own, of all or nothing: it works on the committed rows, not on unsaved changes of any context, and is on disk
+    /// when it returns. Rows are validated, timestamps set, and everybody is told as of other commits; an object that lives in a
+    /// context shows it, and an unsaved edit of the same column meets it as a conflict when it is saved. Life cycle hooks do
+    /// not run.
+    ///
+    /// - Returns: what was changed.
+    /// - Throws: ``StrataError`` with `invalidQuery`, `validation`, `notUnique`, `missingReference`, and what the store reports.
+    /// - Complexity: O(objects) in time; in memory, a number for each.
+    @discardableResult
+    public func batchUpdate<Object: Model>(
+        _ query: Query<Object>,
+        _ assignment: (Object.Columns) -> Assignment<Object>
+    ) throws -> ObjectChanges<Object> {
+        try batchUpdate(query) { [assignment($0)] }
+    }
+
+    /// Sets several columns of all objects that a query finds; otherwise as with one.
+    @discardableResult
+    public func batchUpdate<Object: Model>(
+        _ query: Query<Object>,
+        _ assignments: (Object.Columns) -> [Assignment<Object>]
+    ) throws -> ObjectChanges<Object> {
+        let assignments = assignments(Object.columns)
+        return try batch(Object.self) { try $0.update(query, assignments, $1) }
+    }
+
+    /// Deletes all objects that a query finds, in the store, at once and without loading them, and what their delete rules say.
+    ///
+    /// A commit of its own, as ``batchUpdate(_:_:)-((_),(Object.Columns)->Assignment<Object>)`` is.
+    ///
+    /// - Returns: what was deleted of this model; what went with it is told by ``ContextStack/changes(since:)``.
+    /// - Throws: ``StrataError`` with `invalidQuery`, `deleteDenied`, `validation`, and what the store reports.
+    @discardableResult
+    public func batchDelete<Object: Model>(_ query: Query<Object>) throws -> ObjectChanges<Object> {
+        try batch(Object.self) { job, _ in try job.delete(query) }
+    }
+
+    /// Inserts rows into the store, at once and without objects, and gives them ids.
+    ///
+    /// ```swift
+    /// try context.batchInsert(lines.lazy.map { Article(title: $0).snapshot })
+    /// ```
+    ///
+    /// A commit of its own, as ``batchUpdate(_:_:)-((_),(Object.Columns)->Assignment<Object>)`` is. Rows are taken one by one, so that
+    /// a lazy sequence of any length needs little memory.
+    ///
+    /// - Throws: ``StrataError`` with `validation`, `notUnique`, `missingReference`, and what the store reports.
+    @discardableResult
+    public func batchInsert<Row: ModelRow>(_ rows: some Sequence<Row>) throws -> ObjectChanges<Row.Object> {
+        try batch(Row.Object.self) { try $0.insert(rows, $1, upsert: nil) }
+    }
+
+    /// Inserts rows, or updates the objects that have the same value in a unique column already.
+    ///
+    /// An object that is there keeps its id and its `createdAt`, and gets all other values of the row. A commit of its own, as
+    /// ``batchInsert(_:)`` is. Of several rows with one value the last counts.
+    ///
+    /// - Parameter columns: the names of the unique column, or of those that are unique together.
+    /// - Throws: as ``batchInsert(_:)``, and ``StrataError`` with `invalidQuery` where the columns are not unique.
+    @discardableResult
+    public func batchUpsert<Row: ModelRow>(
+        _ rows: some Sequence<Row>,
+        by columns: String...
+    ) throws -> ObjectChanges<Row.Object> {
+        try batch(Row.Object.self) { try $0.insert(rows, $1, upsert: columns) }
+    }
+
+    private func batch<Object: Model>(
+        _ model: Object.Type,
+        _ body: (BatchJob, Entity<Object.Row>) throws -> Void
+    ) throws -> ObjectChanges<Object> {
+        guard !isEnded else { throw Self.endedError }
+        guard !isSaving else {
+            throw StrataError(.misuse, "This context is being saved already. Run the batch once the save has returned.")
+        }
+        let entity = try store.schema.entity(model)
+        let changes = try store.batch(author: author) { try body($0, entity) }
+        if isPinned { try takeView() } else { lookAgain() }
+        return changes.of(model)
+    }
+}

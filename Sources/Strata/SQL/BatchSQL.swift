@@ -1,0 +1,113 @@
+/// The statements of batches: changes of many rows at once.
+///
+/// The ids of the rows concerned are gathered in a temporary table for each entity, with the round of cascades in which they were
+/// found.
+enum BatchSQL {
+    static func idTable(_ entity: Int) -> String { "temp.\"strata_batch_\(entity)\"" }
+
+    static func createIDs(_ entity: Int) -> String {
+        "CREATE TEMP TABLE \"strata_batch_\(entity)\" (\"id\" INTEGER PRIMARY KEY, \"round\" INTEGER NOT NULL)"
+    }
+
+    static func dropIDs(_ entity: Int) -> String { "DROP TABLE \(idTable(entity))" }
+
+    static func insertIDs(_ table: String, _ select: String) -> String {
+        "INSERT OR IGNORE INTO \(table) SELECT *, 0 FROM (\(select))"
+    }
+
+    /// The first and the last of so many ids behind another one.
+    static func selectPortion(_ entity: Int) -> String {
+        """
+        SELECT min("id"), max("id") FROM (SELECT "id" FROM \(idTable(entity)) WHERE "id" > ? ORDER BY "id" LIMIT ?)
+        """
+    }
+
+    private static func ids(_ entity: Int) -> String { "SELECT \"id\" FROM \(idTable(entity))" }
+
+    /// - Parameter firstParameter: the number of the parameter for the first id; that for the last one follows.
+    static func update(_ info: EntityInfo, _ assignments: [String], version: String, firstParameter: Int) -> String {
+        """
+        UPDATE \(info.sql.table) SET \(assignments.joined(separator: ", ")), "_version" = \(version) \
+        WHERE "id" IN (\(ids(info.index)) WHERE "id" BETWEEN ?\(firstParameter) AND ?\(firstParameter + 1)) \
+        RETURNING \(info.sql.columnList)
+        """
+    }
+
+    /// Gathered rows with a floating-point number in a column of integers; a few of them.
+    static func selectOversized(_ info: EntityInfo, _ column: Int) -> String {
+        """
+        SELECT "id", \(info.sql.columns[column]) FROM \(info.sql.table) WHERE "id" IN (\(ids(info.index))) \
+        AND typeof(\(info.sql.columns[column])) = 'real' LIMIT 20
+        """
+    }
+
+    static func upsert(_ info: EntityInfo, by unique: [Int], setting columns: [Int]) -> String {
+        let names = info.sql.columns
+        let key = unique.map { names[$0] }.joined(separator: ", ")
+        let assignments = columns.map { "\(names[$0]) = excluded.\(names[$0]), " }.joined()
+        return info.sql.insert
+            + " ON CONFLICT (\(key)) DO UPDATE SET \(assignments)\"_version\" = excluded.\"_version\" RETURNING \"id\""
+    }
+
+    /// The rows whose reference leads nowhere, with it.
+    static func selectDangling(_ info: EntityInfo, _ column: Int, _ destination: EntityInfo) -> String {
+        let reference = info.sql.columns[column]
+        return """
+            SELECT "id", \(reference) FROM \(info.sql.table) AS own WHERE "id" BETWEEN ? AND ? AND \(reference) IS NOT NULL \
+            AND NOT EXISTS (SELECT 1 FROM \(destination.sql.table) AS other WHERE other."id" = own.\(reference)) LIMIT 20
+            """
+    }
+
+    static func delete(_ info: EntityInfo) -> String {
+        "DELETE FROM \(info.sql.table) WHERE \"id\" IN (\(ids(info.index))) RETURNING \"id\""
+    }
+
+    /// Which rows go with deleted ones.
+    enum Cascade {
+        /// Those whose to-one column leads to a deleted one.
+        case referring(EntityInfo, column: Int)
+        /// Those that a to-one column of deleted ones leads to.
+        case referred(EntityInfo, column: Int)
+        /// The members of deleted ones.
+        case members(EntityInfo, own: Int, other: Int)
+    }
+
+    /// Gathers what goes with the rows that were found in one round.
+    static func gatherCascade(_ cascade: Cascade, from entity: Int, into table: String) -> String {
+        let round = "\(ids(entity)) WHERE \"round\" = ?1"
+        let select =
+            switch cascade {
+            case .referring(let info, let column):
+                "SELECT \"id\", ?1 + 1 FROM \(info.sql.table) WHERE \(info.sql.columns[column]) IN (\(round))"
+            case .referred(let info, let column):
+                """
+                SELECT \(info.sql.columns[column]), ?1 + 1 FROM \(info.sql.table) WHERE "id" IN (\(round)) \
+                AND \(info.sql.columns[column]) IS NOT NULL
+                """
+            case .members(let info, let own, let other):
+                "SELECT \(info.sql.columns[other]), ?1 + 1 FROM \(info.sql.table) WHERE \(info.sql.columns[own]) IN (\(round))"
+            }
+        return "INSERT OR IGNORE INTO \(table) \(select)"
+    }
+
+    /// Rows that stay and refer to gathered ones, with what they refer to; a few of them.
+    static func selectReferring(_ info: EntityInfo, _ column: Int, to entity: Int) -> String {
+        """
+        SELECT "id", \(info.sql.columns[column]) FROM \(info.sql.table) WHERE \(info.sql.columns[column]) IN (\(ids(entity))) \
+        AND "id" NOT IN (\(ids(info.index))) LIMIT 20
+        """
+    }
+
+    static func empty(_ info: EntityInfo, _ column: Int, to entity: Int) -> String {
+        """
+        UPDATE \(info.sql.table) SET \(info.sql.columns[column]) = NULL, "_version" = ? \
+        WHERE \(info.sql.columns[column]) IN (\(ids(entity))) AND "id" NOT IN (\(ids(info.index))) RETURNING \(info.sql.columnList)
+        """
+    }
+
+    static func deleteMembers(_ join: EntityInfo, _ column: Int, of entity: Int) -> String {
+        """
+        DELETE FROM \(join.sql.table) WHERE \(join.sql.columns[column]) IN (\(ids(entity))) RETURNING \(join.sql.columnList)
+        """
+    }
+}

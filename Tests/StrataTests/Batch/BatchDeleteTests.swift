@@ -1,0 +1,82 @@
+import Foundation
+import Testing
+
+@testable import Strata
+
+@Suite("C15 batch deletes and their rules") struct BatchDeleteTests {
+    @Test("cascades go on and on, members are removed, and objects that live somewhere are gone")
+    func cascades() async throws {
+        let stack = try await openStack(.rootOnly)
+        try await stack.background { context in
+            for index in 0..<4 {
+                let author = context.insert(Author(name: "\(index)", fee: Double(index)))
+                for _ in 0..<3 {
+                    let article = context.insert(Article(title: "t \(index) \(UUID())", author: author))
+                    context.insert(Citation(journal: "j", article: article))
+                }
+            }
+            let writer = context.insert(Writer(name: "w"))
+            for name in ["x", "y"] { writer.spouses.insert(context.insert(Spouse(name: name))) }
+            try context.commit()
+        }
+        var changes = stack.changes().makeAsyncIterator()
+        try await stack.background { context in
+            let last = try context.first(Author.sorted { $0.fee.descending })
+            let author = try #require(last)
+            let done = try context.batchDelete(Author.where { $0.fee >= 2 })
+            #expect(done.deleted.count == 2)
+            #expect(author.isDeleted)
+            #expect(try context.count(Author.all) == 2)
+            #expect(try context.count(Article.all) == 6)
+            #expect(try context.count(Citation.all) == 6)
+            try context.batchDelete(Spouse.where { $0.name == "x" })
+            let writer = try #require(try context.first(Writer.all))
+            #expect(try writer.spouses.fetch().map(\.name) == ["y"])
+        }
+        let first = try #require(try await changes.next())
+        #expect(first.of(Article.self).deleted.count == 6 && first.of(Citation.self).deleted.count == 6)
+        let second = try #require(try await changes.next())
+        #expect(second.of(Writer.self).updated.count == 1 && second.of(Spouse.self).deleted.count == 1)
+        try await stack.close()
+    }
+
+    @Test("denied deletes name what blocks them; where that goes too, nothing blocks")
+    func denials() async throws {
+        let stack = try await openStack(.rootOnly)
+        try await stack.background { context in
+            let publisher = context.insert(Publisher(name: "p"))
+            let contract = context.insert(Contract(title: "c", publisher: publisher))
+            context.insert(Seal(color: "red", contract: contract))
+            try context.commit()
+            let error = #expect(throws: StrataError.self) { try context.batchDelete(Publisher.all) }
+            #expect(error?.code == .deleteDenied && error?.details.first?.number == contract.id.number)
+            #expect(try context.count(Publisher.all) == 1)
+            // Of a seal the reference is emptied.
+            try context.batchDelete(Contract.all)
+            let seal = try #require(try context.first(Seal.all))
+            #expect(seal.contract == nil)
+            try context.batchDelete(Publisher.all)
+            #expect(try context.count(Publisher.all) == 0)
+        }
+        try await stack.close()
+    }
+
+    @Test("an edit of what a batch has deleted is a conflict, as of any delete")
+    func edits() async throws {
+        let stack = try await openStack(.rootOnly)
+        try await stack.background { context in
+            context.insert(Author(name: "a"))
+            try context.commit()
+        }
+        try stack.create(.private, named: .other)
+        try await stack.on(.other) { try #require(try $0.first(Author.all)).name = "mine" }
+        try await stack.background { _ = try $0.batchDelete(Author.all) }
+        try await stack.on(.other) { context in
+            #expect(throws: StrataError.self) { try context.commit() }
+            context.mergePolicy = .mine
+            try context.commit()
+            #expect(try context.fetch(Author.all).map(\.name) == ["mine"])
+        }
+        try await stack.close()
+    }
+}
