@@ -63,7 +63,7 @@ extension ObjectContext {
         var failure: (any Error)?
         // Where more has happened than there are objects, it is the objects that are looked at.
         if pair.lastEvent - cursor <= identity.count + 16,
-            let events = store.layers.events(after: cursor, through: pair.lastEvent), events.allSatisfy(\.isComplete)
+            let events = store.layers.events(after: cursor, through: pair.lastEvent), events.allSatisfy({ $0.unread != nil })
         {
             for event in events + (pair.inFlight.map { [LayerStore.Event(number: 0, commit: $0)] } ?? []) {
                 switch event.cause {
@@ -72,6 +72,9 @@ extension ObjectContext {
                 // It was in flight when the objects were shown last, and was shown with them: by now they may show more.
                 case .commit(let number, _, _) where number <= shownSequence: continue
                 default: break
+                }
+                for (entity, numbers) in event.unread ?? [:] {
+                    failure = failure ?? trackers[entity]?.refresh(liveObjects(in: numbers), view, path)
                 }
                 // An object that several events concern is shown by the last of them.
                 for (entity, part) in event.parts(for: id, seesSaved: path.count > 1 || !hasParent) {
@@ -119,6 +122,21 @@ extension ObjectContext {
         } else {
             identity.forEach { number, object in
                 if let index = numbers.sortedIndex(of: number) { found.append((index, object)) }
+            }
+        }
+        return found
+    }
+
+    /// The objects that live here of some rows.
+    ///
+    /// Complexity: O(the shorter of rows and live objects).
+    private func liveObjects(in numbers: NumberRuns) -> [any Model] {
+        var found: [any Model] = []
+        if numbers.count <= identity.count * 4 {
+            for number in numbers { if let object = identity[number] as? any Model { found.append(object) } }
+        } else {
+            identity.forEach { number, object in
+                if numbers.contains(number), let object = object as? any Model { found.append(object) }
             }
         }
         return found

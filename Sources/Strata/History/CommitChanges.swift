@@ -45,6 +45,24 @@ extension CommitChanges {
     }
 }
 
+extension Schema {
+    /// The rows concerned, by entity. The members of relationships are not known one by one: their entity has no numbers.
+    func numbers(_ changes: CommitChanges) -> [Int: NumberRuns] {
+        var result: [Int: NumberRuns] = [:]
+        for (table, changes) in changes.tables {
+            guard let index = infosByTable[table]?.index else { continue }
+            result[index] = changes.all
+        }
+        for (join, memberships) in memberships {
+            let isConcerned = memberships.contains { membership in
+                changes.tables[membership.table]?.updated.keys.contains { $0.contains(membership.relationship) } ?? false
+            }
+            if isConcerned { result[join] = NumberRuns() }
+        }
+        return result
+    }
+}
+
 extension TableChanges {
     func adding(_ other: TableChanges) -> TableChanges {
         TableChanges(

@@ -83,6 +83,25 @@ extension Store {
 }
 
 extension Connection {
+    /// What the commits behind a position have changed, up to another one. Nil where the history does not say.
+    func changes(from position: Int64, through last: Int64) throws -> CommitChanges? {
+        // Of more commits than that it costs less to look at everything.
+        guard last - position <= 256 else { return nil }
+        var (result, next) = (CommitChanges(), position + 1)
+        var isComplete = true
+        try statement(HistorySQL.select).run([.integer(position), .integer(last - position)]) { row in
+            guard isComplete, try row.read(Int64.self, at: 0) == next, case .blob(let bytes) = row.value(at: 3),
+                let changes = CommitChanges(encoded: bytes)
+            else {
+                isComplete = false
+                return
+            }
+            for (table, changes) in changes.tables { result.add(changes, to: table) }
+            next += 1
+        }
+        return isComplete && next == last + 1 ? result : nil
+    }
+
     /// Writes the number of a commit and its entry in the history.
     ///
     /// - Parameter changes: nil where no history is kept.

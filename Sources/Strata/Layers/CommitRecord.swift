@@ -23,6 +23,8 @@ final class CommitRecord: Sendable {
     let wentAlong: [Int: Set<Int64>]
     /// What those who follow the store are told; nil where nobody does and no history is kept.
     let changes: ChangeSet?
+    /// Of a commit of others, the rows that it has changed, by entity, also those that no layer has; nil where that is not known.
+    let unread: [Int: NumberRuns]?
 
     init(
         sequence: Int64,
@@ -35,7 +37,8 @@ final class CommitRecord: Sendable {
         merged: [Int: [Int64: Int64]] = [:],
         withdrawn: [Int: any AnyPart] = [:],
         wentAlong: [Int: Set<Int64>] = [:],
-        changes: ChangeSet? = nil
+        changes: ChangeSet? = nil,
+        unread: [Int: NumberRuns]? = nil
     ) {
         self.sequence = sequence
         self.committer = committer
@@ -48,10 +51,10 @@ final class CommitRecord: Sendable {
         self.withdrawn = withdrawn
         self.wentAlong = wentAlong
         self.changes = changes
+        self.unread = unread
     }
 
-    /// Whether it names all rows that it changed. Of the commits of others only the rows that layers needed were read, so that
-    /// live objects have to look for themselves.
+    /// Whether it has all rows that it changed. Of the commits of others only the rows that layers needed were read.
     var isComplete: Bool { committer != nil }
 }
 

@@ -271,17 +271,19 @@ extension LayerStore.State {
         return lastEvent
     }
 
-    /// Takes in commits of other processes: rows that layers have changes of are read anew, and all live objects will
-    /// look for themselves.
+    /// Takes in commits of other processes: rows that layers have changes of are read anew, and live objects look for themselves
+    /// where the history says that they are concerned.
     mutating func absorb(through sequence: Int64, schema: Schema, connection: Connection) throws {
         var found: [Int: any AnyPart] = [:]
+        let unread = try connection.changes(from: self.sequence, through: sequence).map(schema.numbers)
         for entity in schema.entities {
             let parts = layers.levels.values.joined().compactMap { $0.parts[entity.info.index] }
+            if parts.isEmpty || (unread.map { $0[entity.info.index] == nil } ?? false) { continue }
             if let rows = try entity.readChanged(parts, since: self.sequence, on: connection) {
                 found[entity.info.index] = rows
             }
         }
-        let record = CommitRecord(sequence: sequence, committer: nil, rows: found)
+        let record = CommitRecord(sequence: sequence, committer: nil, rows: found, unread: unread)
         layers = layers.applying(record)
         self.sequence = sequence
         note(record)

@@ -51,8 +51,11 @@ final class LayerStore: Sendable {
         /// Of a commit, those that came out otherwise than its context had them.
         private(set) var adjusted: [Int: any AnyPart] = [:]
         private(set) var rowCount: Int
-        /// False where not all rows concerned are named, so that live objects have to look for themselves.
+        /// False where there are more rows concerned than these.
         private(set) var isComplete = true
+        /// Rows concerned that are not among `parts`; nil where it is not known which, so that live objects have to look for
+        /// themselves.
+        private(set) var unread: [Int: NumberRuns]? = [:]
 
         init(number: Int, _ cause: Cause, _ parts: [Int: any AnyPart]) {
             self.number = number
@@ -69,11 +72,12 @@ final class LayerStore: Sendable {
             )
             adjusted = record.adjusted
             isComplete = record.isComplete
+            unread = record.isComplete ? [:] : record.unread
         }
 
         /// Lets go of the rows, and keeps what has happened.
         mutating func forgetRows() {
-            (parts, adjusted, rowCount, isComplete) = ([:], [:], 0, false)
+            (parts, adjusted, rowCount, isComplete, unread) = ([:], [:], 0, false, nil)
         }
     }
 

@@ -64,7 +64,8 @@ extension LayerStore {
                 case .edits(let changed), .layer(let changed): if !path.contains(changed) { return false }
                 case .commit: break
                 }
-                return !event.isComplete || !entities.isDisjoint(with: event.parts.keys)
+                guard let unread = event.unread else { return true }
+                return !entities.isDisjoint(with: event.parts.keys) || !entities.isDisjoint(with: unread.keys)
             }
             return isConcerned ? nil : state.lastEvent
         }
