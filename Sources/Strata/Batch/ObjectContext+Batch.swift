@@ -80,6 +80,7 @@ extension ObjectContext {
         guard !isSaving else {
             throw StrataError(.misuse, "This context is being saved already. Run the batch once the save has returned.")
         }
+        try checkNoSavepoint()
         let entity = try store.schema.entity(model)
         let changes = try store.batch(author: author) { try body($0, entity) }
         if isPinned { try takeView() } else { lookAgain() }

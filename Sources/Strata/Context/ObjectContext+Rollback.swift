@@ -12,6 +12,7 @@ extension ObjectContext {
         noteTurn()
         failedInserts.removeAll()
         deleteEffects.removeAll()
+        undoHistory.removeAll()
         for tracker in trackers { tracker?.discard() }
         drop { segment in
             includingSaved || segment.carriers == Carriers(id)

@@ -63,10 +63,14 @@ extension ObjectContext {
     }
 
     /// Makes this context's changes ready for a commit that another one of its chain carries out.
-    func prepareForChain() throws { try whileSaving { try prepareToSave() } }
+    func prepareForChain() throws {
+        try checkNoSavepoint()
+        try whileSaving { try prepareToSave() }
+    }
 
     /// Takes the changes that a commit is to write. Edits from now on are not part of it (H16).
     func beginCommit(with contexts: [Int]) throws -> PendingCommit {
+        try checkNoSavepoint()
         var added: Set<Int> = []
         try whileSaving {
             try prepareToSave()

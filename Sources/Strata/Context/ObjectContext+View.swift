@@ -63,7 +63,8 @@ extension ObjectContext {
         var failure: (any Error)?
         // Where more has happened than there are objects, it is the objects that are looked at.
         if pair.lastEvent - cursor <= identity.count + 16,
-            let events = store.layers.events(after: cursor, through: pair.lastEvent), events.allSatisfy({ $0.unread != nil })
+            let events = store.layers.events(after: cursor, through: pair.lastEvent),
+            events.allSatisfy({ $0.unread != nil })
         {
             for event in events + (pair.inFlight.map { [LayerStore.Event(number: 0, commit: $0)] } ?? []) {
                 switch event.cause {
@@ -149,6 +150,7 @@ extension ObjectContext {
             if let part = tracker?.takePart(self) { parts[entity] = part }
         }
         guard !parts.isEmpty else { return }
+        if undoHistory.isOn { undoHistory.record(parts) }
         push(parts)
     }
 
@@ -203,6 +205,7 @@ extension ObjectContext {
         if identity.isSweepDue || !reference.isMain { _ = identity.sweep() }
         // Objects that went away may have read or edited something on their way.
         publish()
+        undoHistory.closeGroup()
         if isPinned { return }
         dropView()
         let wasTracked = isTracked

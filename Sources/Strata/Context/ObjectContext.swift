@@ -37,6 +37,13 @@ public final class ObjectContext {
     /// What is still to be done after inserts and deletes; empty but while that is done.
     var consequences: [(ObjectContext) -> Void] = []
 
+    /// How many savepoints the running code is in.
+    var savepointDepth = 0
+
+    var isInUndoGroup = false
+    /// What can be undone.
+    var undoHistory = UndoHistory()
+
     /// What delete rules have done for the deletes that are not saved, by the number of the deleted object.
     var deleteEffects: [Int64: DeleteEffects] = [:]
 

@@ -138,9 +138,14 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         let layers = context.store.layers.state.withLock { $0.layers }
         let top = layers.top(number, entity: entity.info.index, in: [context.id], Object.Row.self)
         guard let top, top.kind == .withdrawn || top.kind == .delete else { return }
-        let row = top.lastSeen
+        bringBack(top.lastSeen, context)
+    }
+
+    /// Inserts an object under the id that it had.
+    func bringBack(_ row: Object.Row, _ context: ObjectContext) {
         let object =
-            context.identity[number] as? Object ?? context.register(Object(_$row: row), entity: entity.info.index)
+            context.identity[row._$number] as? Object
+            ?? context.register(Object(_$row: row), entity: entity.info.index)
         object._$row = row
         object._$state = stateOfInsert
         noteInsert(object)
@@ -244,6 +249,8 @@ protocol AnyTracker: AnyObject {
     func discard()
     func failures(_ context: ObjectContext) -> [StrataError.Detail]
     func forgetFailures(of numbers: Set<Int64>)
+    /// Makes the inverse edits of what was published once, as far as nobody has changed the same since.
+    func undo(_ part: any AnyPart, _ context: ObjectContext) throws
     /// Inserts an object once more that was inserted and deleted here.
     func insertAgain(_ number: Int64, _ context: ObjectContext)
     func show(_ part: any AnyPart, _ number: Int64, in object: AnyObject)
@@ -260,7 +267,7 @@ protocol AnyTracker: AnyObject {
 
 /// The edits that a context has not published yet, of the members of a to-many relationship.
 final class JoinTracker: AnyTracker {
-    private let entity: Int
+    let entity: Int
     private var changes: [Change<JoinRow>] = []
 
     init(entity: Int) { self.entity = entity }

@@ -55,7 +55,8 @@ extension Schema {
         }
         for (join, memberships) in memberships {
             let isConcerned = memberships.contains { membership in
-                changes.tables[membership.table]?.updated.keys.contains { $0.contains(membership.relationship) } ?? false
+                changes.tables[membership.table]?.updated.keys.contains { $0.contains(membership.relationship) }
+                    ?? false
             }
             if isConcerned { result[join] = NumberRuns() }
         }

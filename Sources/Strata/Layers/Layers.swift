@@ -86,6 +86,20 @@ struct Layers: Sendable {
         var level = self[context]
         level.append(Segment(id: id ?? nextSegment, carriers: carriers, parts: parts))
         if id == nil { nextSegment += 1 }
+        merge(&level, frozen)
+        self[context] = level
+        return level[level.count - 1].id
+    }
+
+    /// Merges segments on top of a context's layer that were held in place until now.
+    mutating func mergeTop(of context: Int, frozen: Set<Int>) {
+        var level = self[context]
+        let count = level.count
+        merge(&level, frozen)
+        if level.count != count { self[context] = level }
+    }
+
+    private mutating func merge(_ level: inout [Segment], _ frozen: Set<Int>) {
         while level.count > 1 {
             let newer = level[level.count - 1]
             let older = level[level.count - 2]
@@ -104,8 +118,6 @@ struct Layers: Sendable {
             level.removeLast(2)
             level.append(merged)
         }
-        self[context] = level
-        return level[level.count - 1].id
     }
 
     /// The topmost change of a row in the given levels, the last one first.

@@ -1,0 +1,186 @@
+extension ObjectContext {
+    /// How many groups of edits can be undone. None unless this is set: to be able to undo costs the rows that were edited.
+    public var undoLevels: Int {
+        get { undoHistory.levels }
+        set {
+            publish()
+            undoHistory.levels = max(0, newValue)
+        }
+    }
+
+    /// Whether there is anything to undo.
+    public var canUndo: Bool {
+        publish()
+        return undoHistory.canUndo
+    }
+
+    /// Whether there is anything to redo: something was undone, and nothing edited since.
+    public var canRedo: Bool {
+        publish()
+        return !undoHistory.redoable.isEmpty
+    }
+
+    /// The name of the group that ``undo()`` would undo, if it has one.
+    public var undoName: String? { undoHistory.undoable.last?.name }
+
+    /// The name of the group that ``redo()`` would redo, if it has one.
+    public var redoName: String? { undoHistory.redoable.last?.name }
+
+    /// Makes the edits of a block one group, to be undone together. Without it, all edits of a block of the context, or of a turn of
+    /// the main actor, are one. A group within a group belongs to the outer one.
+    ///
+    /// - Parameter name: what the group is called, for a menu.
+    public func undoGroup<Result>(named name: String? = nil, _ body: () throws -> Result) rethrows -> Result {
+        if isInUndoGroup { return try body() }
+        publish()
+        undoHistory.closeGroup()
+        isInUndoGroup = true
+        defer {
+            publish()
+            undoHistory.name(name)
+            undoHistory.closeGroup()
+            isInUndoGroup = false
+        }
+        return try body()
+    }
+
+    /// Takes back the last group of this context's own edits that was not taken back yet, whether it was saved since or not.
+    ///
+    /// What others have done since stays: a value is set back only where it still is what the edit made it, an object is brought back
+    /// only where nobody else has. What is undone is an edit again, to be saved as any other.
+    ///
+    /// - Returns: whether there was anything to undo.
+    /// - Throws: ``StrataError`` if the store cannot be read; then what was taken back so far stays.
+    @discardableResult
+    public func undo() throws -> Bool {
+        publish()
+        return try carryOut(undoHistory.beginUndo())
+    }
+
+    /// Makes the edits again that were last undone, in the way in which ``undo()`` takes them back.
+    ///
+    /// - Returns: whether there was anything to redo.
+    /// - Throws: as ``undo()``.
+    @discardableResult
+    public func redo() throws -> Bool {
+        publish()
+        return try carryOut(undoHistory.beginRedo())
+    }
+
+    private func carryOut(_ group: UndoHistory.Group?) throws -> Bool {
+        guard let group else { return false }
+        noteTurn()
+        defer {
+            publish()
+            undoHistory.end(group)
+        }
+        // Members last: by then the objects at both ends are there again.
+        for isJoin in [false, true] {
+            for step in group.steps.reversed() {
+                for (entity, part) in step where store.schema.entities[entity].info.isJoin == isJoin {
+                    if isJoin { _ = joinTracker(entity) } else if trackers[entity] == nil { makeTracker(entity) }
+                    try trackers[entity]?.undo(part, self)
+                }
+            }
+        }
+        return true
+    }
+}
+
+extension ObjectTracker {
+    func undo(_ part: any AnyPart, _ context: ObjectContext) throws {
+        for change in part.typed(Object.Row.self).changes {
+            switch change.kind {
+            case .insert: try undoInsert(change, context)
+            case .update, .orphan, .restore: try undoUpdate(change, context)
+            case .delete: try undoDelete(change, context)
+            // It was inserted and deleted at once.
+            case .withdrawn: break
+            }
+        }
+    }
+
+    private func undoInsert(_ change: Change<Object.Row>, _ context: ObjectContext) throws {
+        guard let object = try context.object(change.row._$number, entity: entity, Object.self) else { return }
+        // Without the rules: what they would do is done by undoing what was edited after the insert.
+        delete(object, in: context)
+    }
+
+    private func undoUpdate(_ change: Change<Object.Row>, _ context: ObjectContext) throws {
+        guard let before = change.base?.seen,
+            let object = try context.object(change.row._$number, entity: entity, Object.self)
+        else { return }
+        let columns = change.columns.subtracting(object._$row._$differences(from: change.row))
+        for column in columns.intersection(before._$differences(from: change.row)) {
+            object._$willChange(column)
+            object._$row._$copy(ColumnSet(column), from: before)
+        }
+    }
+
+    private func undoDelete(_ change: Change<Object.Row>, _ context: ObjectContext) throws {
+        let number = change.row._$number
+        guard try context.object(number, entity: entity, Object.self) == nil else { return }
+        context.publish()
+        let layers = context.store.layers.state.withLock { $0.layers }
+        let isStored = !layers.isInserted(number, entity: entity.info.index, by: context.id)
+        if isStored, layers.isDeleted(number, entity: entity.info.index, in: context.id) {
+            let part = Part(numbers: [number], changes: [change])
+            let isBack = try context.editLayer {
+                context.store.layers.takeBackDelete(
+                    of: part,
+                    entity: entity.info.index,
+                    in: context.id,
+                    context.store.schema,
+                    $0
+                )
+            }
+            if isBack {
+                // Not an edit of its own, and yet to be redone.
+                if let object = try context.object(number, entity: entity, Object.self) {
+                    context.undoHistory.record([
+                        entity.info.index: Part(numbers: [number], changes: [.insert(object._$row)])
+                    ])
+                }
+                return
+            }
+        }
+        bringBack(change.lastSeen, context)
+    }
+}
+
+extension JoinTracker {
+    func undo(_ part: any AnyPart, _ context: ObjectContext) throws {
+        for change in part.typed(JoinRow.self).changes {
+            let current = try context.joinRows(entity, JoinRow.Column.left, change.row.left)
+                .first { $0.right == change.row.right }
+            switch change.kind {
+            case .insert, .restore: if let current { delete(current, context) }
+            case .update, .orphan: if let current { undoMove(change, current, context) }
+            case .delete: if current == nil { try undoRemoval(of: change.lastSeen, context) }
+            case .withdrawn: break
+            }
+        }
+    }
+
+    /// Puts a member back where it was, unless it has been moved since.
+    private func undoMove(_ change: Change<JoinRow>, _ current: JoinRow, _ context: ObjectContext) {
+        guard let before = change.base?.seen else { return }
+        var row = current
+        row._$copy(change.columns.subtracting(current._$differences(from: change.row)), from: before)
+        update(current, to: row, context)
+    }
+
+    private func undoRemoval(of row: JoinRow, _ context: ObjectContext) throws {
+        // Of a member that is gone there is nothing to bring back.
+        for reference in context.store.schema.entities[entity].info.outgoing {
+            guard try context.anyObject(row.end(reference.column), entity: reference.destination) != nil else { return }
+        }
+        let steps = context.undoHistory.stepCount
+        try context.restoreMember(row, entity)
+        context.publish()
+        // That a removal was taken back is no edit of its own, and yet to be redone.
+        if context.undoHistory.stepCount == steps {
+            context.undoHistory.record([entity: Part(numbers: [row._$number], changes: [.insert(row)])])
+        }
+    }
+}

@@ -1,0 +1,78 @@
+/// What a context can undo and redo: groups of its own edits, as they were published.
+///
+/// To undo is to edit: the inverse of each edit is made by the same means as edits by hand, and is what redo takes back. So both
+/// work on what was saved or committed since, and on top of what others have done.
+struct UndoHistory {
+    struct Group {
+        var name: String?
+        /// In the order in which they were made, by entity.
+        var steps: [[Int: any AnyPart]] = []
+    }
+
+    private enum Mode { case editing, undoing, redoing }
+
+    /// How many groups are kept; 0 where nothing is to be undone.
+    var levels = 0 {
+        didSet { trim() }
+    }
+
+    private(set) var undoable: [Group] = []
+    private(set) var redoable: [Group] = []
+    /// What is edited now, until its block or turn ends.
+    private var open: Group?
+    private var mode = Mode.editing
+
+    var isOn: Bool { levels > 0 }
+    /// How many steps the open group has.
+    var stepCount: Int { open?.steps.count ?? 0 }
+    var canUndo: Bool { open != nil || !undoable.isEmpty }
+
+    mutating func record(_ parts: [Int: any AnyPart]) {
+        open = open ?? Group()
+        open?.steps.append(parts)
+        if mode == .editing { redoable.removeAll() }
+    }
+
+    mutating func name(_ name: String?) {
+        if let name { open?.name = name }
+    }
+
+    /// What follows belongs to another group.
+    mutating func closeGroup() {
+        guard let group = open else { return }
+        open = nil
+        if mode == .undoing { redoable.append(group) } else { undoable.append(group) }
+        trim()
+    }
+
+    mutating func beginUndo() -> Group? {
+        closeGroup()
+        guard let group = undoable.popLast() else { return nil }
+        mode = .undoing
+        return group
+    }
+
+    mutating func beginRedo() -> Group? {
+        closeGroup()
+        guard let group = redoable.popLast() else { return nil }
+        mode = .redoing
+        return group
+    }
+
+    /// The inverse edits of a group have been made and published.
+    mutating func end(_ group: Group) {
+        name(group.name)
+        closeGroup()
+        mode = .editing
+    }
+
+    mutating func removeAll() {
+        (undoable, redoable, open) = ([], [], nil)
+    }
+
+    private mutating func trim() {
+        if levels == 0 { removeAll() }
+        if undoable.count > levels { undoable.removeFirst(undoable.count - levels) }
+        if redoable.count > levels { redoable.removeFirst(redoable.count - levels) }
+    }
+}

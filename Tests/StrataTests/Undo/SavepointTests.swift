@@ -1,0 +1,173 @@
+import Foundation
+import Testing
+
+@testable import Strata
+
+@Suite("C10 savepoints") struct SavepointTests {
+    struct Stop: Error {}
+
+    @Test("a block that throws leaves no trace in objects, queries and what is pending; one that returns stays")
+    func memory() async throws {
+        let stack = try await openStack(.rootOnly)
+        try await stack.background { context in
+            let author = context.insert(Author(name: "a", fee: 1))
+            let article = context.insert(Article(title: "t", author: author))
+            author.name = "b"
+            var inner: Author?
+            #expect(throws: Stop.self) {
+                try context.savepoint {
+                    author.name = "c"
+                    author.fee = 2
+                    inner = context.insert(Author(name: "new"))
+                    context.delete(article)
+                    #expect(try context.count(Author.all) == 2)
+                    throw Stop()
+                }
+            }
+            #expect(author.name == "b" && author.fee == 1)
+            #expect(inner?.isDeleted == true && !article.isDeleted)
+            #expect(try context.count(Author.all) == 1)
+            #expect(try author.articles.fetch().map(\.title) == ["t"])
+            let value = try context.savepoint {
+                author.name = "d"
+                return 5
+            }
+            #expect(value == 5 && author.name == "d")
+            try context.commit()
+            #expect(try context.rows(Author.all).map(\.name) == ["d"])
+        }
+        try await stack.close()
+    }
+
+    @Test("what was saved to the parent in the block is taken back there, what was there before stays")
+    func saves() async throws {
+        let stack = try await openStack(.rootOnly)
+        let id = try await stack.on(.root) { context in
+            let author = context.insert(Author(name: "root"))
+            try context.commit()
+            author.fee = 1
+            return author.id
+        }
+        try await stack.background(parent: .named(.root)) { context in
+            let author = try #require(try context.find(id))
+            author.name = "saved before"
+            try context.save()
+            author.fee = 2
+            #expect(throws: Stop.self) {
+                try context.savepoint {
+                    author.fee = 3
+                    try context.save()
+                    author.name = "saved inside"
+                    context.insert(Author(name: "other"))
+                    try context.save()
+                    author.name = "unsaved"
+                    throw Stop()
+                }
+            }
+            #expect(author.name == "saved before" && author.fee == 2)
+            #expect(context.hasChanges)
+        }
+        try await stack.on(.root) { context in
+            let author = try #require(try context.find(id))
+            #expect(author.name == "saved before")
+            #expect(author.fee == 1)
+            #expect(try context.count(Author.all) == 1)
+            try context.commit()
+            #expect(try context.rows(Author.all).map(\.fee) == [1])
+        }
+        try await stack.close()
+    }
+
+    @Test("savepoints within each other")
+    func nesting() async throws {
+        let stack = try await openStack(.rootOnly)
+        try await stack.background { context in
+            let author = context.insert(Author(name: "0"))
+            var caught = 0
+            func level(_ depth: Int) throws {
+                author.name += "\(depth)"
+                if depth == 6 { throw Stop() }
+                // Every other level catches what comes from within.
+                if depth.isMultiple(of: 2) {
+                    do { try context.savepoint { try level(depth + 1) } } catch is Stop { caught += 1 }
+                } else {
+                    try context.savepoint { try level(depth + 1) }
+                }
+            }
+            try context.savepoint { try level(1) }
+            #expect(author.name == "01234" && caught == 1)
+        }
+        try await stack.close()
+    }
+
+    @Test("a commit or a batch inside is refused, and the savepoint goes on")
+    func commits() async throws {
+        let stack = try await openStack(.rootOnly)
+        try await stack.on(.root) { context in
+            try context.savepoint {
+                context.insert(Author(name: "a"))
+                for attempt in [
+                    { try context.commit() }, { try context.save() }, { _ = try context.batchDelete(Author.all) },
+                ] {
+                    let error = #expect(throws: StrataError.self) { try attempt() }
+                    #expect(error?.code == .misuse)
+                }
+            }
+            try context.commit()
+            #expect(try context.count(Author.all) == 1)
+        }
+        try await stack.close()
+    }
+
+    @Test("what others do meanwhile stays")
+    func others() async throws {
+        let stack = try await openStack(.rootOnly)
+        try stack.create(.private, named: .network)
+        let id = try await stack.on(.network) { context in
+            let author = context.insert(Author(name: "a"))
+            return author.id
+        }
+        let child = try await stack.on(.network) { _ in try stack.create(.private, named: .other) }
+        let layers = stack.core.engine.layers
+        try await stack.on(.network) { context in
+            #expect(throws: Stop.self) {
+                try context.savepoint {
+                    try #require(try context.find(id)).name = "b"
+                    // As a child does that saves while this block runs.
+                    let other = JoinRow(number: 900_000, left: 1, right: 2)
+                    let join = try #require(context.store.schema.memberships.keys.first)
+                    let part = Part(numbers: [other._$number], changes: [.insert(other)])
+                    _ = layers.publish([join: part], carriers: Carriers(child.id), by: context.id, seenThrough: 0)
+                    throw Stop()
+                }
+            }
+            let own = layers.state.withLock { $0.layers[context.id] }
+            #expect(own.contains { $0.carriers == Carriers(child.id) })
+            let author = try context.find(id)
+            #expect(author?.name == "a")
+        }
+        try await stack.close()
+    }
+
+    @Test("many savepoints, of which some fail, leave what a plain loop leaves, and no more segments")
+    func many() async throws {
+        let stack = try await openStack(.rootOnly)
+        try await stack.background { context in
+            for index in 0..<2000 {
+                do {
+                    try context.savepoint {
+                        let author = context.insert(Author(name: "\(index)"))
+                        author.fee = 1
+                        if index.isMultiple(of: 3) { throw Stop() }
+                    }
+                } catch is Stop {}
+            }
+            #expect(context.store.layers.state.withLock { $0.layers[context.id].count } < 20)
+            try context.commit()
+            let expected = (0..<2000).filter { !$0.isMultiple(of: 3) }.map(String.init)
+            #expect(try context.rows(Author.all).map(\.name) == expected)
+        }
+        #expect(stack.core.engine.layers.state.withLock { $0.frozen.isEmpty })
+        try await stack.close()
+    }
+}

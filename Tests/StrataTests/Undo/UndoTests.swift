@@ -1,0 +1,189 @@
+import Foundation
+import Testing
+
+@testable import Strata
+
+@Suite("C10 undo and redo") struct UndoTests {
+    @Test("off unless asked for")
+    func off() async throws {
+        let stack = try await openStack(.rootOnly)
+        try await stack.background { context in
+            context.insert(Author(name: "a"))
+            #expect(!context.canUndo)
+            let isUndone = try context.undo()
+            #expect(!isUndone)
+            #expect(try context.count(Author.all) == 1)
+        }
+        try await stack.close()
+    }
+
+    @Test(
+        "inserts, updates, deletes with their rules, and members, back and forth, before and after commits",
+        arguments: [false, true]
+    )
+    func kinds(isCommitting: Bool) async throws {
+        let stack = try await openStack(.rootOnly)
+        try stack.create(.private, named: .network)
+        func step(_ body: @escaping @Sendable (ObjectContext) throws -> Void) async throws {
+            try await stack.on(.network) { context in
+                try body(context)
+                if isCommitting { try context.commit() }
+            }
+        }
+        func state() async throws -> [String] {
+            try await stack.on(.network) { context in
+                let authors = try context.fetch(Author.all).map { author in
+                    "\(author.name) \(author.fee ?? 0) \(try author.articles.fetch().map(\.title).sorted())"
+                }
+                let writers = try context.fetch(Writer.all).map { "\($0.name) \(try $0.spouses.fetch().map(\.name))" }
+                return authors + writers + (try context.fetch(Seal.all).map { "\($0.color) \($0.contract != nil)" })
+            }
+        }
+        try await stack.on(.network) { $0.undoLevels = 50 }
+        var states = [try await state()]
+        let steps: [@Sendable (ObjectContext) throws -> Void] = [
+            { context in
+                let author = context.insert(Author(name: "a"))
+                context.insert(Article(title: "t1", author: author))
+                context.insert(Article(title: "t2", author: author))
+                context.insert(Seal(color: "red", contract: context.insert(Contract(title: "c"))))
+            },
+            { context in try #require(try context.first(Author.all)).name = "b" },
+            { context in try #require(try context.first(Author.all)).fee = 3 },
+            { context in
+                let writer = context.insert(Writer(name: "w"))
+                for name in ["x", "y", "z"] { writer.spouses.insert(context.insert(Spouse(name: name))) }
+            },
+            { context in
+                let writer = try context.first(Writer.all)!
+                let spouses = try writer.spouses.fetch()
+                try writer.spouses.move(spouses[2], before: spouses[0])
+            },
+            { context in
+                let writer = try context.first(Writer.all)!
+                writer.spouses.remove(try writer.spouses.fetch()[1])
+            },
+            { context in context.delete(try context.first(Contract.all)!) },
+            { context in context.delete(try context.first(Author.all)!) },
+            { context in context.delete(try context.first(Writer.all)!) },
+        ]
+        for body in steps {
+            try await step(body)
+            states.append(try await state())
+        }
+        #expect(Set(states).count == states.count)
+        for _ in 0..<2 {
+            for index in states.indices.dropLast().reversed() {
+                try await step { _ = try $0.undo() }
+                let now = try await state()
+                #expect(now == states[index], "undo to \(index)")
+            }
+            try await stack.on(.network) { #expect(!$0.canUndo) }
+            for index in states.indices.dropFirst() {
+                try await step { _ = try $0.redo() }
+                let now = try await state()
+                #expect(now == states[index], "redo to \(index)")
+            }
+            try await stack.on(.network) { #expect(!$0.canRedo) }
+        }
+        try await stack.commit(.network)
+        #expect(try await state() == states.last)
+        try await stack.close()
+    }
+
+    @Test("TR21 what others have done since stays")
+    func others() async throws {
+        let stack = try await openStack(.rootOnly)
+        try stack.create(.private, named: .network)
+        let id = try await stack.on(.network) { context in
+            let author = context.insert(Author(name: "a", fee: 1))
+            try context.commit()
+            context.undoLevels = 10
+            author.name = "b"
+            author.fee = 2
+            try context.commit()
+            return author.id
+        }
+        try await stack.background { context in
+            try #require(try context.find(id)).fee = 9
+            try context.commit()
+        }
+        try await stack.on(.network) { context in
+            try context.undo()
+            let author = try #require(try context.find(id))
+            #expect(author.name == "a")
+            #expect(author.fee == 9)
+            try context.commit()
+            try context.redo()
+            #expect(author.name == "b" && author.fee == 9)
+        }
+        // What somebody else has deleted is not brought back by undoing an edit of it.
+        try await stack.background { context in
+            context.delete(try #require(try context.find(id)))
+            try context.commit()
+        }
+        try await stack.on(.network) { context in
+            let (isUndone, author) = (try context.undo(), try context.find(id))
+            #expect(isUndone && author == nil)
+        }
+        try await stack.close()
+    }
+
+    @Test("groups: a block is one, named ones are their own, a new edit ends what can be redone, levels are bounded")
+    func groups() async throws {
+        let stack = try await openStack(.rootOnly)
+        try await stack.on(.root) { context in
+            context.undoLevels = 3
+            let author = context.insert(Author(name: "0"))
+            try context.undoGroup(named: "rename") {
+                author.name = "1"
+                // A query publishes, and yet it is one group.
+                _ = try context.count(Author.all)
+                context.undoGroup(named: "inner") { author.name += "1" }
+                author.fee = 1
+            }
+            #expect(context.undoName == "rename")
+            author.name = "2"
+            try context.undo()
+            #expect(author.name == "11")
+            try context.undo()
+            #expect(author.name == "0" && author.fee == nil)
+            #expect(context.redoName == "rename")
+            try context.redo()
+            #expect(author.name == "11" && author.fee == 1 && context.undoName == "rename")
+            try context.redo()
+            #expect(author.name == "2")
+            try context.undo()
+            author.name = "3"
+            #expect(!context.canRedo)
+            for index in 4..<10 { context.undoGroup { author.name = "\(index)" } }
+            var undone = 0
+            while try context.undo() { undone += 1 }
+            #expect(undone == 3 && author.name == "6")
+            context.rollback()
+            #expect(!context.canUndo && !context.canRedo)
+            context.undoLevels = 0
+        }
+        try await stack.close()
+    }
+
+    @Test("what a failed savepoint took back is not undone once more")
+    func savepoints() async throws {
+        struct Stop: Error {}
+        let stack = try await openStack(.rootOnly)
+        try await stack.on(.root) { context in
+            context.undoLevels = 10
+            let author = context.insert(Author(name: "a"))
+            context.undoGroup { author.name = "b" }
+            #expect(throws: Stop.self) {
+                try context.savepoint {
+                    author.name = "c"
+                    throw Stop()
+                }
+            }
+            try context.undo()
+            #expect(author.name == "a")
+        }
+        try await stack.close()
+    }
+}
