@@ -41,20 +41,15 @@ extension ObjectContext {
     /// Lets go of the snapshot. The next read takes a newer one.
     func dropView() {
         guard let reader = view?.reader else { return }
+        edition &+= 1
         view = nil
         store.giveBack(reader)
     }
 
     /// Shows the layers of this context to queries on its reader.
     private func showOverlay() {
-        guard let view else { return }
-        var parts: [Int: [any AnyPart]] = [:]
-        for context in path {
-            for segment in view.layers[context] {
-                for (entity, part) in segment.parts { parts[entity, default: []].append(part) }
-            }
-        }
-        view.reader.connection.overlay.show(parts)
+        edition &+= 1
+        view?.showOverlay(of: path)
     }
 
     /// Lets live objects show what others have saved and committed since they last did.
@@ -138,6 +133,7 @@ extension ObjectContext {
         if let newest = store.layers.publish(parts, carriers: carriers, by: id, seenThrough: cursor) { cursor = newest }
         guard view != nil else { return }
         view?.layers.push(parts, carriers: carriers, to: id, frozen: [])
+        if let isEmpty = view?.prefetched.isEmpty, !isEmpty { view?.prefetched.forgetMembers(of: parts, store.schema) }
         showOverlay()
     }
 
@@ -174,6 +170,7 @@ extension ObjectContext {
     func endBlock() {
         guard !isEnded else { return }
         publish()
+        view?.prefetched = Prefetched()
         if identity.isSweepDue || !reference.isMain { _ = identity.sweep() }
         // Objects that went away may have read or edited something on their way.
         publish()
@@ -217,5 +214,18 @@ extension ObjectContext {
             }
             return numbers.count
         }
+    }
+}
+
+extension ObjectContext.View {
+    /// Shows the layers of these contexts, oldest first, to queries on the reader.
+    func showOverlay(of path: [Int]) {
+        var parts: [Int: [any AnyPart]] = [:]
+        for context in path {
+            for segment in layers[context] {
+                for (entity, part) in segment.parts { parts[entity, default: []].append(part) }
+            }
+        }
+        reader.connection.overlay.show(parts)
     }
 }

@@ -19,7 +19,7 @@ final class Overlay {
     }
 
     /// Counts what was shown, so that a table can tell whether its rows are still the same.
-    fileprivate private(set) var version = 0
+    private(set) var version = 0
     private var rows: [Int: PendingRows] = [:]
 
     /// The pending rows of an entity, made when they are first asked for.

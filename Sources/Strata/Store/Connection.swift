@@ -13,6 +13,9 @@ final class Connection {
     /// Those that are known by a number of their own.
     private var frequent: [Statement?] = []
 
+    /// Counts the statements that were asked for, each of which is run once.
+    private(set) var statementCount = 0
+
     /// How many statements are kept; beyond that all are let go.
     static let statementLimit = 500
 
@@ -28,16 +31,26 @@ final class Connection {
     }
 
     /// A prepared statement, from the cache where it has been used before and is not in use.
-    func statement(_ sql: String) throws -> Statement {
+    func statement(_ sql: String) throws -> Statement { try statement(sql) { try Statement(sql, on: self) } }
+
+    /// - Parameter make: prepares the statement where there is none at hand.
+    func statement(_ sql: String, _ make: () throws -> Statement) throws -> Statement {
+        statementCount &+= 1
         if let statement = statements[sql], !statement.isBusy { return statement }
-        let statement = try Statement(sql, on: self)
+        let statement = try make()
         if statements.count >= Self.statementLimit { statements.removeAll() }
         statements[sql] = statement
         return statement
     }
 
+    /// The statement of a query.
+    func statement(_ query: CompiledQuery) throws -> Statement {
+        try query.isRaw ? rawStatement(query) : statement(query.sql)
+    }
+
     /// The same for a statement that runs too often to be looked up by its text.
     func statement(_ known: FrequentStatement) throws -> Statement {
+        statementCount &+= 1
         while frequent.count <= known.index { frequent.append(nil) }
         if let statement = frequent[known.index], !statement.isBusy { return statement }
         let statement = try Statement(known.sql, on: self)
@@ -100,7 +113,10 @@ final class Statement {
     /// since this is asked for every row.
     private unowned(unsafe) let connection: Connection
 
-    init(_ sql: String, on connection: Connection) throws {
+    /// Whether a person wrote it, so that SQLite may have something to say about it.
+    private let isRaw: Bool
+
+    init(_ sql: String, on connection: Connection, isRaw: Bool = false) throws {
         var pointer: OpaquePointer?
         let code = sqlite3_prepare_v3(
             connection.pointer,
@@ -110,9 +126,12 @@ final class Statement {
             &pointer,
             nil
         )
-        guard code == SQLITE_OK, let pointer else { throw connection.lastError(code) }
+        guard code == SQLITE_OK, let pointer else {
+            throw isRaw ? connection.lastErrorOfRawSQL(code) : connection.lastError(code)
+        }
         self.pointer = pointer
         self.connection = connection
+        self.isRaw = isRaw
     }
 
     deinit { sqlite3_finalize(pointer) }
@@ -122,10 +141,15 @@ final class Statement {
     var binder: RowBinder { RowBinder(statement: pointer, buffer: buffer) }
     var reader: RowReader { RowReader(statement: pointer, fingerprint: connection.fingerprint) }
 
-    /// Binds values, and gives each row to `body`.
-    func run(_ values: [StoredValue], _ body: (RowReader) throws -> Void) throws {
+    /// Binds values from the first parameter on.
+    func bind(_ values: [StoredValue]) throws {
         let binder = self.binder
         for (index, value) in values.enumerated() { try binder.bind(stored: value, at: Int32(index + 1)) }
+    }
+
+    /// Binds values, and gives each row to `body`.
+    func run(_ values: [StoredValue], _ body: (RowReader) throws -> Void) throws {
+        try bind(values)
         defer { reset() }
         let reader = self.reader
         while try step() { try body(reader) }
@@ -144,7 +168,7 @@ final class Statement {
         switch sqlite3_step(pointer) {
         case SQLITE_ROW: return true
         case SQLITE_DONE: return false
-        case let code: throw connection.lastError(code)
+        case let code: throw isRaw ? connection.lastErrorOfRawSQL(code) : connection.lastError(code)
         }
     }
 
