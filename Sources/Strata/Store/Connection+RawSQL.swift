@@ -55,6 +55,7 @@ extension Connection {
 
     /// The error that the last call left, where the statement was written by hand.
     func lastErrorOfRawSQL(_ code: Int32) -> StrataError {
+        if code == SQLITE_OK { return StrataError(.invalidQuery, "The SQL is empty.") }
         guard code & 0xFF == SQLITE_ERROR, let text = sqlite3_errmsg(pointer) else { return lastError(code) }
         return StrataError(.invalidQuery, "SQLite cannot run the SQL: \(String(cString: text)).")
     }

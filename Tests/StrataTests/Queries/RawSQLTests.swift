@@ -114,7 +114,8 @@ struct RawSQLTests {
         try await stack.background { context in
             let error = #expect(throws: StrataError.self) { try context.rows(SQL(stringLiteral: text)) }
             #expect(error?.code == .invalidQuery, "\(String(describing: error))")
-            #expect(try context.count(Article.self) == 3)
+            let found117 = try context.count(Article.self)
+            #expect(found117 == 3)
         }
         try await stack.close()
     }
@@ -124,8 +125,10 @@ struct RawSQLTests {
     ])
     func accepted(text: String) async throws {
         try await filled().background { context in
-            #expect(try context.values(Int.self, SQL(stringLiteral: text)) == [1])
-            #expect(try context.values(Int.self, SQL(stringLiteral: text)) == [1])
+            let found127 = try context.values(Int.self, SQL(stringLiteral: text))
+            #expect(found127 == [1])
+            let found128 = try context.values(Int.self, SQL(stringLiteral: text))
+            #expect(found128 == [1])
         }
     }
 

@@ -68,7 +68,8 @@ struct StreamingTests {
             try context.commit()
         }
         try await stack.background { context in
-            #expect(try context.sum(Article.all, \.views) == (0..<3_000).reduce(0, +) + 3_000)
+            let found71 = try context.sum(Article.all, \.views)
+            #expect(found71 == (0..<3_000).reduce(0, +) + 3_000)
         }
     }
 
@@ -186,18 +187,20 @@ struct StreamingTests {
 
     private enum KeptCursor: ContextStateKey { typealias Value = ObjectCursor<Article> }
 
-    @Test("A million rows, and as many objects, need less than 30 MB")
+    @Test("Rows and objects that would fill 100 MB need less than 30")
     func memory() async throws {
         let folder = try ScratchFolder()
-        let stack = try await ContextStack.open(.sqlite(folder.file("s.sqlite")), models: allModels, stack: .rootOnly)
-        for part in 0..<10 {
-            try await stack.background { context in
-                for number in 0..<100_000 {
-                    context.insert(Article(title: "A title of some length", views: part * 100_000 + number))
-                }
-                try context.commit()
-            }
-        }
+        let file = folder.file("s.sqlite")
+        try await ContextStack.open(.sqlite(file), models: allModels, stack: .rootOnly).close()
+        try folder.sql(
+            file,
+            """
+            WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 200000)
+            INSERT INTO Article (id, title, body, views, published, _version)
+            SELECT n, 'title', printf('%0500d', n), n, 0, 0 FROM n
+            """
+        )
+        let stack = try await ContextStack.open(.sqlite(file), models: allModels, stack: .rootOnly)
         let peak = try await stack.background { context in
             try context.forEachRow(Article.where { $0.views < 1_000 }) { _ in }
             let start = Self.residentBytes
@@ -205,13 +208,13 @@ struct StreamingTests {
             var count = 0
             try context.forEachRow(Article.all) { _ in
                 count += 1
-                if count % 50_000 == 0 { most = max(most, Self.residentBytes - start) }
+                if count % 10_000 == 0 { most = max(most, Self.residentBytes - start) }
             }
             try context.forEach(Article.sorted { $0.views.descending }) { article in
                 count += 1
-                if count % 50_000 == 0 { most = max(most, Self.residentBytes - start) }
+                if count % 10_000 == 0 { most = max(most, Self.residentBytes - start) }
             }
-            #expect(count == 2_000_000)
+            #expect(count == 400_000)
             return most
         }
         #expect(peak < 30_000_000)
@@ -229,7 +232,7 @@ struct StreamingTests {
     func sequence() async throws {
         let stack = try await filled(1_000)
         try await stack.on(.root) { context in
-            context.insert(Article(title: "pending", views: -1))
+            _ = context.insert(Article(title: "pending", views: -1))
         }
         var views: [Int] = []
         for try await row in try stack.rows(Article.sorted { $0.views }) {
@@ -255,9 +258,11 @@ struct StreamingTests {
         var iterator = try stack.rows(Article.all).makeAsyncIterator()
         _ = try await iterator.next()
         try await stack.close()
-        let error = await #expect(throws: StrataError.self) { while try await iterator.next() != nil {} }
-        #expect(error?.code == .closed)
-        #expect(try await iterator.next() == nil)
+        var code: StrataError.Code?
+        do { while try await iterator.next() != nil {} } catch { code = (error as? StrataError)?.code }
+        #expect(code == .closed)
+        let end = try await iterator.next()
+        #expect(end == nil)
     }
 
     @Test("A query that cannot be answered, and a context that is gone, are thrown by the sequence")
