@@ -13,7 +13,7 @@ extension ObjectContext {
     /// - Complexity: one statement, whose result alone is held in memory.
     public func groups<Object: Model, Key, KeyColumns, each Value: ColumnValue>(
         _ query: GroupedQuery<Object, Key, KeyColumns>,
-        _ values: (GroupColumns<Object, KeyColumns>) -> (repeat Column<Group<Object>, each Value>)
+        _ values: (GroupColumns<Object, KeyColumns>) -> (repeat Column<Grouped<Object>, each Value>)
     ) throws -> [(key: Key, values: (repeat each Value))] {
         var nodes: [ExpressionNode] = []
         for column in repeat each values(query.columns) { nodes.append(column.node) }
@@ -62,9 +62,9 @@ extension ObjectContext {
     public func sections<Object: Model, Key: GroupKey>(
         _ query: Query<Object>,
         by key: (Object.Columns) -> Key
-    ) throws -> [Section<Key.Value, Object>] where Key.Root == Object {
+    ) throws -> [QuerySection<Key.Value, Object>] where Key.Root == Object {
         let entity = try store.schema.index(of: Object.self)
-        let found: [Section<Key.Value, Object>] = try sections(query, key(Object.columns)._$key) {
+        let found: [QuerySection<Key.Value, Object>] = try sections(query, key(Object.columns)._$key) {
             try object(from: $0, entity: entity)
         }
         try prefetch(query._$parts.prefetches, of: found.flatMap(\.elements))
@@ -75,18 +75,18 @@ extension ObjectContext {
     public func rowSections<Object: Model, Key: GroupKey>(
         _ query: Query<Object>,
         by key: (Object.Columns) -> Key
-    ) throws -> [Section<Key.Value, Object.Row>] where Key.Root == Object {
+    ) throws -> [QuerySection<Key.Value, Object.Row>] where Key.Root == Object {
         let entity = try store.schema.index(of: Object.self)
         return try sections(query, key(Object.columns)._$key) { try row(from: $0, entity: entity) }
     }
 
-    private func sections<Object: Model, Key, Grouped, Element>(
+    private func sections<Object: Model, Key, KeyColumn, Element>(
         _ query: Query<Object>,
-        _ key: GroupKeyParts<Key, Grouped>,
+        _ key: GroupKeyParts<Key, KeyColumn>,
         _ element: (RowReader) throws -> Element
-    ) throws -> [Section<Key, Element>] {
+    ) throws -> [QuerySection<Key, Element>] {
         let column = Int32(Object._$schema.columns.count + 1)
-        var sections: [Section<Key, Element>] = []
+        var sections: [QuerySection<Key, Element>] = []
         var current: StoredValue?
         try run(query, .sections(key.node)) { reader in
             let value = reader.value(at: column)
@@ -94,7 +94,7 @@ extension ObjectContext {
                 sections[sections.count - 1].elements.append(try element(reader))
             } else {
                 current = value
-                sections.append(Section(key: try key.read(reader, column), elements: [try element(reader)]))
+                sections.append(QuerySection(key: try key.read(reader, column), elements: [try element(reader)]))
             }
         }
         return sections

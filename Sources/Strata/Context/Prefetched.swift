@@ -11,11 +11,13 @@ struct Prefetched {
     /// The members by relationship and number of the owner, in the relationship's order.
     private var members: [Relationship: [Int64: [AnyObject]]] = [:]
     /// Objects at the end of to-one relationships, which are found by their ids as long as they live.
-    private var destinations: [AnyObject] = []
+    private var destinations: [Int64: AnyObject] = [:]
 
     var isEmpty: Bool { members.isEmpty }
 
-    mutating func hold(_ objects: [AnyObject]) { destinations += objects }
+    mutating func hold(_ objects: [any Model]) {
+        for object in objects { destinations[object.storedNumber] = object }
+    }
 
     mutating func add(_ found: [Int64: [AnyObject]], _ relationship: Int, of entity: Int) {
         members[Relationship(entity: entity, index: relationship), default: [:]].merge(found) { $1 }

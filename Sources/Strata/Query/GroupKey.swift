@@ -7,34 +7,34 @@ public protocol GroupKey<Root, Value>: Sendable {
     /// The type of the keys.
     associatedtype Value: Sendable
     /// The key as an expression about a whole group, for conditions and sorts of groups.
-    associatedtype Grouped: Sendable
+    associatedtype KeyColumn: Sendable
 
-    var _$key: GroupKeyParts<Value, Grouped> { get }
+    var _$key: GroupKeyParts<Value, KeyColumn> { get }
 }
 
 /// What a ``GroupKey`` consists of.
-public struct GroupKeyParts<Value: Sendable, Grouped: Sendable>: Sendable {
+public struct GroupKeyParts<Value: Sendable, KeyColumn: Sendable>: Sendable {
     let node: ExpressionNode
-    let grouped: Grouped
+    let column: KeyColumn
     let read: @Sendable (RowReader, Int32) throws -> Value
 }
 
 extension Column: GroupKey where Root: Model {
-    public var _$key: GroupKeyParts<Value, Column<Group<Root>, Value>> {
-        GroupKeyParts(node: node, grouped: Column<Group<Root>, Value>(node)) { try Value._$value($0.value(at: $1), in: $0.name(of: $1)) }
+    public var _$key: GroupKeyParts<Value, Column<Grouped<Root>, Value>> {
+        GroupKeyParts(node: node, column: Column<Grouped<Root>, Value>(node)) { try Value._$value($0.value(at: $1), in: $0.name(of: $1)) }
     }
 }
 
 extension IDColumn: GroupKey where Root: Model {
-    public var _$key: GroupKeyParts<ObjectID<Object>?, IDColumn<Group<Root>, Object>> {
-        GroupKeyParts(node: node, grouped: IDColumn<Group<Root>, Object>(path)) { reader, column in
+    public var _$key: GroupKeyParts<ObjectID<Object>?, IDColumn<Grouped<Root>, Object>> {
+        GroupKeyParts(node: node, column: IDColumn<Grouped<Root>, Object>(path)) { reader, column in
             reader.isNull(at: column) ? nil : reader.read(ObjectID<Object>.self, at: column)
         }
     }
 }
 
 extension ToOne: GroupKey {
-    public var _$key: GroupKeyParts<ObjectID<Destination>?, IDColumn<Group<Root>, Destination>> {
+    public var _$key: GroupKeyParts<ObjectID<Destination>?, IDColumn<Grouped<Root>, Destination>> {
         IDColumn<Root, Destination>(_$path)._$key
     }
 }

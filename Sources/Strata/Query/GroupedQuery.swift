@@ -19,27 +19,27 @@ public struct GroupedQuery<Object: Model, Key: Sendable, KeyColumns: Sendable>: 
 
     /// The groups that meet this condition as well.
     public func having(
-        _ condition: (GroupColumns<Object, KeyColumns>) -> Condition<Group<Object>>
+        _ condition: (GroupColumns<Object, KeyColumns>) -> Condition<Grouped<Object>>
     ) -> GroupedQuery {
         let added = condition(columns).node
         return changed { $0.condition = $0.condition.map { $0 && added } ?? added }
     }
 
     /// Sorted by this key where the sorts so far leave a choice.
-    public func sorted(_ key: (GroupColumns<Object, KeyColumns>) -> SortKey<Group<Object>>) -> GroupedQuery {
+    public func sorted(_ key: (GroupColumns<Object, KeyColumns>) -> SortKey<Grouped<Object>>) -> GroupedQuery {
         let key = key(columns).node
         return changed { $0.sorts.append(key) }
     }
 
     /// Sorted by this expression, from the smallest value to the largest, where the sorts so far leave a choice.
     public func sorted<Value: ColumnValue>(
-        _ column: (GroupColumns<Object, KeyColumns>) -> Column<Group<Object>, Value>
+        _ column: (GroupColumns<Object, KeyColumns>) -> Column<Grouped<Object>, Value>
     ) -> GroupedQuery {
         sorted { column($0).ascending }
     }
 
     /// Sorted by these keys, the first of them first, where the sorts so far leave a choice.
-    public func sorted(_ keys: (GroupColumns<Object, KeyColumns>) -> [SortKey<Group<Object>>]) -> GroupedQuery {
+    public func sorted(_ keys: (GroupColumns<Object, KeyColumns>) -> [SortKey<Grouped<Object>>]) -> GroupedQuery {
         let keys = keys(columns).map(\.node)
         return changed { $0.sorts += keys }
     }
@@ -72,11 +72,11 @@ extension Query {
     /// The objects in groups with the same value.
     public func grouped<Key: GroupKey>(
         by key: (Object.Columns) -> Key
-    ) -> GroupedQuery<Object, Key.Value, Key.Grouped> where Key.Root == Object {
+    ) -> GroupedQuery<Object, Key.Value, Key.KeyColumn> where Key.Root == Object {
         let key = key(Object.columns)._$key
         return GroupedQuery(
             parts: GroupedParts(objects: _$parts, keys: [key.node]),
-            columns: GroupColumns(key: key.grouped),
+            columns: GroupColumns(key: key.column),
             readKey: { try key.read($0, 0) }
         )
     }
@@ -84,13 +84,13 @@ extension Query {
     /// The objects in groups with the same two values.
     public func grouped<First: GroupKey, Second: GroupKey>(
         by keys: (Object.Columns) -> (First, Second)
-    ) -> GroupedQuery<Object, (First.Value, Second.Value), (First.Grouped, Second.Grouped)>
+    ) -> GroupedQuery<Object, (First.Value, Second.Value), (First.KeyColumn, Second.KeyColumn)>
     where First.Root == Object, Second.Root == Object {
         let keys = keys(Object.columns)
         let (first, second) = (keys.0._$key, keys.1._$key)
         return GroupedQuery(
             parts: GroupedParts(objects: _$parts, keys: [first.node, second.node]),
-            columns: GroupColumns(key: (first.grouped, second.grouped)),
+            columns: GroupColumns(key: (first.column, second.column)),
             readKey: { (try first.read($0, 0), try second.read($0, 1)) }
         )
     }
@@ -99,14 +99,14 @@ extension Query {
     public func grouped<First: GroupKey, Second: GroupKey, Third: GroupKey>(
         by keys: (Object.Columns) -> (First, Second, Third)
     ) -> GroupedQuery<
-        Object, (First.Value, Second.Value, Third.Value), (First.Grouped, Second.Grouped, Third.Grouped)
+        Object, (First.Value, Second.Value, Third.Value), (First.KeyColumn, Second.KeyColumn, Third.KeyColumn)
     >
     where First.Root == Object, Second.Root == Object, Third.Root == Object {
         let keys = keys(Object.columns)
         let (first, second, third) = (keys.0._$key, keys.1._$key, keys.2._$key)
         return GroupedQuery(
             parts: GroupedParts(objects: _$parts, keys: [first.node, second.node, third.node]),
-            columns: GroupColumns(key: (first.grouped, second.grouped, third.grouped)),
+            columns: GroupColumns(key: (first.column, second.column, third.column)),
             readKey: { (try first.read($0, 0), try second.read($0, 1), try third.read($0, 2)) }
         )
     }
@@ -116,7 +116,7 @@ extension Model {
     /// All objects in groups with the same value.
     public static func grouped<Key: GroupKey>(
         by key: (Columns) -> Key
-    ) -> GroupedQuery<Self, Key.Value, Key.Grouped> where Key.Root == Self {
+    ) -> GroupedQuery<Self, Key.Value, Key.KeyColumn> where Key.Root == Self {
         all.grouped(by: key)
     }
 }

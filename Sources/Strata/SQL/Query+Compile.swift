@@ -127,12 +127,20 @@ extension SelectBuilder {
     ///
     /// The key leads the sorts. Where the query is sorted by it first, in the direction that this says.
     private mutating func sections(_ key: ExpressionNode) throws -> String {
+        let isLeading = try parts.sorts.first.map { try isSame($0.expression, as: key) } ?? false
         let value = try writer.expression(key, in: &scope)
-        let term = try writer.comparable(key, in: &scope)
-        var order = try sortTerms()
-        let isLeading = try parts.sorts.first.map { try writer.comparable($0.expression, in: &scope) == term } ?? false
-        if !isLeading { order.insert(term, at: 0) }
+        var order = isLeading ? [] : [try writer.comparable(key, in: &scope)]
+        order += try sortTerms()
         return "SELECT \(columns), \(value)\(body) ORDER BY \(order.joined(separator: ", "))\(slice(parts.limit))"
+    }
+
+    /// Whether two expressions come to the same SQL, with the same values.
+    private func isSame(_ left: ExpressionNode, as right: ExpressionNode) throws -> Bool {
+        func written(_ node: ExpressionNode) throws -> (text: String, values: [StoredValue]) {
+            var (writer, scope) = (writer, scope)
+            return (try writer.comparable(node, in: &scope), writer.bindings)
+        }
+        return try written(left) == written(right)
     }
 
     /// The terms of ORDER BY. The id comes last, so that no choice is left.

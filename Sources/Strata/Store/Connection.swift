@@ -81,7 +81,13 @@ final class Connection {
     var changes: Int { Int(sqlite3_changes(pointer)) }
 
     /// The error that the last call left.
-    func lastError(_ code: Int32) -> StrataError { StrataError(sqlite: code, connection: pointer) }
+    func lastError(_ code: Int32) -> StrataError {
+        // The only error of its kind that a query without mistakes may end in.
+        if code == SQLITE_ERROR, String(cString: sqlite3_errmsg(pointer)) == "integer overflow" {
+            return StrataError(.invalidQuery, "The sum does not fit into 64 bits. Ask for fewer objects.")
+        }
+        return StrataError(sqlite: code, connection: pointer)
+    }
 }
 
 /// A statement that connections know by a number.

@@ -130,6 +130,15 @@ struct GroupTests {
                 try context.groups(Article.grouped { $0.published }.limit(-1)) { $0.count }
             }
             #expect(error?.code == .invalidQuery)
+            for title in ["X", "Y"] { context.insert(Article(title: title, views: .max, author: nil)) }
+            let overflow = #expect(throws: StrataError.self) {
+                try context.groups(Article.grouped { $0.author }) { $0.sum(\.views) }
+            }
+            #expect(overflow?.code == .invalidQuery)
+            let small = #expect(throws: StrataError.self) {
+                try context.groups(Article.grouped { Column<Article, Int8>.sql("\($0.views)") }) { $0.count }
+            }
+            #expect(small?.code == .undecodable)
         }
     }
 
@@ -138,7 +147,7 @@ struct GroupTests {
     @Test("Sections are in the order of their key, which leads the sorts")
     func sections() async throws {
         try await filled().background { context in
-            func check(_ sections: [Section<String?, Article>], _ expected: String) {
+            func check(_ sections: [QuerySection<String?, Article>], _ expected: String) {
                 let found = sections.map { "\($0.key ?? "-"):" + $0.elements.map(\.title).joined() }
                 #expect(found.joined(separator: " ") == expected)
             }
