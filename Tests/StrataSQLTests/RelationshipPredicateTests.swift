@@ -112,7 +112,9 @@ struct RelationshipPredicateTests {
         #expect(try store.numbers(Writer.where { $0.spouses.all { $0.name == "1" } }) == [31])
         #expect(try store.numbers(Spouse.where { $0.writers.count == 2 }) == [42])
         #expect(
-            try store.numbers(Query<Writer>(membersOf: Spouse.self, numbers: [42], relationship: "writers")) == [30, 31]
+            try store.numbers(Query<Writer>(membersOf: Spouse.self, numbers: [42], relationship: "writers")) == [
+                30, 31,
+            ]
         )
     }
 

@@ -8,11 +8,13 @@ final class RowStream {
     private let store: Store
     private let entity: Int
     private let path: [Int]
-    private var source: (view: ObjectContext.View, statement: Statement)?
-    /// The commit that the snapshot shows.
-    let sequence: Int64
+    private let view: ObjectContext.View
+    /// Nil at the end.
+    private var statement: Statement?
     /// Whether there were changes of the model's rows above the snapshot.
     let hasPending: Bool
+    /// The commit that the snapshot shows.
+    var sequence: Int64 { view.sequence }
 
     /// - Parameter source: a snapshot with the layers that belong to it, whose reader is this one's from now on, and the
     ///   contexts whose layers are to be seen.
@@ -24,7 +26,7 @@ final class RowStream {
         let (view, path) = source
         self.store = store
         self.path = path
-        sequence = view.sequence
+        self.view = view
         do {
             entity = try store.schema.index(of: Object.self)
             view.showOverlay(of: path)
@@ -34,7 +36,7 @@ final class RowStream {
             let compiled = try query.compile(.objects, using: store.sources(connection.overlay))
             let statement = try connection.statement(compiled)
             try statement.bind(compiled.bindings)
-            self.source = (view, statement)
+            self.statement = statement
         } catch {
             store.giveBack(view.reader)
             throw error
@@ -45,9 +47,9 @@ final class RowStream {
 
     /// The row that comes next, to be read before the one after it is asked for; nil at the end.
     func next() throws -> RowReader? {
-        guard let source else { return nil }
+        guard let statement else { return nil }
         do {
-            if try source.statement.step() { return source.statement.reader }
+            if try statement.step() { return statement.reader }
         } catch {
             close()
             throw error
@@ -68,15 +70,16 @@ final class RowStream {
     /// While bytes outside of a row are not stored, no query can say where they are.
     @inline(never)
     private func pendingRow<Row: StoredRow>(_ number: Int64) -> Row? {
-        guard let change = source?.view.layers.top(number, entity: entity, in: path, Row.self), change.kind.isVisible
-        else { return nil }
+        guard let change = view.layers.top(number, entity: entity, in: path, Row.self), change.kind.isVisible else {
+            return nil
+        }
         return change.row
     }
 
     /// Lets go of the snapshot. There are no more rows.
     func close() {
-        guard let (view, statement) = source else { return }
-        source = nil
+        guard let statement else { return }
+        self.statement = nil
         statement.reset()
         store.giveBack(view.reader)
     }

@@ -21,7 +21,9 @@ public struct GroupKeyParts<Value: Sendable, KeyColumn: Sendable>: Sendable {
 
 extension Column: GroupKey where Root: Model {
     public var _$key: GroupKeyParts<Value, Column<Grouped<Root>, Value>> {
-        GroupKeyParts(node: node, column: Column<Grouped<Root>, Value>(node)) { try Value._$value($0.value(at: $1), in: $0.name(of: $1)) }
+        GroupKeyParts(node: node, column: Column<Grouped<Root>, Value>(node)) {
+            try Value._$value($0.value(at: $1), in: $0.name(of: $1))
+        }
     }
 }
 

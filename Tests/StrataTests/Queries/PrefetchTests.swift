@@ -250,7 +250,9 @@ struct PrefetchTests {
             count = 0
             try context.forEach(Author.with { $0.articles }) { author in
                 count += 1
-                if count == 1 { for other in try context.fetch(Author.where { $0.name.length < 3 }) { context.delete(other) } }
+                if count == 1 {
+                    for other in try context.fetch(Author.where { $0.name.length < 3 }) { context.delete(other) }
+                }
             }
             #expect(count == 501)
         }

@@ -71,7 +71,10 @@ struct RawSQLTests {
             )
             #expect(found == [1, 3])
             #expect(
-                try context.values(Int.self, "SELECT count(*) FROM \(Article.self) AS a WHERE views IN \(list: [Int]())") == [0]
+                try context.values(
+                    Int.self,
+                    "SELECT count(*) FROM \(Article.self) AS a WHERE views IN \(list: [Int]())"
+                ) == [0]
             )
             let many: SQL = "SELECT count(*) FROM \(Article.self) AS a WHERE views IN \(list: 0..<1_000)"
             #expect(try context.values(Int.self, many) == [3])
@@ -79,9 +82,13 @@ struct RawSQLTests {
             #expect(try context.values(Int.self, "SELECT count(*) FROM \(Article.self) AS a WHERE \(part)") == [2])
             let ids = try context.ids(Article.where { $0.views > 1 })
             #expect(
-                try context.values(String.self, "SELECT title FROM \(Article.self) AS a WHERE id IN \(list: ids)") == ["B", "C"]
+                try context.values(String.self, "SELECT title FROM \(Article.self) AS a WHERE id IN \(list: ids)") == [
+                    "B", "C",
+                ]
             )
-            #expect(try context.values(String.self, "SELECT title FROM \(Article.self) AS a WHERE id = \(ids[0])") == ["B"])
+            #expect(
+                try context.values(String.self, "SELECT title FROM \(Article.self) AS a WHERE id = \(ids[0])") == ["B"]
+            )
         }
     }
 
@@ -103,12 +110,16 @@ struct RawSQLTests {
         }
     }
 
-    @Test("What would write, or is no query, is refused", arguments: [
-        "DELETE FROM Article", "UPDATE Article SET views = 0 RETURNING id", "INSERT INTO Article DEFAULT VALUES",
-        "DROP TABLE Article", "BEGIN", "COMMIT", "PRAGMA cache_size", "PRAGMA case_sensitive_like = 1", "ATTACH ':memory:' AS x",
-        "SELECT 1; DELETE FROM Article", "SELECT 1; SELECT 2", "", "  -- nothing", "SELECT ?", "SELECT :name",
-        "SELECT nonsense FROM Article", "SELECT 1 +", "VACUUM", "WITH x AS (SELECT 1) DELETE FROM Article",
-    ])
+    @Test(
+        "What would write, or is no query, is refused",
+        arguments: [
+            "DELETE FROM Article", "UPDATE Article SET views = 0 RETURNING id", "INSERT INTO Article DEFAULT VALUES",
+            "DROP TABLE Article", "BEGIN", "COMMIT", "PRAGMA cache_size", "PRAGMA case_sensitive_like = 1",
+            "ATTACH ':memory:' AS x",
+            "SELECT 1; DELETE FROM Article", "SELECT 1; SELECT 2", "", "  -- nothing", "SELECT ?", "SELECT :name",
+            "SELECT nonsense FROM Article", "SELECT 1 +", "VACUUM", "WITH x AS (SELECT 1) DELETE FROM Article",
+        ]
+    )
     func refused(text: String) async throws {
         let stack = try await filled()
         try await stack.background { context in
@@ -120,9 +131,13 @@ struct RawSQLTests {
         try await stack.close()
     }
 
-    @Test("Spaces, comments and one semicolon are no second statement", arguments: [
-        " SELECT 1", "/* a; */ SELECT 1 ;", "-- a\nselect 1; -- b", "VALUES (1)", "WITH x AS (SELECT 1) SELECT * FROM x",
-    ])
+    @Test(
+        "Spaces, comments and one semicolon are no second statement",
+        arguments: [
+            " SELECT 1", "/* a; */ SELECT 1 ;", "-- a\nselect 1; -- b", "VALUES (1)",
+            "WITH x AS (SELECT 1) SELECT * FROM x",
+        ]
+    )
     func accepted(text: String) async throws {
         try await filled().background { context in
             let found127 = try context.values(Int.self, SQL(stringLiteral: text))
@@ -138,7 +153,9 @@ struct RawSQLTests {
             let error = #expect(throws: StrataError.self) { try context.rows("SELECT json_extract('{', '$.a')") }
             #expect(error?.code == .invalidQuery)
             #expect(error?.message.contains("malformed JSON") ?? false)
-            let typo = #expect(throws: StrataError.self) { try context.fetch(Article.where { _ in .sql("tytle = \(1)") }) }
+            let typo = #expect(throws: StrataError.self) {
+                try context.fetch(Article.where { _ in .sql("tytle = \(1)") })
+            }
             #expect(typo?.code == .invalidQuery)
             #expect(typo?.message.contains("no such column: tytle") ?? false)
         }
@@ -161,7 +178,8 @@ struct RawSQLTests {
             }
             #expect(try context.count(inner) == 1)
             #expect(
-                code { _ = try context.fetch(Author.where { _ in .sql("\(Article.columns.title) = 'x'") }) } == .invalidQuery
+                code { _ = try context.fetch(Author.where { _ in .sql("\(Article.columns.title) = 'x'") }) }
+                    == .invalidQuery
             )
             #expect(code { _ = try context.rows("SELECT \(Article.columns.title.length)") } == .invalidQuery)
         }
