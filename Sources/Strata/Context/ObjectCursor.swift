@@ -10,7 +10,7 @@
 /// neither add one nor move one. Each object shows what its context shows when it comes. One that is gone by then is left
 /// out.
 ///
-/// Relationships that the query names by ``Query/with(_:)-((Object.Columns)->ToOne<Object,_>)`` are read ahead for 256 objects at a time.
+/// Relationships that are to be read along with the objects (`with`) are read for 256 of them at a time.
 ///
 /// A cursor holds a snapshot of the store, until it has come to its end, is closed, or is let go. Meanwhile the store's
 /// journal grows with every commit; do not keep cursors for long.

@@ -248,6 +248,28 @@ struct StreamingTests {
         #expect(try await stack.background { try $0.count(Article.self) } == 0)
     }
 
+    @Test("Rows of the main context show what it has not published yet; others what theirs has saved")
+    @MainActor
+    func sequenceOfContexts() async throws {
+        let stack = try await filled(1, .standard)
+        let named = try stack.create(.private, named: .other)
+        try await named.perform { context in
+            _ = context.insert(Article(title: "named", views: 1))
+        }
+        _ = try stack.main.insert(Article(title: "main", views: 2))
+        func titles(_ rows: RowSequence<Article>) async throws -> [String] {
+            var titles: [String] = []
+            for try await row in rows { titles.append(row.title) }
+            return titles
+        }
+        let ofMain = try await titles(try stack.rows(Article.sorted { $0.views }))
+        let ofNamed = try await titles(named.rows(Article.sorted { $0.views }))
+        let ofRoot = try await titles(try stack[.root].rows(Article.all))
+        #expect(ofMain == ["T0", "main"])
+        #expect(ofNamed == ["T0", "named", "main"])
+        #expect(ofRoot == ["T0"])
+    }
+
     @Test("A sequence that is left, or whose stack is closed, lets go of its reader")
     func left() async throws {
         let stack = try await filled(1_000)
