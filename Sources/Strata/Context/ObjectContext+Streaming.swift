@@ -33,9 +33,9 @@ extension ObjectContext {
     ///
     /// - Throws: as ``cursor(_:)``, and what the closure throws; that ends it.
     public func forEachRow<Object: Model>(_ query: Query<Object>, _ body: (Object.Row) throws -> Void) throws {
-        let cursor = try rowCursor(query)
-        defer { cursor.close() }
-        while let row = try cursor.next() { try body(row) }
+        let stream = try stream(query)
+        defer { stream.close() }
+        while let row = try stream.next() { try body(try stream.row(from: row)) }
     }
 
     /// The rows of a query as this context sees them now, on a connection of their own.

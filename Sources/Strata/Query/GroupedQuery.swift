@@ -119,4 +119,22 @@ extension Model {
     ) -> GroupedQuery<Self, Key.Value, Key.KeyColumn> where Key.Root == Self {
         all.grouped(by: key)
     }
+
+    /// All objects in groups with the same two values.
+    public static func grouped<First: GroupKey, Second: GroupKey>(
+        by keys: (Columns) -> (First, Second)
+    ) -> GroupedQuery<Self, (First.Value, Second.Value), (First.KeyColumn, Second.KeyColumn)>
+    where First.Root == Self, Second.Root == Self {
+        all.grouped(by: keys)
+    }
+
+    /// All objects in groups with the same three values.
+    public static func grouped<First: GroupKey, Second: GroupKey, Third: GroupKey>(
+        by keys: (Columns) -> (First, Second, Third)
+    ) -> GroupedQuery<
+        Self, (First.Value, Second.Value, Third.Value), (First.KeyColumn, Second.KeyColumn, Third.KeyColumn)
+    >
+    where First.Root == Self, Second.Root == Self, Third.Root == Self {
+        all.grouped(by: keys)
+    }
 }

@@ -6,7 +6,7 @@ extension Row {
             findInMemoryByDictionary(sizes), update(sizes, apart: false), update(sizes, apart: true), delete(sizes),
             commits(sizes, .normal), commits(sizes, .normal, numbering: true), commits(sizes, .full),
             hopFromPool(sizes), hopFromMain(sizes), memory(sizes), walk(sizes), prefetch(sizes),
-            stream(sizes, objects: false), stream(sizes, objects: true), streamMemory(sizes), group(sizes),
+            stream(sizes, objects: false), stream(sizes, objects: true), group(sizes),
             pending(sizes),
             open(sizes, reserving: false), open(sizes, reserving: true), gitImport(sizes),
         ]

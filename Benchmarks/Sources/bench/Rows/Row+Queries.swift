@@ -9,7 +9,7 @@ extension Row {
             work: objects ? .streamObjects : .streamRows,
             name: "stream \(sizes.streamed) \(objects ? "objects" : "rows")",
             unit: .milliseconds,
-            target: objects ? 1.7 : 1.4
+            target: objects ? 1.8 : 1.4
         ) { round in
             do { try EntryTable.makeLarge(round) }
             let database = try Database(round.file)
@@ -25,25 +25,6 @@ extension Row {
                 }
             }
             return withExtendedLifetime(last) { Sample(cost: watch.seconds, check: check) }
-        }
-    }
-
-    /// By how much the memory of the process has grown at the most while a large table was streamed.
-    ///
-    /// Equal: the same rows. The C library keeps the page cache that it has here as anywhere else.
-    static func streamMemory(_ sizes: Sizes) -> Row {
-        Row(
-            work: .streamMemory,
-            name: "memory while \(sizes.streamed) rows and objects are streamed",
-            unit: .bytes,
-            target: nil
-        ) { round in
-            do { try EntryTable.makeLarge(round) }
-            let database = try Database(round.file)
-            var growth = Growth()
-            let statement = try database.prepare(EntryTable.select)
-            while try statement.step() { growth.note(EntryValues(statement).serial) }
-            return Sample(cost: growth.bytes)
         }
     }
 
@@ -118,22 +99,6 @@ enum GroupHash {
         hash.add(sum)
         hash.add(average)
         return hash
-    }
-}
-
-/// By how much the memory of this process has grown since this was made, at the most. Looks now and then.
-struct Growth {
-    private let start = Growth.resident
-    private(set) var bytes = 0.0
-
-    mutating func note(_ number: Int) {
-        if number % 10_000 == 0 { bytes = max(bytes, Growth.resident - start) }
-    }
-
-    private static var resident: Double {
-        let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
-        let pages = text.split(separator: " ").dropFirst().first.flatMap { Double($0) } ?? 0
-        return pages * Double(sysconf(Int32(_SC_PAGESIZE)))
     }
 }
 

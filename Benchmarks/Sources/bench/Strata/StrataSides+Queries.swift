@@ -33,18 +33,6 @@ extension StrataSides {
         return sample
     }
 
-    static func streamMemory(_ round: Round) async throws -> Sample {
-        let stack = try await large(round)
-        let sample = try await stack.background { context in
-            var growth = Growth()
-            try context.forEachRow(Entry.all) { growth.note($0.serial) }
-            try context.forEach(Entry.all) { growth.note($0.serial) }
-            return Sample(cost: growth.bytes)
-        }
-        try await stack.close()
-        return sample
-    }
-
     /// The rows of the streaming rounds, in a store that has just been opened.
     private static func large(_ round: Round) async throws -> ContextStack {
         let first = try await stack(round)
