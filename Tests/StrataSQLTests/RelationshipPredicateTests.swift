@@ -101,7 +101,7 @@ struct RelationshipPredicateTests {
             try store.insert(Spouse.self, ["name": name], number: number)
         }
         try store.run("INSERT INTO marriage VALUES (30, 43, 2), (30, 41, 0), (30, 42, 1), (31, 42, 0)")
-        let spouses = Query<Spouse>(membersOf: Writer.self, number: 30, relationship: "spouses")
+        let spouses = Query<Spouse>(membersOf: Writer.self, numbers: [30], relationship: "spouses")
         #expect(try store.texts(spouses, \.name) == ["3", "1", "2"])
         #expect(try store.rows(spouses, .last(2)).map(\.id.number) == [42, 43])
         #expect(try store.rows(spouses.offset(1).limit(1), .last(2)).map(\.id.number) == [42])
@@ -112,13 +112,15 @@ struct RelationshipPredicateTests {
         #expect(try store.numbers(Writer.where { $0.spouses.all { $0.name == "1" } }) == [31])
         #expect(try store.numbers(Spouse.where { $0.writers.count == 2 }) == [42])
         #expect(
-            try store.numbers(Query<Writer>(membersOf: Spouse.self, number: 42, relationship: "writers")) == [30, 31]
+            try store.numbers(Query<Writer>(membersOf: Spouse.self, numbers: [42], relationship: "writers")) == [
+                30, 31,
+            ]
         )
     }
 
     @Test("RQ1 to RQ5, CP6: the members of one object, and scopes on them")
     func members() throws {
-        let written = Query<Article>(membersOf: Author.self, number: 1, relationship: "articles")
+        let written = Query<Article>(membersOf: Author.self, numbers: [1], relationship: "articles")
         #expect(try store.numbers(written) == [11, 12])
         #expect(try store.rows(written, .last(1)).map(\.id.number) == [12])
         #expect(try store.numbers(written.published) == [])

@@ -25,7 +25,7 @@ public struct Assignment<Root: Model>: Sendable {
     }
 }
 
-extension Column {
+extension Column where Root: Model {
     /// Sets the column to a value, in a batch update.
     public func set(to value: Value.Unwrapped) -> Assignment<Root> { Assignment(node, .value(ValueNode(value))) }
 
@@ -33,7 +33,7 @@ extension Column {
     public func set(to value: Column<Root, Value>) -> Assignment<Root> { Assignment(node, value.node) }
 }
 
-extension Column where Value: ExpressibleByNilLiteral {
+extension Column where Root: Model, Value: ExpressibleByNilLiteral {
     /// Sets the column to a value or to none, in a batch update.
     public func set(to value: Value.Unwrapped?) -> Assignment<Root> {
         Assignment(node, .value(value.map { ValueNode($0) } ?? .stored(.null)))

@@ -155,7 +155,7 @@ extension ExpressionNode {
         case .value: true
         case .function(_, let arguments): arguments.allSatisfy(\.isOfOneRow)
         case .arithmetic(_, let left, let right): left.isOfOneRow && right.isOfOneRow
-        case .count: false
+        case .count, .aggregate, .sql: false
         }
     }
 }

@@ -17,7 +17,7 @@ actor ContextOwner {
     private nonisolated let turnIsDirty = Atomic(false)
 
     private(set) var context: ObjectContext?
-    private var isRetired = false
+    private nonisolated let retired = Atomic(false)
 
     init(kind: ContextKind, title: String) {
         executor = kind == .main ? nil : ContextExecutor(label: "strata.context.\(title)")
@@ -37,6 +37,11 @@ actor ContextOwner {
     /// Whether the context has a working face: it has been used and not been dropped.
     nonisolated var isCreated: Bool {
         created.load(ordering: .acquiring)
+    }
+
+    /// Whether the context has been dropped.
+    nonisolated var isRetired: Bool {
+        retired.load(ordering: .acquiring)
     }
 
     /// Runs a synchronous block in its turn: one hop here and one back.
@@ -144,7 +149,7 @@ actor ContextOwner {
 
     /// Ends the context now.
     func drop() -> Int {
-        isRetired = true
+        retired.store(true, ordering: .releasing)
         created.store(false, ordering: .releasing)
         guard let context else { return 0 }
         self.context = nil

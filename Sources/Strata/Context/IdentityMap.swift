@@ -18,6 +18,8 @@ struct IdentityMap: ~Copyable {
     private(set) var count = 0
     /// At how many objects the next sweep is due.
     private var threshold = 1024
+    /// How many slots a sweep leaves at least, if there were so many: enough for the objects before the next one.
+    private static var keptSize: Int { 2048 }
 
     init() {
         mask = 15
@@ -94,7 +96,8 @@ struct IdentityMap: ~Copyable {
         }
         count -= released.count
         if !released.isEmpty {
-            var size = 16
+            // Room for those that come before the next sweep is kept, so that a walk over many does not make it each time.
+            var size = min(mask + 1, Self.keptSize)
             while count * 2 > size { size *= 2 }
             resize(size)
         }

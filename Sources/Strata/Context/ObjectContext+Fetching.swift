@@ -53,16 +53,17 @@ extension ObjectContext {
     public func rows<Object: Model>(_ query: Query<Object>) throws -> [Object.Row] {
         var rows: [Object.Row] = []
         let entity = try store.schema.index(of: Object.self)
-        try run(query, .objects) { reader in
-            if hasPendingBytes(entity),
-                let pending = pendingRow(try reader.read(Int64.self, at: 0), entity, Object.Row.self)
-            {
-                rows.append(pending)
-            } else {
-                rows.append(try Object.Row(_$from: reader))
-            }
-        }
+        try run(query, .objects) { rows.append(try row(from: $0, entity: entity)) }
         return rows
+    }
+
+    /// The values of the row that a statement stands on.
+    @inline(__always)
+    func row<Row: StoredRow>(from reader: RowReader, entity: Int) throws -> Row {
+        if hasPendingBytes(entity), let pending = pendingRow(try reader.read(Int64.self, at: 0), entity, Row.self) {
+            return pending
+        }
+        return try Row(_$from: reader)
     }
 
     private func objects<Object: Model>(_ query: Query<Object>, _ shape: ResultShape) throws -> [Object] {
@@ -72,6 +73,7 @@ extension ObjectContext {
             objects.append(try object(from: reader, entity: entity))
         }
         if isReversed { objects.reverse() }
+        if !query._$parts.prefetches.isEmpty { try prefetch(query._$parts.prefetches, of: objects) }
         return objects
     }
 
@@ -141,38 +143,45 @@ extension ObjectContext {
         _ shape: ResultShape,
         _ body: (RowReader) throws -> Void
     ) throws -> Bool {
+        try run(Object.self, { try query.compile(shape, using: $0) }, body)
+    }
+
+    /// Runs what is made for the tables and views of the moment, about a model, and says whether its rows come reversed.
+    @discardableResult
+    func run<Object: Model>(
+        _ model: Object.Type,
+        _ compile: (SQLSources) throws -> CompiledQuery,
+        _ body: (RowReader) throws -> Void
+    ) throws -> Bool {
         _ = try store.schema.index(of: Object.self)
         publish()
-        let view = try currentView()
-        let connection = view.reader.connection
-        let compiled = try query.compile(
-            shape,
-            using: store.schema.sources(connection.overlay, fingerprint: store.ids.fingerprint)
-        )
-        let statement = try connection.statement(compiled.sql)
-        try statement.run(compiled.bindings, body)
+        let connection = try currentView().reader.connection
+        let compiled = try compile(store.sources(connection.overlay))
+        try connection.statement(compiled).run(compiled.bindings, body)
         return compiled.isReversed
     }
 }
 
-extension Schema {
+extension Store {
     /// What stands for tables and relationships while an overlay shows what it does.
-    func sources(_ overlay: Overlay, fingerprint: UInt16) -> SQLSources {
+    func sources(_ overlay: Overlay) -> SQLSources {
         SQLSources(
-            source: { table in
+            source: { [schema] table in
                 let info: EntityInfo?
                 switch table {
-                case .model(let model): info = self.info(named: model.name)
-                case .join(let name): info = self.info(ofTable: name)
+                case .model(let model): info = schema.info(named: model.name)
+                case .join(let name): info = schema.info(ofTable: name)
                 }
                 guard let info else { return "\"\"" }
                 return overlay.parts[info.index] == nil ? info.sql.table : Overlay.source(info)
             },
-            resolver: resolver,
-            fingerprint: fingerprint
+            resolver: schema.resolver,
+            fingerprint: ids.fingerprint
         )
     }
+}
 
+extension Schema {
     func info(named name: String) -> EntityInfo? { infosByName[name] }
     func info(ofTable table: String) -> EntityInfo? { infosByTable[table] }
 }

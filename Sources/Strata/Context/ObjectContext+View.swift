@@ -42,13 +42,15 @@ extension ObjectContext {
     /// Lets go of the snapshot. The next read takes a newer one.
     func dropView() {
         guard let reader = view?.reader else { return }
+        edition &+= 1
         view = nil
         store.giveBack(reader)
     }
 
     /// Shows the layers of this context to queries on its reader.
     func showOverlay() {
-        if let view { view.reader.connection.overlay.show(view.layers, path) }
+        edition &+= 1
+        view?.showOverlay(of: path)
     }
 
     /// Lets live objects show what others have saved and committed since they last did.
@@ -163,6 +165,7 @@ extension ObjectContext {
         guard view != nil else { return }
         if isPinned, ownRevision == published.revisions.before { ownRevision = published.revisions.after }
         view?.layers.push(parts, carriers: carriers, to: id, frozen: [])
+        if let isEmpty = view?.prefetched.isEmpty, !isEmpty { view?.prefetched.forgetMembers(of: parts, store.schema) }
         showOverlay()
     }
 
@@ -202,6 +205,7 @@ extension ObjectContext {
     func endBlock() {
         guard !isEnded else { return }
         publish()
+        view?.prefetched = Prefetched()
         if identity.isSweepDue || !reference.isMain { _ = identity.sweep() }
         // Objects that went away may have read or edited something on their way.
         publish()
@@ -247,5 +251,18 @@ extension ObjectContext {
             }
             return numbers.count
         }
+    }
+}
+
+extension ObjectContext.View {
+    /// Shows the layers of these contexts, oldest first, to queries on the reader.
+    func showOverlay(of path: [Int]) {
+        var parts: [Int: [any AnyPart]] = [:]
+        for context in path {
+            for segment in layers[context] {
+                for (entity, part) in segment.parts { parts[entity, default: []].append(part) }
+            }
+        }
+        reader.connection.overlay.show(parts)
     }
 }

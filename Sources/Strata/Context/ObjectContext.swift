@@ -19,6 +19,8 @@ public final class ObjectContext {
     @exclusivity(unchecked) var trackers: [(any AnyTracker)?]
     /// What this context reads from; none between its blocks.
     @exclusivity(unchecked) var view: View?
+    /// Changes whenever queries of this context may see something else than before.
+    @exclusivity(unchecked) var edition = 0
     /// The last event of the layers that the live objects show.
     @exclusivity(unchecked) var cursor = 0
     /// The number of the last commit that the live objects show.
@@ -76,6 +78,8 @@ public final class ObjectContext {
         let reader: Reader
         let sequence: Int64
         var layers: Layers
+        /// What queries have read ahead.
+        var prefetched = Prefetched()
     }
 
     func tracker<Object: Model>(_ model: Object.Type, _ entity: Int) -> ObjectTracker<Object> {

@@ -12,8 +12,8 @@ extension LayerStore {
     /// Takes a snapshot and the layers at one moment: first the snapshot, then the layers, and both again where the
     /// layers have moved on in between (H15).
     ///
-    /// From then on the context is told of what happens.
-    func pair(for reader: Reader, of context: Int, schema: Schema) throws -> Pair {
+    /// From then on the context, if there is one, is told of what happens.
+    func pair(for reader: Reader, of context: Int?, schema: Schema) throws -> Pair {
         // What the store has reached before the snapshot was taken, once that matters.
         var reached: Int64 = 0
         var hasAbsorbed = false
@@ -28,7 +28,7 @@ extension LayerStore {
                     reached = state.sequence
                     return nil
                 }
-                defer { state.cursors[context] = state.lastEvent }
+                defer { if let context { state.cursors[context] = state.lastEvent } }
                 if let commit = state.inFlight {
                     if sequence > commit.sequence { return nil }
                     if sequence == commit.sequence {

@@ -73,6 +73,10 @@ final class Part<Row: StoredRow>: AnyPart {
 
     func kind(at index: Int) -> ChangeKind { changes.withUnsafeBufferPointer { $0[index].kind } }
 
+    func changes(_ column: Int) -> Bool {
+        changes.withUnsafeBufferPointer { changes in changes.indices.contains { changes[$0].columns.contains(column) } }
+    }
+
     func value(at index: Int, column: Int) throws -> StoredValue {
         precondition(numbers.indices.contains(index))
         let place = places.unsafelyUnwrapped + index * stride  // there is a change, so the array has an address
@@ -122,6 +126,8 @@ protocol AnyPart: AnyObject, Sendable {
     /// Complexity: O(found), the first time O(rows).
     func places(ofRowsLike values: [StoredValue], in columns: [Int]) -> [Int]
     func kind(at index: Int) -> ChangeKind
+    /// Whether one of the changes sets this column.
+    func changes(_ column: Int) -> Bool
     func value(at index: Int, column: Int) throws -> StoredValue
     func followed(by newer: any AnyPart) -> any AnyPart
     func settle(_ record: CommitRecord, entity: Int, path: [Int], before: Layers, in layers: inout Layers)

@@ -27,10 +27,11 @@ final class LayerObserver: Sendable {
 
     deinit { layers.track(id, cursor: nil) }
 
-    /// Notes what an answer was made of.
-    func note(_ entities: Set<Int>, through cursor: Int) {
-        state.withLock { $0 = State(cursor: cursor, entities: entities) }
-    }
+    /// Notes the last event that the next answer contains.
+    func note(_ cursor: Int) { state.withLock { $0.cursor = cursor } }
+
+    /// Notes what the answer was made of.
+    func note(_ entities: Set<Int>) { state.withLock { $0.entities = entities } }
 
     /// Waits until the answer may be another. False where there will be none any more.
     nonisolated(nonsending) func wait() async -> Bool {

@@ -45,7 +45,17 @@ public struct LiveQuery<Object: Model>: AsyncSequence, Sendable {
         private func rows() async throws -> [Object.Row] {
             let (live, observer) = (live, observer)
             return try await live.store.onThread {
-                try LayerReader.read(live.store, of: live.context?.id, as: observer) { try $0.rows(live.query) }
+                let store = live.store
+                do {
+                    let snapshot = try store.snapshot(of: live.context?.id, as: observer)
+                    let stream = try RowStream(live.query, snapshot, store: store)
+                    observer.note(Set(stream.tables.compactMap { store.schema.infosByTable[$0]?.index }))
+                    var rows: [Object.Row] = []
+                    while let row = try stream.next() { rows.append(try stream.row(from: row)) }
+                    return rows
+                } catch {
+                    throw StrataError(grdb: error)
+                }
             }
         }
     }

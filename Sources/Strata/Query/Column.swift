@@ -9,7 +9,7 @@
 /// - **Truth values**: conditions by themselves alone in `where`, behind `!`, and first in a chain
 /// - **Numbers**: `+`, `-`, `*`
 /// - **Sorting**: ``ascending``, ``descending``
-public struct Column<Root: Model, Value: ColumnValue>: Sendable {
+public struct Column<Root, Value: ColumnValue>: Sendable {
     let node: ExpressionNode
 
     init(_ node: ExpressionNode) { self.node = node }

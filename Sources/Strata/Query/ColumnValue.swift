@@ -3,13 +3,31 @@ public import Foundation
 /// What a column expression stands for: an ``AttributeValue`` or an optional one.
 ///
 /// It lets one set of operators serve both. Attribute types and their optionals conform by themselves.
-public protocol ColumnValue: SendableMetatype {
+public protocol ColumnValue: Sendable {
     /// The type of the value when it is there.
     associatedtype Unwrapped: AttributeValue
+
+    /// The value that the store keeps in this form, in a column of a result.
+    ///
+    /// - Throws: ``StrataError/Code/undecodable`` where it is none of this type.
+    static func _$value(_ stored: StoredValue, in column: @autoclosure () -> String) throws -> Self
+}
+
+extension AttributeValue {
+    public static func _$value(_ stored: StoredValue, in column: @autoclosure () -> String) throws -> Self {
+        guard let value = Self(storedValue: stored) else {
+            throw UndecodableValue(value: stored, type: "\(Self.self)", column: column()).error
+        }
+        return value
+    }
 }
 
 extension Optional: ColumnValue where Wrapped: AttributeValue {
     public typealias Unwrapped = Wrapped
+
+    public static func _$value(_ stored: StoredValue, in column: @autoclosure () -> String) throws -> Wrapped? {
+        stored == .null ? nil : try Wrapped._$value(stored, in: column())
+    }
 }
 
 extension Array: ColumnValue where Element: AttributeValue & Codable {

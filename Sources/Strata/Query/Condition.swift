@@ -11,7 +11,7 @@
 /// }
 /// Comment.where { $0.article.isFresh }
 /// ```
-public struct Condition<Root: Model>: Sendable {
+public struct Condition<Root>: Sendable {
     let node: ConditionNode
 
     init(_ node: ConditionNode) { self.node = node }

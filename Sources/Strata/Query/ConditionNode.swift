@@ -12,6 +12,8 @@ indirect enum ConditionNode: Sendable {
     case text(ExpressionNode, TextMatch, String, TextOptions)
     /// Some member of a to-many relationship is there.
     case exists(MembersNode)
+    /// SQL that was written by hand.
+    case sql(SQL)
     case invalid(String)
 
     enum Comparison: String, Sendable {
@@ -112,6 +114,7 @@ extension ConditionNode {
         case .text(let expression, let match, let text, let options):
             .text(expression.prefixed(by: path), match, text, options)
         case .exists(let members): .exists(members.prefixed(by: path))
+        case .sql(let sql): .sql(sql.prefixed(by: path))
         }
     }
 }

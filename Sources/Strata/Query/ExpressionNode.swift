@@ -11,6 +11,10 @@ indirect enum ExpressionNode: Sendable {
     case arithmetic(String, ExpressionNode, ExpressionNode)
     /// How many members a to-many relationship has.
     case count(MembersNode)
+    /// What the objects of a group come to.
+    case aggregate(AggregateNode)
+    /// SQL that was written by hand.
+    case sql(SQL, ValueKind)
 }
 
 /// A stored column at the end of a path of to-one relationships.
@@ -98,6 +102,8 @@ extension ExpressionNode {
         case .arithmetic(let sign, let left, let right):
             return .arithmetic(sign, left.prefixed(by: path), right.prefixed(by: path))
         case .count(let members): return .count(members.prefixed(by: path))
+        case .aggregate: return self
+        case .sql(let sql, let kind): return .sql(sql.prefixed(by: path), kind)
         }
     }
 
@@ -110,11 +116,18 @@ extension ExpressionNode {
         case .value, .count: false
         case .function(_, let arguments): arguments.first?.isOptional ?? false
         case .arithmetic(_, let left, let right): left.isOptional || right.isOptional
+        case .aggregate(let aggregate): aggregate.isOptional
+        case .sql: true
         }
     }
 
     var kind: ValueKind {
-        if case .column(let column) = self { column.kind } else { .plain }
+        switch self {
+        case .column(let column): column.kind
+        case .aggregate(let aggregate): aggregate.kind
+        case .sql(_, let kind): kind
+        default: .plain
+        }
     }
 }
 

@@ -1,5 +1,5 @@
 /// The id of an object in a query: of the queried one, or of one that a to-one relationship leads to.
-public struct IDColumn<Root: Model, Object: Model>: Sendable {
+public struct IDColumn<Root, Object: Model>: Sendable {
     let path: RelationshipPath
     var node: ExpressionNode { .id(path) }
 

@@ -42,6 +42,7 @@ extension Query {
             parts.offset = other.offset ?? parts.offset
             parts.isDistinct = parts.isDistinct || other.isDistinct
             parts.membership = other.membership ?? parts.membership
+            parts.prefetches.add(other.prefetches)
         }
     }
 }

@@ -12,6 +12,8 @@
 /// - **Narrowing**: ``where(_:)``, ``or(_:)-(Query<Object>)``, ``merging(_:)``
 /// - **Sorting**: ``sorted(_:)-((Object.Columns)->SortKey<Object>)``, ``reordered(_:)-((Object.Columns)->SortKey<Object>)``
 /// - **Cutting**: ``limit(_:)``, ``offset(_:)``, ``distinct()``
+/// - **Reading relationships along**: ``with(_:)-((Object.Columns)->ToOne<Object,_>)``
+/// - **Grouping**: ``grouped(by:)-((Object.Columns)->_)``
 ///
 /// Named scopes are static members of the model that hold a query. They chain on every query of that model:
 /// `Article.published.recent`.
@@ -54,22 +56,24 @@ struct QueryParts: Sendable {
     var isDistinct = false
     /// Where the query is about the members of one object's relationship.
     var membership: Membership?
+    /// The relationships to be read along with objects.
+    var prefetches: [PrefetchNode] = []
 }
 
-/// A to-many relationship of one object.
+/// A to-many relationship of one object, or of several.
 struct Membership: Sendable {
     let owner: ModelReference
     let relationship: String
-    /// The number of the owner's id.
-    let number: Int64
+    /// The numbers of the owners' ids; there is at least one.
+    let numbers: [Int64]
 }
 
 extension Query {
-    /// The members of a to-many relationship of the object with this number, in the relationship's order if it has one.
-    init(membersOf owner: any Model.Type, number: Int64, relationship: String) {
+    /// The members of a to-many relationship of the objects with these numbers, in the relationship's order if it has one.
+    init(membersOf owner: any Model.Type, numbers: [Int64], relationship: String) {
         self.init(
             _$parts: QueryParts(
-                membership: Membership(owner: ModelReference(owner), relationship: relationship, number: number)
+                membership: Membership(owner: ModelReference(owner), relationship: relationship, numbers: numbers)
             )
         )
     }

@@ -1,5 +1,5 @@
 /// One criterion of a sort: an expression and a direction. Made by ``Column/ascending`` and ``Column/descending``.
-public struct SortKey<Root: Model>: Sendable {
+public struct SortKey<Root>: Sendable {
     var node: SortNode
 
     init(_ expression: ExpressionNode, isDescending: Bool) {

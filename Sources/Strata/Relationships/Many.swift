@@ -31,7 +31,7 @@ public struct Many<Object: Model> {
         func open<Owner: Model>(_ owner: Owner) -> Query<Object> {
             Query(
                 membersOf: Owner.self,
-                number: owner.id.number,
+                numbers: [owner.id.number],
                 relationship: Owner._$schema.relationships[relationship].name
             )
         }
@@ -70,6 +70,14 @@ public struct Many<Object: Model> {
         return try open(owner)
     }
 
+    /// The members, as far as they are known without asking: those of an owner that is not inserted, and what a query has
+    /// read ahead.
+    private var known: [Object]? {
+        guard let context = owner._$link.context else { return drafted }
+        func open<Owner: Model>(_ owner: Owner) -> [Object]? { context.prefetchedMembers(of: owner, relationship) }
+        return open(owner)
+    }
+
     private var drafted: [Object] {
         guard case .draft(let draft) = owner._$link.owner else { return [] }
         return (draft.many[relationship] ?? []).compactMap { $0 as? Object }
@@ -77,22 +85,22 @@ public struct Many<Object: Model> {
 
     /// How many members there are.
     public var count: Int {
-        get throws { try owner._$link.context.map { try $0.count(query) } ?? drafted.count }
+        get throws { try known?.count ?? owner._$link.context?.count(query) ?? 0 }
     }
 
     /// Whether there is no member.
     public var isEmpty: Bool {
-        get throws { try owner._$link.context.map { try !$0.exists(query) } ?? drafted.isEmpty }
+        get throws { try known?.isEmpty ?? owner._$link.context.map { try !$0.exists(query) } ?? true }
     }
 
     /// The first member.
     public var first: Object? {
-        get throws { try owner._$link.context.map { try $0.first(query) } ?? drafted.first }
+        get throws { try known.map(\.first) ?? owner._$link.context?.first(query) }
     }
 
     /// The last member.
     public var last: Object? {
-        get throws { try owner._$link.context.map { try $0.last(query) } ?? drafted.last }
+        get throws { try known.map(\.last) ?? owner._$link.context?.last(query) }
     }
 
     /// The first so many members.

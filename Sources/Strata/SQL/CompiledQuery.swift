@@ -2,6 +2,10 @@
 enum ResultShape: Sendable {
     /// Rows: the id, then all columns in the order of the schema.
     case objects
+    /// Rows of members, and behind each of them the number of the object whose member it is.
+    case members
+    /// Rows, those of one key together, and behind each of them the key.
+    case sections(ExpressionNode)
     /// The ids.
     case ids
     /// The first so many rows of the query's slice, in its order.
@@ -22,6 +26,20 @@ enum ResultShape: Sendable {
         case average
         case minimum
         case maximum
+
+        /// The function of SQL for values of a kind.
+        func function(of kind: ValueKind) -> String {
+            switch (self, kind) {
+            case (.sum, .plain): "sum"
+            case (.sum, .decimal): "strata_decimal_sum"
+            case (.sum, .unsigned): "strata_unsigned_sum"
+            case (.average, .plain): "avg"
+            case (.average, .decimal): "strata_decimal_avg"
+            case (.average, .unsigned): "strata_unsigned_avg"
+            case (.minimum, _): "min"
+            case (.maximum, _): "max"
+            }
+        }
     }
 }
 
@@ -34,4 +52,6 @@ struct CompiledQuery: Sendable {
     let tables: Set<String>
     /// Whether the rows come in the reverse of the query's order.
     let isReversed: Bool
+    /// Whether some of it was written by hand, so that SQLite may not understand it.
+    let isRaw: Bool
 }

@@ -18,19 +18,8 @@ final class Overlay {
         version &+= 1
     }
 
-    /// Shows the layers of these contexts, the last one on top.
-    func show(_ layers: Layers, _ path: [Int]) {
-        var parts: [Int: [any AnyPart]] = [:]
-        for context in path {
-            for segment in layers[context] {
-                for (entity, part) in segment.parts { parts[entity, default: []].append(part) }
-            }
-        }
-        show(parts)
-    }
-
     /// Counts what was shown, so that a table can tell whether its rows are still the same.
-    fileprivate private(set) var version = 0
+    private(set) var version = 0
     private var rows: [Int: PendingRows] = [:]
 
     /// The pending rows of an entity, made when they are first asked for.

@@ -6,25 +6,22 @@ extension Query {
     func compile(_ shape: ResultShape, using sources: SQLSources) throws -> CompiledQuery {
         var select = try SelectBuilder(_$parts, model: Object._$schema, sources: sources)
         let sql = try select.sql(shape)
-        return CompiledQuery(
-            sql: sql,
-            bindings: select.writer.bindings,
-            tables: select.writer.tables,
-            isReversed: select.isReversed
-        )
+        return select.compiled(sql)
     }
 }
 
 /// Puts the clauses of one query together.
 struct SelectBuilder {
-    private let parts: QueryParts
-    private(set) var writer: SQLWriter
-    private var scope: SQLScope
+    let parts: QueryParts
+    var writer: SQLWriter
+    var scope: SQLScope
     /// The terms of WHERE.
-    private var filter: String
+    var filter: String
     /// What members are ordered by when the query has no sorts.
     private var memberOrder: [String] = []
-    private(set) var isReversed = false
+    /// The number of the owner whose member a row is.
+    private var memberOwner = ""
+    private var isReversed = false
 
     init(_ parts: QueryParts, model: ModelSchema, sources: SQLSources) throws {
         if let limit = parts.limit, limit < 0 {
@@ -44,23 +41,37 @@ struct SelectBuilder {
         }
     }
 
+    /// What has been written, with what is to be bound to it.
+    func compiled(_ sql: String) -> CompiledQuery {
+        CompiledQuery(
+            sql: sql,
+            bindings: writer.bindings,
+            tables: writer.tables,
+            isReversed: isReversed,
+            isRaw: writer.isRaw
+        )
+    }
+
     private mutating func restrict(to membership: Membership) throws {
         let owner = membership.owner.type._$schema
-        let number = writer.bind(.integer(membership.number))
+        let numbers = membership.numbers.map { StoredValue.integer($0) }
+        let isOwner = numbers.count == 1 ? "= \(writer.bind(numbers[0]))" : "IN (\(writer.list(numbers)))"
         switch try writer.sources.resolver.route(owner, membership.relationship) {
         case .foreignKey(let column, let order):
-            filter = " WHERE \(scope.alias).\(column.quotedIdentifier) = \(number)"
+            memberOwner = "\(scope.alias).\(column.quotedIdentifier)"
+            filter = " WHERE \(memberOwner) \(isOwner)"
             guard let order else { return }
             let (source, alias) = writer.table(.join(order.name))
             scope.from += " LEFT JOIN \(source) AS \(alias) ON \(alias).\(order.otherColumn.quotedIdentifier) = "
-            scope.from += "\(scope.alias).\"id\" AND \(alias).\(order.ownColumn.quotedIdentifier) = \(number)"
+            scope.from += "\(scope.alias).\"id\" AND \(alias).\(order.ownColumn.quotedIdentifier) = \(memberOwner)"
             let place = "\(alias).\(order.placeColumn.quotedIdentifier)"
             // Members that were given no place come last.
             memberOrder = ["\(place) IS NULL", place]
         case .joinTable(let name, let own, let other, let order):
             let (source, alias) = writer.table(.join(name))
             scope.from += " JOIN \(source) AS \(alias) ON \(alias).\(other.quotedIdentifier) = \(scope.alias).\"id\""
-            filter = " WHERE \(alias).\(own.quotedIdentifier) = \(number)"
+            memberOwner = "\(alias).\(own.quotedIdentifier)"
+            filter = " WHERE \(memberOwner) \(isOwner)"
             memberOrder = order.map { ["\(alias).\($0.quotedIdentifier)"] } ?? []
         }
     }
@@ -68,6 +79,8 @@ struct SelectBuilder {
     mutating func sql(_ shape: ResultShape) throws -> String {
         switch shape {
         case .objects: return try rows(columns, limit: parts.limit)
+        case .members: return try rows("\(columns), \(memberOwner)", limit: parts.limit)
+        case .sections(let key): return try sections(key)
         case .ids: return try rows("\(scope.alias).\"id\"", limit: parts.limit)
         case .first(let count): return try rows(columns, limit: min(try checked(count), parts.limit ?? .max))
         case .last(let count): return try last(try checked(count))
@@ -82,8 +95,8 @@ struct SelectBuilder {
 }
 
 extension SelectBuilder {
-    private var isSliced: Bool { parts.limit != nil || parts.offset != nil }
-    private var body: String { " FROM \(scope.from)\(filter)" }
+    var isSliced: Bool { parts.limit != nil || parts.offset != nil }
+    var body: String { " FROM \(scope.from)\(filter)" }
 
     private var columns: String {
         var text = "\(scope.alias).\"id\""
@@ -96,32 +109,52 @@ extension SelectBuilder {
         return count
     }
 
-    private mutating func slice(_ limit: Int?) -> String {
-        let offset = parts.offset
+    private mutating func slice(_ limit: Int?) -> String { slice(limit, parts.offset) }
+
+    mutating func slice(_ limit: Int?, _ offset: Int?) -> String {
         guard limit != nil || offset != nil else { return "" }
         var text = " LIMIT " + (limit.map { writer.bind(.integer(Int64($0))) } ?? "-1")
         if let offset { text += " OFFSET " + writer.bind(.integer(Int64(offset))) }
         return text
     }
 
-    private mutating func rows(_ list: String, limit: Int?) throws -> String {
-        let order = try sortTerms().map(\.text).joined(separator: ", ")
+    mutating func rows(_ list: String, limit: Int?) throws -> String {
+        let order = try sortTerms().joined(separator: ", ")
         return "SELECT \(list)\(body) ORDER BY \(order)\(slice(limit))"
     }
 
-    /// The keys of ORDER BY. The id comes last, so that no choice is left.
-    private mutating func sortTerms(reversed: Bool = false) throws -> [(expression: String, text: String)] {
-        var terms: [(String, String)] = []
-        func add(_ expression: String, _ isDescending: Bool, _ nilsFirst: Bool? = nil) {
-            terms.append((expression, SelectBuilder.order(expression, isDescending, nilsFirst)))
+    /// The rows with their keys behind them, those of one key together.
+    ///
+    /// The key leads the sorts. Where the query is sorted by it first, in the direction that this says.
+    private mutating func sections(_ key: ExpressionNode) throws -> String {
+        let isLeading = try parts.sorts.first.map { try isSame($0.expression, as: key) } ?? false
+        let value = try writer.expression(key, in: &scope)
+        var order = isLeading ? [] : [try writer.comparable(key, in: &scope)]
+        order += try sortTerms()
+        return "SELECT \(columns), \(value)\(body) ORDER BY \(order.joined(separator: ", "))\(slice(parts.limit))"
+    }
+
+    /// Whether two expressions come to the same SQL, with the same values.
+    private func isSame(_ left: ExpressionNode, as right: ExpressionNode) throws -> Bool {
+        func written(_ node: ExpressionNode) throws -> (text: String, values: [StoredValue]) {
+            var (writer, scope) = (writer, scope)
+            return (try writer.comparable(node, in: &scope), writer.bindings)
         }
-        if parts.sorts.isEmpty { for term in memberOrder { add(term, reversed) } }
-        for sort in parts.sorts {
-            let sort = reversed ? sort.reversed : sort
-            add(try writer.comparable(sort.expression, in: &scope), sort.isDescending, sort.nilsFirst)
-        }
-        add("\(scope.alias).\"id\"", reversed)
+        return try written(left) == written(right)
+    }
+
+    /// The terms of ORDER BY. The id comes last, so that no choice is left.
+    private mutating func sortTerms(reversed: Bool = false) throws -> [String] {
+        var terms: [String] = []
+        if parts.sorts.isEmpty { terms = memberOrder.map { SelectBuilder.order($0, reversed, nil) } }
+        for sort in parts.sorts { terms.append(try term(reversed ? sort.reversed : sort)) }
+        terms.append(SelectBuilder.order("\(scope.alias).\"id\"", reversed, nil))
         return terms
+    }
+
+    /// A term of ORDER BY.
+    mutating func term(_ sort: SortNode) throws -> String {
+        SelectBuilder.order(try writer.comparable(sort.expression, in: &scope), sort.isDescending, sort.nilsFirst)
     }
 
     private static func order(_ expression: String, _ isDescending: Bool, _ nilsFirst: Bool?) -> String {
@@ -133,10 +166,10 @@ extension SelectBuilder {
     private mutating func last(_ count: Int) throws -> String {
         isReversed = true
         guard isSliced else {
-            let order = try sortTerms(reversed: true).map(\.text).joined(separator: ", ")
+            let order = try sortTerms(reversed: true).joined(separator: ", ")
             return "SELECT \(columns)\(body) ORDER BY \(order) LIMIT \(writer.bind(.integer(Int64(count))))"
         }
-        let terms = try sortTerms().map(\.text).joined(separator: ", ")
+        let terms = try sortTerms().joined(separator: ", ")
         let place = "row_number() OVER (ORDER BY \(terms)) AS strata_place"
         let names = (["id"] + scope.model.columns.map(\.name)).map { $0.quotedIdentifier }.joined(separator: ", ")
         let inner = "SELECT \(columns), \(place)\(body) ORDER BY strata_place\(slice(parts.limit))"
@@ -146,7 +179,7 @@ extension SelectBuilder {
     private mutating func values(_ expression: ExpressionNode) throws -> String {
         let value = try writer.expression(expression, in: &scope)
         guard parts.isDistinct else { return try rows(value, limit: parts.limit) }
-        let order = try sortTerms().map(\.text).joined(separator: ", ")
+        let order = try sortTerms().joined(separator: ", ")
         let inner = "SELECT \(value) AS value, row_number() OVER (ORDER BY \(order)) AS strata_place\(body)"
         let group = expression.kind == .decimal ? "value COLLATE strata_decimal" : "value"
         return "SELECT value FROM (\(inner)) GROUP BY \(group) ORDER BY min(strata_place)\(slice(parts.limit))"
@@ -156,17 +189,7 @@ extension SelectBuilder {
         _ aggregate: ResultShape.Aggregate,
         _ expression: ExpressionNode
     ) throws -> String {
-        let function =
-            switch (aggregate, expression.kind) {
-            case (.sum, .plain): "sum"
-            case (.sum, .decimal): "strata_decimal_sum"
-            case (.sum, .unsigned): "strata_unsigned_sum"
-            case (.average, .plain): "avg"
-            case (.average, .decimal): "strata_decimal_avg"
-            case (.average, .unsigned): "strata_unsigned_avg"
-            case (.minimum, _): "min"
-            case (.maximum, _): "max"
-            }
+        let function = aggregate.function(of: expression.kind)
         let collation = expression.kind == .decimal ? " COLLATE strata_decimal" : ""
         guard isSliced || parts.isDistinct else {
             let value = try writer.expression(expression, in: &scope)

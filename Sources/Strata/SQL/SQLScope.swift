@@ -7,6 +7,8 @@ struct SQLScope {
     var from: String
     /// Aliases of joined tables by the names of their paths.
     var joins: [[String]: String] = [:]
+    /// Whether sums and averages of groups take each value once.
+    var countsValuesOnce = false
 }
 
 /// Turns the trees of a query into SQL and collects what is to be bound.
@@ -17,6 +19,8 @@ struct SQLWriter {
     let sources: SQLSources
     private(set) var bindings: [StoredValue] = []
     private(set) var tables: Set<String> = []
+    /// Whether some of it was written by hand.
+    var isRaw = false
     private var aliasCount = 0
     private var depth = 0
 

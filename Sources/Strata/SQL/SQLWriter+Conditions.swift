@@ -39,6 +39,8 @@ extension SQLWriter {
             return negated ? "(\(term)) IS NOT TRUE" : term
         case .exists(let members):
             return "\(negated ? "NOT " : "")EXISTS (SELECT 1 \(try rows(of: members, in: &scope)))"
+        case .sql(let sql):
+            return "(\(try raw(sql, in: &scope)))\(negated ? " IS NOT TRUE" : "")"
         case .invalid(let message):
             throw StrataError(.invalidQuery, message)
         }

@@ -20,6 +20,10 @@ extension SQLWriter {
             }
         case .count(let members):
             return "(SELECT count(*) \(try rows(of: members, in: &scope)))"
+        case .aggregate(let aggregate):
+            return try self.aggregate(aggregate, in: &scope)
+        case .sql(let sql, _):
+            return "(\(try raw(sql, in: &scope)))"
         }
     }
 

@@ -14,6 +14,9 @@ final class Connection {
     private var frequent: [Statement?] = []
     private var hasFunctions = false
 
+    /// Counts the statements that were asked for, each of which is run once.
+    private(set) var statementCount = 0
+
     /// How many statements are kept; beyond that all are let go.
     static let statementLimit = 500
 
@@ -29,16 +32,26 @@ final class Connection {
     }
 
     /// A prepared statement, from the cache where it has been used before and is not in use.
-    func statement(_ sql: String) throws -> Statement {
+    func statement(_ sql: String) throws -> Statement { try statement(sql) { try Statement(sql, on: self) } }
+
+    /// - Parameter make: prepares the statement where there is none at hand.
+    func statement(_ sql: String, _ make: () throws -> Statement) throws -> Statement {
+        statementCount &+= 1
         if let statement = statements[sql], !statement.isBusy { return statement }
-        let statement = try Statement(sql, on: self)
+        let statement = try make()
         if statements.count >= Self.statementLimit { statements.removeAll() }
         statements[sql] = statement
         return statement
     }
 
+    /// The statement of a query.
+    func statement(_ query: CompiledQuery) throws -> Statement {
+        try query.isRaw ? rawStatement(query) : statement(query.sql)
+    }
+
     /// The same for a statement that runs too often to be looked up by its text.
     func statement(_ known: FrequentStatement) throws -> Statement {
+        statementCount &+= 1
         while frequent.count <= known.index { frequent.append(nil) }
         if let statement = frequent[known.index], !statement.isBusy { return statement }
         let statement = try Statement(known.sql, on: self)
@@ -93,7 +106,13 @@ final class Connection {
     var changes: Int { Int(sqlite3_changes(pointer)) }
 
     /// The error that the last call left.
-    func lastError(_ code: Int32) -> StrataError { StrataError(sqlite: code, connection: pointer) }
+    func lastError(_ code: Int32) -> StrataError {
+        // The only error of its kind that a query without mistakes may end in.
+        if code == SQLITE_ERROR, String(cString: sqlite3_errmsg(pointer)) == "integer overflow" {
+            return StrataError(.invalidQuery, "The sum does not fit into 64 bits. Ask for fewer objects.")
+        }
+        return StrataError(sqlite: code, connection: pointer)
+    }
 }
 
 /// A statement that connections know by a number.
@@ -126,7 +145,10 @@ final class Statement {
     /// since this is asked for every row.
     private unowned(unsafe) let connection: Connection
 
-    init(_ sql: String, on connection: Connection) throws {
+    /// Whether a person wrote it, so that SQLite may have something to say about it.
+    private let isRaw: Bool
+
+    init(_ sql: String, on connection: Connection, isRaw: Bool = false) throws {
         var pointer: OpaquePointer?
         let code = sqlite3_prepare_v3(
             connection.pointer,
@@ -136,9 +158,12 @@ final class Statement {
             &pointer,
             nil
         )
-        guard code == SQLITE_OK, let pointer else { throw connection.lastError(code) }
+        guard code == SQLITE_OK, let pointer else {
+            throw isRaw ? connection.lastErrorOfRawSQL(code) : connection.lastError(code)
+        }
         self.pointer = pointer
         self.connection = connection
+        self.isRaw = isRaw
     }
 
     deinit { sqlite3_finalize(pointer) }
@@ -148,10 +173,15 @@ final class Statement {
     var binder: RowBinder { RowBinder(statement: pointer, buffer: buffer) }
     var reader: RowReader { RowReader(statement: pointer, fingerprint: connection.fingerprint) }
 
-    /// Binds values, and gives each row to `body`.
-    func run(_ values: [StoredValue], _ body: (RowReader) throws -> Void) throws {
+    /// Binds values from the first parameter on.
+    func bind(_ values: [StoredValue]) throws {
         let binder = self.binder
         for (index, value) in values.enumerated() { try binder.bind(stored: value, at: Int32(index + 1)) }
+    }
+
+    /// Binds values, and gives each row to `body`.
+    func run(_ values: [StoredValue], _ body: (RowReader) throws -> Void) throws {
+        try bind(values)
         defer { reset() }
         let reader = self.reader
         while try step() { try body(reader) }
@@ -170,7 +200,7 @@ final class Statement {
         switch sqlite3_step(pointer) {
         case SQLITE_ROW: return true
         case SQLITE_DONE: return false
-        case let code: throw connection.lastError(code)
+        case let code: throw isRaw ? connection.lastErrorOfRawSQL(code) : connection.lastError(code)
         }
     }
 

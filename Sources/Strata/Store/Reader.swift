@@ -10,6 +10,8 @@ final class Reader: @unchecked Sendable {
     let connection: Connection
     private let queue: DatabaseQueue
     private(set) var isReading = false
+    /// What the size of the page cache is when it is not streaming.
+    private var usualCacheSize: Int64?
 
     fileprivate init(
         path: String,
@@ -44,6 +46,20 @@ final class Reader: @unchecked Sendable {
             try? end()
             throw error
         }
+    }
+
+    /// Until it is given back, pages that were read are not kept: whoever walks a whole table does not come back to them.
+    func beginStreaming() throws {
+        guard usualCacheSize == nil else { return }
+        usualCacheSize = try connection.integer("PRAGMA cache_size")
+        try connection.execute("PRAGMA cache_size = -2000")
+    }
+
+    fileprivate func endStreaming() {
+        guard let size = usualCacheSize else { return }
+        usualCacheSize = nil
+        // Were it refused, this reader would be slower and nothing else.
+        try? connection.execute("PRAGMA cache_size = \(size)")
     }
 
     /// Lets go of the snapshot.
@@ -82,6 +98,7 @@ final class ReaderPool: Sendable {
 
     func giveBack(_ reader: Reader) {
         try? reader.end()
+        reader.endStreaming()
         reader.connection.overlay.show([:])
         let isClosed = idle.withLock { idle in
             if !idle.isClosed { idle.readers.append(reader) }

@@ -11,7 +11,7 @@ struct StockAnswers<Object: StockModel> {
     let query: Query<Object>
 
     /// Compares one answer; errors must come from both or from none.
-    private func compare(_ shape: ResultShape, _ name: String, _ answer: () throws -> [[StoredValue]]) {
+    func compare(_ shape: ResultShape, _ name: String, _ answer: () throws -> [[StoredValue]]) {
         run.cases += 1
         let expected = Result { try reference.answer(query, shape) }
         let found = Result { try answer() }
@@ -43,12 +43,12 @@ struct StockAnswers<Object: StockModel> {
         }
     }
 
-    private func values(_ row: Object.Row) throws -> [StoredValue] {
+    func values(_ row: Object.Row) throws -> [StoredValue] {
         try [.integer(row._$number)] + Object._$schema.columns.indices.map { try row._$value(at: $0) }
     }
 
     /// The rows of objects, which must be those that live in the context already.
-    private func values(_ objects: [Object]) throws -> [[StoredValue]] {
+    func values(_ objects: [Object]) throws -> [[StoredValue]] {
         try objects.map { object in
             if try context.find(object.id) !== object { run.fail("a second object of \(object.id)") }
             if object.isDeleted { run.fail("\(object.id) was fetched and is deleted") }
@@ -70,7 +70,14 @@ struct StockAnswers<Object: StockModel> {
         case 4: compare(.exists, "exists") { [[.integer(try context.exists(query) ? 1 : 0)]] }
         case 5: compare(.first(1), "first") { try values([context.first(query)].compactMap { $0 }) }
         case 6: compare(.first(count), "first \(count)") { try values(context.first(count, of: query)) }
-        case 7: compare(.last(1), "last") { try values([context.last(query)].compactMap { $0 }) }
+        case 7: compare(.objects, "cursor") { try walked() }
+        case 8:
+            compare(.objects, "row cursor") {
+                var rows: [[StoredValue]] = []
+                try context.forEachRow(query) { rows.append(try values($0)) }
+                return rows
+            }
+        case 9: compare(.last(1), "last") { try values([context.last(query)].compactMap { $0 }) }
         default: compare(.last(count), "last \(count)") { try values(context.last(count, of: query)) }
         }
     }
@@ -173,7 +180,7 @@ extension StockRun {
     ) {
         let query = sliced(query, keys)
         let answers = StockAnswers(run: self, context: context, reference: reference, query: query)
-        for _ in 0..<3 { answers.checkShape(generator.below(9), count: generator.below(5)) }
+        for _ in 0..<3 { answers.checkShape(generator.below(11), count: generator.below(5)) }
     }
 
     private func askItems(_ context: ObjectContext, _ reference: StockReference) {
@@ -190,7 +197,8 @@ extension StockRun {
         let all = StockItem.all
         let query = sliced(generator.chance(3) ? all : all.where { _ in self.itemCondition(3) }, keys)
         let answers = StockAnswers(run: self, context: context, reference: reference, query: query)
-        for _ in 0..<2 { answers.checkShape(generator.below(9), count: generator.below(5)) }
+        for _ in 0..<2 { answers.checkShape(generator.below(11), count: generator.below(5)) }
+        askMore(answers)
         askColumns(
             StockAnswers(
                 run: self,

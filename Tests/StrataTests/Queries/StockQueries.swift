@@ -124,7 +124,7 @@ extension StockRun {
 
     private func itemTerm(_ depth: Int) -> Condition<StockItem> {
         let item = StockItem.columns
-        return switch generator.below(34) {
+        return switch generator.below(35) {
         case 0, 1: text(item.name)
         case 2, 3: text(item.note)
         case 4, 5: ordered(item.rank, StockValues.integers)
@@ -155,6 +155,7 @@ extension StockRun {
         case 29: text(item.shelf.title)
         case 30: generator.chance(2) ? text(item.shelf.house.name) : ordered(item.shelf.floor, StockValues.integers)
         case 31: text(item.lid.color)
+        case 33: pick([.sql("\(item.rank) % \(2) = 0"), .sql("\(item.shelf.floor) > \(pick(StockValues.integers))")])
         case 32: members(item.shelf.items) { self.itemCondition(max(0, depth - 1)) }
         default: members(item.tags) { self.tagCondition(max(0, depth - 1)) }
         }

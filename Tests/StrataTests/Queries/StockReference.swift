@@ -53,7 +53,18 @@ final class StockReference {
 
     /// All columns of the answer, in the query's order.
     func answer<Object: Model>(_ query: Query<Object>, _ shape: ResultShape) throws -> [[StoredValue]] {
-        let compiled = try query.compile(shape, using: sources)
+        try answer(try query.compile(shape, using: sources))
+    }
+
+    /// The keys of groups, and behind them values.
+    func answer<Object: Model, Key, KeyColumns>(
+        _ query: GroupedQuery<Object, Key, KeyColumns>,
+        _ values: [ExpressionNode]
+    ) throws -> [[StoredValue]] {
+        try answer(try query.parts.compile(values, model: Object._$schema, using: sources))
+    }
+
+    private func answer(_ compiled: CompiledQuery) throws -> [[StoredValue]] {
         var rows: [[StoredValue]] = []
         let statement = try connection.statement(compiled.sql)
         let width = sqlite3_column_count(statement.pointer)

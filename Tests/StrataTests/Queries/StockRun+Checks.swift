@@ -67,6 +67,7 @@ extension StockRun {
         }
         for number in view.numbers(2).prefix(2) {
             guard let house = try find(StockHouse.self, number, context) else { continue }
+            if generator.chance(2) { _ = try context.fetch(StockHouse.with { $0.shelves.with { $0.items } }) }
             try compare(
                 house.shelves,
                 view.members(.houseShelves, of: number),
@@ -75,6 +76,7 @@ extension StockRun {
         }
         for number in view.numbers(4).shuffled(using: &generator).prefix(2) {
             guard let tag = try find(StockTag.self, number, context) else { continue }
+            if generator.chance(2) { _ = try context.fetch(StockTag.with { $0.items.with { $0.lid } }) }
             let items = view.pairs.keys.filter {
                 $0.join == .itemTags && $0.right == number && view.rows[$0.left] != nil
             }

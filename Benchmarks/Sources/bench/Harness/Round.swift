@@ -25,6 +25,7 @@ struct Sizes: Sendable {
     var hops = 5_000
     var parents = 10_000
     var children = 100_000
+    var streamed = 1_000_000
     var pendingStored = 20_000
     var pendingQueries = 20
     var openings = 20
@@ -46,6 +47,7 @@ struct Sizes: Sendable {
         hops: 500,
         parents: 500,
         children: 5_000,
+        streamed: 20_000,
         pendingStored: 5_000,
         pendingQueries: 3,
         openings: 3,

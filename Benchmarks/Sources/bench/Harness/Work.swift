@@ -3,6 +3,7 @@ enum Work: String, CaseIterable, Sendable {
     case insert, fetch, fetchAgain, findInStore, findInMemory, findInMemoryByDictionary
     case update, updateApart, delete, commitNormal, commitNumbered, commitFull
     case hopFromPool, hopFromMain, memory
+    case streamRows, streamObjects, prefetch, group
     case walk, pending, open, openReserving, gitImport
 }
 

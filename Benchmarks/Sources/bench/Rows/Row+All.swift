@@ -5,7 +5,9 @@ extension Row {
             insert(sizes), fetch(sizes), fetchAgain(sizes), findInStore(sizes), findInMemory(sizes),
             findInMemoryByDictionary(sizes), update(sizes, apart: false), update(sizes, apart: true), delete(sizes),
             commits(sizes, .normal), commits(sizes, .normal, numbering: true), commits(sizes, .full),
-            hopFromPool(sizes), hopFromMain(sizes), memory(sizes), walk(sizes), pending(sizes),
+            hopFromPool(sizes), hopFromMain(sizes), memory(sizes), walk(sizes), prefetch(sizes),
+            stream(sizes, objects: false), stream(sizes, objects: true), group(sizes),
+            pending(sizes),
             open(sizes, reserving: false), open(sizes, reserving: true), gitImport(sizes),
         ]
     }

@@ -72,7 +72,7 @@ extension Row {
         }
     }
 
-    private static func makeFamilies(_ round: Round) throws {
+    static func makeFamilies(_ round: Round) throws {
         let database = try Database(round.file)
         try database.execute(
             """

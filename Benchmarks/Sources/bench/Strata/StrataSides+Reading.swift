@@ -71,27 +71,7 @@ extension StrataSides {
     }
 
     static func walk(_ round: Round) async throws -> Sample {
-        let first = try await stack(round)
-        let sizes = round.sizes
-        try await first.background { context in
-            let parents = (0..<sizes.parents).map { number in
-                context.insert(Parent(number: number, name: "The name of parent \(number)"))
-            }
-            for number in 0..<sizes.children {
-                context.insert(
-                    Child(
-                        position: number / sizes.parents,
-                        weight: ChildValues.weight(of: number),
-                        label: ChildValues.label(of: number),
-                        parent: parents[number % sizes.parents]
-                    )
-                )
-            }
-            try context.commit()
-        }
-        try await first.close()
-
-        let stack = try await stack(round)
+        let stack = try await families(round)
         let sample = try await stack.background { context in
             let parents = try context.fetch(Parent.all)
             let watch = Stopwatch()
@@ -114,5 +94,29 @@ extension StrataSides {
         }
         try await stack.close()
         return sample
+    }
+
+    /// Parents and their children, in a store that has just been opened.
+    static func families(_ round: Round) async throws -> ContextStack {
+        let first = try await stack(round)
+        let sizes = round.sizes
+        try await first.background { context in
+            let parents = (0..<sizes.parents).map { number in
+                context.insert(Parent(number: number, name: "The name of parent \(number)"))
+            }
+            for number in 0..<sizes.children {
+                context.insert(
+                    Child(
+                        position: number / sizes.parents,
+                        weight: ChildValues.weight(of: number),
+                        label: ChildValues.label(of: number),
+                        parent: parents[number % sizes.parents]
+                    )
+                )
+            }
+            try context.commit()
+        }
+        try await first.close()
+        return try await stack(round)
     }
 }

@@ -13,7 +13,8 @@ enum StrataSides {
             .commitNormal: { try await commits($0, .normal) },
             .commitNumbered: { try await commits($0, .normal) }, .commitFull: { try await commits($0, .full) },
             .hopFromPool: hopFromPool, .hopFromMain: hopFromMain, .memory: memory, .walk: walk, .pending: pending,
-            .open: open, .openReserving: open, .gitImport: gitImport,
+            .streamRows: streamRows, .streamObjects: streamObjects, .prefetch: prefetch,
+            .group: group, .open: open, .openReserving: open, .gitImport: gitImport,
         ]
     )
 

@@ -1,0 +1,90 @@
+import Strata
+
+extension StrataSides {
+    static func streamRows(_ round: Round) async throws -> Sample {
+        let stack = try await large(round)
+        let sample = try await stack.background { context in
+            var check = Checksum()
+            var last: Entry.Row?
+            let watch = Stopwatch()
+            try context.forEachRow(Entry.all) { entry in
+                check.add(number: entry.serial)
+                last = entry
+            }
+            return withExtendedLifetime(last) { Sample(cost: watch.seconds, check: check) }
+        }
+        try await stack.close()
+        return sample
+    }
+
+    static func streamObjects(_ round: Round) async throws -> Sample {
+        let stack = try await large(round)
+        let sample = try await stack.background { context in
+            var check = Checksum()
+            var last: Entry?
+            let watch = Stopwatch()
+            try context.forEach(Entry.all) { entry in
+                check.add(number: entry.serial)
+                last = entry
+            }
+            return withExtendedLifetime(last) { Sample(cost: watch.seconds, check: check) }
+        }
+        try await stack.close()
+        return sample
+    }
+
+    /// The rows of the streaming rounds, in a store that has just been opened.
+    private static func large(_ round: Round) async throws -> ContextStack {
+        let first = try await stack(round)
+        let entries = round.values.entries
+        for start in stride(from: 0, to: round.sizes.streamed, by: 100_000) {
+            try await first.background { context in
+                for number in start..<min(start + 100_000, round.sizes.streamed) {
+                    context.insert(Entry(entries[number % entries.count].numbered(number)))
+                }
+                try context.commit()
+            }
+        }
+        try await first.close()
+        return try await stack(round)
+    }
+
+    static func prefetch(_ round: Round) async throws -> Sample {
+        let stack = try await families(round)
+        let sample = try await stack.background { context in
+            var check = Checksum()
+            let watch = Stopwatch()
+            for parent in try context.fetch(Parent.with { $0.children }) {
+                for child in try parent.children.fetch() {
+                    check.add(
+                        ChildValues.hash(
+                            parent: parent.number,
+                            position: child.position,
+                            weight: child.weight,
+                            label: child.label
+                        )
+                    )
+                }
+            }
+            return Sample(cost: watch.seconds, check: check)
+        }
+        try await stack.close()
+        return sample
+    }
+
+    static func group(_ round: Round) async throws -> Sample {
+        let (stack, _) = try await filled(round, count: round.sizes.fetched)
+        let sample = try await stack.background { context in
+            let query = Entry.grouped { $0.flags }.having { $0.count > 1 }.sorted { $0.count.descending }
+            var check = Checksum()
+            let watch = Stopwatch()
+            let groups = try context.groups(query) { ($0.count, $0.sum(\.quantity), $0.average(\.weight)) }
+            for (flags, (count, sum, average)) in groups {
+                check.add(GroupHash.hash(flags, count, sum, average ?? 0))
+            }
+            return Sample(cost: watch.seconds, check: check)
+        }
+        try await stack.close()
+        return sample
+    }
+}

@@ -1,0 +1,102 @@
+extension ObjectContext {
+    /// What the objects of each group come to.
+    ///
+    /// ```swift
+    /// let busy = Article.grouped { $0.author.name }.having { $0.count > 3 }
+    /// for (author, (count, views)) in try context.groups(busy, { ($0.count, $0.sum(\.views)) }) { … }
+    /// ```
+    ///
+    /// - Parameter values: what is asked of each group: an expression, or several in parentheses.
+    /// - Returns: the groups' keys and values, in the order of the query. Where there are several keys or values, they are tuples.
+    /// - Throws: ``StrataError`` with `invalidQuery`, also where a sum is too large for its type; or if the store cannot be
+    ///   read.
+    /// - Complexity: one statement, whose result alone is held in memory.
+    public func groups<Object: Model, Key, KeyColumns, each Value: ColumnValue>(
+        _ query: GroupedQuery<Object, Key, KeyColumns>,
+        _ values: (GroupColumns<Object, KeyColumns>) -> (repeat Column<Grouped<Object>, each Value>)
+    ) throws -> [(key: Key, values: (repeat each Value))] {
+        var nodes: [ExpressionNode] = []
+        for column in repeat each values(query.columns) { nodes.append(column.node) }
+        let first = Int32(query.parts.keys.count)
+        var groups: [(key: Key, values: (repeat each Value))] = []
+        try run(
+            Object.self,
+            { try query.parts.compile(nodes, model: Object._$schema, using: $0) },
+            { reader in
+                var column = first
+                func next<Result: ColumnValue>(_ type: Result.Type) throws -> Result {
+                    defer { column += 1 }
+                    return try Self.total(reader, column)
+                }
+                groups.append((try query.readKey(reader), (repeat try next((each Value).self))))
+            }
+        )
+        return groups
+    }
+
+    private static func total<Result: ColumnValue>(_ reader: RowReader, _ column: Int32) throws -> Result {
+        do {
+            return try Result._$value(reader.value(at: column), in: reader.name(of: column))
+        } catch let error as StrataError where error.code == .undecodable {
+            throw StrataError(
+                .invalidQuery,
+                "The result \(reader.value(at: column)) does not fit into \(Result.self). Ask for fewer objects."
+            )
+        }
+    }
+
+    // MARK: Sections
+
+    /// The objects that a query finds, in sections with the same key.
+    ///
+    /// ```swift
+    /// for section in try context.sections(Article.published, by: \.category) {
+    ///     print(section.key, section.elements.map(\.title))
+    /// }
+    /// ```
+    ///
+    /// The key leads the sorts of the query, from the smallest to the largest, nil first. A query that is sorted by the key
+    /// first says its direction: `Article.sorted { $0.category.descending }`. Limit and offset count in that order.
+    ///
+    /// - Throws: ``StrataError`` with `invalidQuery`, or if the store cannot be read.
+    public func sections<Object: Model, Key: GroupKey>(
+        _ query: Query<Object>,
+        by key: (Object.Columns) -> Key
+    ) throws -> [QuerySection<Key.Value, Object>] where Key.Root == Object {
+        let entity = try store.schema.index(of: Object.self)
+        let found: [QuerySection<Key.Value, Object>] = try sections(query, key(Object.columns)._$key) {
+            try object(from: $0, entity: entity)
+        }
+        try prefetch(query._$parts.prefetches, of: found.flatMap(\.elements))
+        return found
+    }
+
+    /// The rows that a query finds, in sections with the same key: see ``sections(_:by:)``.
+    public func rowSections<Object: Model, Key: GroupKey>(
+        _ query: Query<Object>,
+        by key: (Object.Columns) -> Key
+    ) throws -> [QuerySection<Key.Value, Object.Row>] where Key.Root == Object {
+        let entity = try store.schema.index(of: Object.self)
+        return try sections(query, key(Object.columns)._$key) { try row(from: $0, entity: entity) }
+    }
+
+    private func sections<Object: Model, Key, KeyColumn, Element>(
+        _ query: Query<Object>,
+        _ key: GroupKeyParts<Key, KeyColumn>,
+        _ element: (RowReader) throws -> Element
+    ) throws -> [QuerySection<Key, Element>] {
+        let column = Int32(Object._$schema.columns.count + 1)
+        var sections: [QuerySection<Key, Element>] = []
+        var current: StoredValue?
+        try run(query, .sections(key.node)) { reader in
+            let value = reader.value(at: column)
+            if let current, current.isSame(as: value) {
+                sections[sections.count - 1].elements.append(try element(reader))
+            } else {
+                current = value
+                sections.append(QuerySection(key: try key.read(reader, column), elements: [try element(reader)]))
+            }
+        }
+        return sections
+    }
+}

@@ -1,0 +1,67 @@
+import CStrataSQLite
+
+extension ObjectContext {
+    /// The rows of a statement of SQL, which sees what this context sees where it names models as `\(Article.self)`.
+    ///
+    /// - Throws: ``StrataError`` with `invalidQuery` and what SQLite says, also for a statement that would write; or if the
+    ///   store cannot be read.
+    public func rows(_ sql: SQL) throws -> [SQLRow] {
+        var names: SQLRow.Names?
+        var rows: [SQLRow] = []
+        try run(sql) { reader in
+            let count = sqlite3_column_count(reader.statement)
+            let known = names ?? SQLRow.Names((0..<count).map { reader.name(of: $0) })
+            names = known
+            let values = (0..<count).map { reader.value(at: $0) }
+            rows.append(SQLRow(values, known, fingerprint: store.ids.fingerprint))
+        }
+        return rows
+    }
+
+    /// The values in the first column of a statement of SQL.
+    ///
+    /// - Parameter type: a type that an attribute may have; an optional one where there may be NULLs.
+    /// - Throws: as ``rows(_:)-(SQL)``, and `undecodable` where a value is none of the type.
+    public func values<Value: ColumnValue>(_ type: Value.Type, _ sql: SQL) throws -> [Value] {
+        var values: [Value] = []
+        try run(sql) { values.append(try Value._$value($0.value(at: 0), in: $0.name(of: 0))) }
+        return values
+    }
+
+    /// The objects whose ids a statement of SQL gives in its column `id`, or in the first one where none is called so, in
+    /// the order of the statement.
+    ///
+    /// ```swift
+    /// let sql: SQL = "SELECT a.id FROM \(Article.self) AS a ORDER BY length(a.title) DESC LIMIT 3"
+    /// let articles = try context.fetch(Article.self, sql: sql)
+    /// ```
+    ///
+    /// What is not there, or was deleted, is left out.
+    ///
+    /// - Throws: as ``rows(_:)-(SQL)``, and `undecodable` where a value is no id.
+    /// - Complexity: the statement, and a look-up by key for each object that does not live here yet.
+    public func fetch<Object: Model>(_ model: Object.Type, sql: SQL) throws -> [Object] {
+        let entity = try store.schema.entity(Object.self)
+        var numbers: [Int64] = []
+        var column: Int32?
+        try run(sql) { reader in
+            let known = column ?? reader.column(named: "id") ?? 0
+            column = known
+            numbers.append(try Int64._$value(reader.value(at: known), in: reader.name(of: known)))
+        }
+        return try numbers.compactMap { try object($0, entity: entity, Object.self) }
+    }
+
+    private func run(_ sql: SQL, _ body: (RowReader) throws -> Void) throws {
+        publish()
+        let connection = try currentView().reader.connection
+        let compiled = try sql.compile(using: store.sources(connection.overlay))
+        try connection.statement(compiled).run(compiled.bindings, body)
+    }
+}
+
+extension RowReader {
+    fileprivate func column(named name: String) -> Int32? {
+        (0..<sqlite3_column_count(statement)).first { self.name(of: $0) == name }
+    }
+}

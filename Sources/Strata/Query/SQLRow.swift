@@ -1,0 +1,61 @@
+/// A row of the result of SQL that was written by hand.
+///
+/// Isolation: a value, usable anywhere.
+public struct SQLRow: Sendable {
+    /// What the columns of a result are called, for all of its rows.
+    final class Names: Sendable {
+        let all: [String]
+        let indexes: [String: Int]
+
+        init(_ all: [String]) {
+            self.all = all
+            indexes = Dictionary(zip(all, all.indices), uniquingKeysWith: { first, _ in first })
+        }
+    }
+
+    /// The values as they are stored, from left to right.
+    public let values: [StoredValue]
+    private let names: Names
+    private let fingerprint: UInt16
+
+    init(_ values: [StoredValue], _ names: Names, fingerprint: UInt16) {
+        self.values = values
+        self.names = names
+        self.fingerprint = fingerprint
+    }
+
+    /// What the columns are called, from left to right.
+    public var columnNames: [String] { names.all }
+
+    /// The value of the first column of this name; nil where there is none.
+    public subscript(name: String) -> StoredValue? { names.indexes[name].map { values[$0] } }
+
+    /// The value of the first column of this name, as a type that an attribute may have, or an optional of one.
+    ///
+    /// - Throws: ``StrataError`` with `invalidQuery` where there is no such column, or with `undecodable` where its value is
+    ///   none of that type.
+    public func value<Value: ColumnValue>(_ type: Value.Type, _ name: String) throws -> Value {
+        guard let index = names.indexes[name] else { throw noColumn("called '\(name)'") }
+        return try value(Value.self, at: index)
+    }
+
+    /// The value of a column by its place, from 0 on: see ``value(_:_:)``.
+    public func value<Value: ColumnValue>(_ type: Value.Type, at index: Int) throws -> Value {
+        guard values.indices.contains(index) else { throw noColumn("at \(index)") }
+        return try Value._$value(values[index], in: names.all[index])
+    }
+
+    /// The id in the first column of this name; nil for NULL.
+    ///
+    /// - Throws: as ``value(_:_:)``.
+    public func id<Object: Model>(of model: Object.Type, _ name: String = "id") throws -> ObjectID<Object>? {
+        try value(Int64?.self, name).map { ObjectID(number: $0, fingerprint: fingerprint) }
+    }
+
+    private func noColumn(_ text: String) -> StrataError {
+        StrataError(
+            .invalidQuery,
+            "The SQL gives no column \(text). There are: \(names.all.joined(separator: ", "))."
+        )
+    }
+}

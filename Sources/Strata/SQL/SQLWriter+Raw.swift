@@ -1,0 +1,89 @@
+/// SQL that was written by hand.
+extension SQLWriter {
+    /// A piece of a query, about the object of a scope.
+    mutating func raw(_ sql: SQL, in scope: inout SQLScope) throws -> String {
+        isRaw = true
+        return try nested { writer in
+            var text = ""
+            for fragment in sql.fragments {
+                if case .expression(let node, let model) = fragment {
+                    try Self.check(model, is: scope.model)
+                    text += try writer.expression(node, in: &scope)
+                } else {
+                    text += try writer.raw(fragment)
+                }
+            }
+            return text
+        }
+    }
+
+    /// A whole statement, in which an expression stands for the name of its column.
+    mutating func statement(_ sql: SQL) throws -> String {
+        isRaw = true
+        var text = ""
+        for fragment in sql.fragments {
+            if case .expression(let node, _) = fragment {
+                text += try Self.name(of: node).quotedIdentifier
+            } else {
+                text += try raw(fragment)
+            }
+        }
+        return text
+    }
+
+    private mutating func raw(_ fragment: SQL.Fragment) throws -> String {
+        switch fragment {
+        case .text(let text): return text
+        case .value(let value): return try bind(value)
+        case .list(let values):
+            guard !values.isEmpty else { return "()" }
+            return "(\(list(try values.map { try stored($0) })))"
+        case .table(let model):
+            // Always a subquery, so that what is written about it holds whether or not there are unsaved changes.
+            let schema = model.type._$schema
+            let source = table(.model(schema)).source
+            if source.hasPrefix("(") { return source }
+            let columns = (["id"] + schema.columns.map(\.name)).map(\.quotedIdentifier).joined(separator: ", ")
+            return "(SELECT \(columns) FROM \(source))"
+        case .expression: return ""
+        }
+    }
+
+    private static func check(_ model: ModelReference?, is expected: ModelSchema) throws {
+        guard let name = model?.type._$schema.name, name != expected.name else { return }
+        throw StrataError(
+            .invalidQuery,
+            "The SQL names a column of \(name) where it is about an object of \(expected.name). Take it from $0."
+        )
+    }
+
+    private static func name(of node: ExpressionNode) throws -> String {
+        switch node {
+        case .column(let column) where column.path.hops.isEmpty: return column.name
+        case .id(let path) where path.hops.isEmpty: return "id"
+        case .id(let path) where path.hops.count == 1 && !path.hops[0].isDerived: return path.hops[0].name
+        default:
+            throw StrataError(
+                .invalidQuery,
+                "A statement of SQL can name the columns of its tables, and no expressions about them. Write a JOIN."
+            )
+        }
+    }
+}
+
+extension SQL {
+    /// The statement with what is to be bound to it.
+    ///
+    /// - Throws: ``StrataError/Code/invalidQuery``, ``StrataError/Code/foreignID``.
+    func compile(using sources: SQLSources) throws -> CompiledQuery {
+        var writer = SQLWriter(sources: sources)
+        let text = try writer.statement(self)
+        return CompiledQuery(
+            sql: text,
+            bindings: writer.bindings,
+            tables: writer.tables,
+            isReversed: false,
+            isRaw: true
+        )
+    }
+}

@@ -1,0 +1,69 @@
+/// The values of a query's objects, as an asynchronous sequence. Made by ``ContextStack/rows(_:)`` and
+/// ``ContextHandle/rows(_:)``.
+///
+/// Each iterator begins with a snapshot of what its context shows when the first row is asked for, and gives that, whatever
+/// happens meanwhile. Rows are read as they are asked for, in portions, so that memory stays bounded and a slow reader
+/// slows nobody down; they are read on a queue of their own.
+///
+/// An iterator holds its snapshot until it has come to its end or is let go, as it is when a loop is left. Meanwhile the
+/// store's journal grows with every commit.
+public struct RowSequence<Object: Model>: AsyncSequence, Sendable {
+    public typealias Element = Object.Row
+
+    let query: Query<Object>
+    let handle: ContextHandle
+
+    public func makeAsyncIterator() -> Iterator { Iterator(source: RowSource(query, handle)) }
+
+    /// Gives the rows one after the other.
+    public struct Iterator: AsyncIteratorProtocol {
+        private let source: RowSource<Object>
+        /// What was read and not given yet.
+        private var rows: ArraySlice<Object.Row> = []
+
+        init(source: RowSource<Object>) { self.source = source }
+
+        /// The row that comes next; nil at the end.
+        ///
+        /// - Throws: ``StrataError`` with `invalidQuery`, `contextEnded` or `closed`, or if the store cannot be read.
+        ///   There is nothing after an error.
+        public mutating func next() async throws -> Object.Row? {
+            if rows.isEmpty { rows = try await source.next()[...] }
+            return rows.popFirst()
+        }
+
+        /// The same for callers that are isolated.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Object.Row? {
+            if rows.isEmpty { rows = try await source.next()[...] }
+            return rows.popFirst()
+        }
+    }
+}
+
+extension ContextHandle {
+    /// The values of a query's objects as this context shows them: see ``RowSequence``.
+    ///
+    /// The context itself is not waited for. What it has not published yet, in a block that runs elsewhere, is not seen.
+    ///
+    /// Isolation: callable from anywhere.
+    public func rows<Object: Model>(_ query: Query<Object>) -> RowSequence<Object> {
+        core.publishCaller()
+        return RowSequence(query: query, handle: self)
+    }
+}
+
+extension ContextStack {
+    /// The values of a query's objects as the current context shows them, as an asynchronous sequence:
+    ///
+    /// ```swift
+    /// for try await row in try stack.rows(Article.published) { … }
+    /// ```
+    ///
+    /// Isolation: callable from anywhere.
+    ///
+    /// - Throws: `noContext` when the stack is empty, `blockEnded`, `closed`.
+    public func rows<Object: Model>(_ query: Query<Object>) throws -> RowSequence<Object> {
+        guard let current = try current else { throw StackCore.noContextError }
+        return current.rows(query)
+    }
+}

@@ -1,0 +1,62 @@
+import CStrataSQLite
+
+extension Connection {
+    /// A statement of which a person wrote some or all, after a look at it: it reads, and it is one statement.
+    func rawStatement(_ query: CompiledQuery) throws -> Statement {
+        let statement = try statement(query.sql) {
+            let statement = try Statement(query.sql, on: self, isRaw: true)
+            try check(statement, query.sql)
+            return statement
+        }
+        guard sqlite3_bind_parameter_count(statement.pointer) == query.bindings.count else {
+            throw StrataError(
+                .invalidQuery,
+                "The SQL has parameters of its own. Interpolate values: \"… = \\(value)\" binds them."
+            )
+        }
+        return statement
+    }
+
+    private func check(_ statement: Statement, _ sql: String) throws {
+        guard sqlite3_stmt_readonly(statement.pointer) != 0 else {
+            throw StrataError(
+                .invalidQuery,
+                "The SQL would write. Change objects in a context and commit it, so that everybody hears of it."
+            )
+        }
+        // What sets something on this connection would be felt by whoever uses it next.
+        guard sqlite3_column_count(statement.pointer) > 0,
+            ["SELECT", "WITH", "VALUES", "EXPLAIN"].contains(SQLText.firstWord(sql))
+        else {
+            throw StrataError(
+                .invalidQuery,
+                "The SQL is no query. It begins with SELECT, WITH, VALUES or EXPLAIN, and changes nothing."
+            )
+        }
+        guard isOneStatement(sql) else {
+            throw StrataError(.invalidQuery, "The SQL is more than one statement. Run them one after the other.")
+        }
+    }
+
+    /// Whether nothing but spaces and comments follows the first statement.
+    private func isOneStatement(_ sql: String) -> Bool {
+        sql.withCString { text in
+            var first: OpaquePointer?
+            var second: OpaquePointer?
+            var rest: UnsafePointer<CChar>?
+            defer {
+                sqlite3_finalize(first)
+                sqlite3_finalize(second)
+            }
+            return sqlite3_prepare_v2(pointer, text, -1, &first, &rest) == SQLITE_OK
+                && sqlite3_prepare_v2(pointer, rest, -1, &second, nil) == SQLITE_OK && second == nil
+        }
+    }
+
+    /// The error that the last call left, where the statement was written by hand.
+    func lastErrorOfRawSQL(_ code: Int32) -> StrataError {
+        if code == SQLITE_OK { return StrataError(.invalidQuery, "The SQL is empty.") }
+        guard code & 0xFF == SQLITE_ERROR, let text = sqlite3_errmsg(pointer) else { return lastError(code) }
+        return StrataError(.invalidQuery, "SQLite cannot run the SQL: \(String(cString: text)).")
+    }
+}

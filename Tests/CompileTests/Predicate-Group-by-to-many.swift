@@ -1,0 +1,5 @@
+import Strata
+
+func test() {
+    _ = Author.grouped { $0.articles }
+}

@@ -1,0 +1,5 @@
+import Strata
+
+func test() {
+    _ = Article.grouped { $0.author }.having { $0.sum(\.title) > 3 }
+}

@@ -1,0 +1,5 @@
+import Strata
+
+func test() {
+    _ = Article.with { $0.title }
+}

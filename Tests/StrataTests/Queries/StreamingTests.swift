@@ -1,0 +1,302 @@
+import Foundation
+import Testing
+
+@testable import Strata
+
+@Suite("Cursors")
+struct StreamingTests {
+    private func filled(_ count: Int, _ setUp: StackSetUp = .rootOnly) async throws -> ContextStack {
+        let stack = try await openStack(setUp)
+        try await stack.background { context in
+            for number in 0..<count { context.insert(Article(title: "T\(number)", views: number)) }
+            try context.commit()
+        }
+        return stack
+    }
+
+    @Test("Objects come in the order of the query, as those that live in the context, pending ones among them")
+    func objects() async throws {
+        try await filled(5).background { context in
+            let fresh = context.insert(Article(title: "new", views: 9))
+            context.delete(try #require(try context.first(Article.where { $0.views == 1 })))
+            let held = try #require(try context.first(Article.where { $0.views == 2 }))
+            held.title = "edited"
+            var titles: [String] = []
+            try context.forEach(Article.sorted { $0.views.descending }) { article in
+                titles.append(article.title)
+                if article.title == "new" { #expect(article === fresh) }
+                if article.title == "edited" { #expect(article === held) }
+            }
+            #expect(titles == ["new", "T4", "T3", "edited", "T0"])
+            var rows: [String] = []
+            try context.forEachRow(Article.sorted { $0.views }) { rows.append($0.title) }
+            #expect(rows == titles.reversed())
+        }
+    }
+
+    @Test("Objects that nobody holds and that were not edited leave the context on the way")
+    func boundedObjects() async throws {
+        try await filled(20_000).background { context in
+            var most = 0
+            var count = 0
+            var held: [Article] = []
+            try context.forEach(Article.all) { article in
+                count += 1
+                if count % 1_000 == 0 { held.append(article) }
+                if count % 2_000 == 0 { article.title = "edited" }
+                most = max(most, context.identity.count)
+            }
+            #expect(count == 20_000)
+            #expect(most < 2_100)
+            #expect(try context.count(Article.where { $0.title == "edited" }) == 10)
+            #expect(held.filter { $0.title == "edited" }.count == 10)
+            #expect(try held.allSatisfy { try context.find($0.id) === $0 })
+        }
+    }
+
+    @Test("Every object can be edited in the loop, with saves and queries in it, and each edit is committed")
+    func edits() async throws {
+        let stack = try await filled(3_000)
+        try await stack.background { context in
+            var count = 0
+            try context.forEach(Article.all) { article in
+                article.views += 1
+                count += 1
+                if count % 700 == 0 { try context.commit() }
+                if count % 500 == 0 { #expect(try context.count(Article.where { $0.title == article.title }) == 1) }
+            }
+            try context.commit()
+        }
+        try await stack.background { context in
+            let found71 = try context.sum(Article.all, \.views)
+            #expect(found71 == (0..<3_000).reduce(0, +) + 3_000)
+        }
+    }
+
+    @Test("Which objects come is settled at the start: later inserts and matches do not, what is gone is left out")
+    func settled() async throws {
+        let stack = try await filled(6)
+        try await stack.background { context in
+            var seen: [String] = []
+            var isFirst = true
+            try context.forEach(Article.where { $0.views < 5 }.sorted { $0.views }) { article in
+                seen.append("\(article.title) \(article.views)")
+                guard isFirst else { return }
+                isFirst = false
+                context.insert(Article(title: "new", views: 0))
+                let others = try context.fetch(Article.where { $0.views > 0 }.sorted { $0.views })
+                others[0].views = 100
+                context.delete(others[1])
+                others[4].views = 3
+                try context.save()
+                context.delete(others[3])
+            }
+            #expect(seen == ["T0 0", "T1 100", "T3 3"])
+        }
+    }
+
+    @Test("Objects show what others have committed once the context does; rows stay as they were")
+    func othersCommit() async throws {
+        let stack = try await filled(4)
+        let other = try stack.create(.private, named: .other)
+        try await stack.background { context in
+            let cursor = try context.cursor(Article.all)
+            let rows = try context.rowCursor(Article.all)
+            #expect(try cursor.next()?.views == 0)
+            #expect(try rows.next()?.views == 0)
+            try await other.perform { other in
+                for article in try other.fetch(Article.where { $0.views > 0 }) { article.views += 10 }
+                other.delete(try #require(try other.first(Article.where { $0.title == "T3" })))
+                try other.commit()
+            }
+            // Whoever waits for another block sees what that did.
+            let objects = try (0..<3).map { _ in try cursor.next() }
+            #expect(objects.map { $0?.views } == [11, 12, nil])
+            let values = try (0..<4).map { _ in try rows.next() }
+            #expect(values.map { $0?.views } == [1, 2, 3, nil])
+        }
+    }
+
+    @Test("An object that was edited, published and let go shows its edit when it comes")
+    func editedAhead() async throws {
+        try await filled(5_000).background { context in
+            var last = ""
+            var count = 0
+            try context.forEach(Article.all) { article in
+                count += 1
+                if count == 1 {
+                    try #require(try context.first(Article.where { $0.views == 4_999 })).title = "edited"
+                    #expect(try context.exists(Article.where { $0.title == "edited" }))
+                }
+                last = article.title
+            }
+            #expect(last == "edited")
+        }
+    }
+
+    @Test("Cursors run within each other, over the same query too")
+    func nested() async throws {
+        try await filled(30).background { context in
+            var pairs = 0
+            try context.forEach(Article.all) { outer in
+                try context.forEach(Article.all) { inner in if inner.views < outer.views { pairs += 1 } }
+            }
+            #expect(pairs == 30 * 29 / 2)
+        }
+    }
+
+    @Test("Readers go back at the end, at a close, at an error, and when the cursor is let go")
+    func readers() async throws {
+        struct Stop: Error {}
+        let stack = try await filled(10)
+        try await stack.background { context in
+            _ = try context.count(Article.self)
+            for _ in 0..<200 {
+                #expect(throws: Stop.self) { try context.forEach(Article.all) { _ in throw Stop() } }
+                _ = try context.cursor(Article.all).next()
+                let cursor = try context.rowCursor(Article.all)
+                cursor.close()
+                #expect(try cursor.next() == nil)
+                #expect(throws: StrataError.self) { try context.cursor(Article.all.limit(-1)) }
+            }
+            let before = try context.currentConnection().statementCount
+            try context.forEach(Article.all) { _ in }
+            #expect(try context.currentConnection().statementCount == before)
+        }
+        let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+        #expect(descriptors < 200)
+    }
+
+    @Test("A cursor of a context that has ended throws")
+    func ended() async throws {
+        let stack = try await filled(3, .standard)
+        let named = try stack.create(.private, named: .other)
+        try await named.perform { context in
+            let cursor = try context.cursor(Article.all)
+            _ = try cursor.next()
+            context.state[KeptCursor.self] = cursor
+        }
+        try await named.perform { context in
+            let cursor = try #require(context.state[KeptCursor.self])
+            #expect(try cursor.next()?.title == "T1")
+            context.end()
+            let error = #expect(throws: StrataError.self) { try cursor.next() }
+            #expect(error?.code == .contextEnded)
+        }
+    }
+
+    private enum KeptCursor: ContextStateKey { typealias Value = ObjectCursor<Article> }
+
+    @Test("A million rows, and as many objects, need less than 30 MB")
+    func memory() async throws {
+        let folder = try ScratchFolder()
+        let file = folder.file("s.sqlite")
+        try await ContextStack.open(.sqlite(file), models: allModels, stack: .rootOnly).close()
+        try folder.sql(
+            file,
+            """
+            WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 1000000)
+            INSERT INTO Article (id, title, body, views, published, _version)
+            SELECT n, 'title', printf('%0100d', n), n, 0, 0 FROM n
+            """
+        )
+        let stack = try await ContextStack.open(.sqlite(file), models: allModels, stack: .rootOnly)
+        let peak = try await stack.background { context in
+            try context.forEachRow(Article.where { $0.views < 1_000 }) { _ in }
+            let start = Self.residentBytes
+            var most = 0
+            var count = 0
+            try context.forEachRow(Article.all) { _ in
+                count += 1
+                if count % 10_000 == 0 { most = max(most, Self.residentBytes - start) }
+            }
+            try context.forEach(Article.sorted { $0.views.descending }) { article in
+                count += 1
+                if count % 10_000 == 0 { most = max(most, Self.residentBytes - start) }
+            }
+            #expect(count == 2_000_000)
+            return most
+        }
+        #expect(peak < 30_000_000)
+    }
+
+    private static var residentBytes: Int {
+        let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
+        return (text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) * 4096
+    }
+
+    // MARK: Asynchronous
+
+    @Test("Rows of a stack come as its current context shows them, as of the first")
+    func sequence() async throws {
+        let stack = try await filled(1_000)
+        try await stack.on(.root) { context in
+            _ = context.insert(Article(title: "pending", views: -1))
+        }
+        var views: [Int] = []
+        for try await row in try stack.rows(Article.sorted { $0.views }) {
+            if views.isEmpty {
+                try await stack.on(.root) { context in
+                    for article in try context.fetch(Article.all) { context.delete(article) }
+                    try context.commit()
+                }
+            }
+            views.append(row.views)
+        }
+        #expect(views == Array(-1..<1_000))
+        #expect(try await stack.background { try $0.count(Article.self) } == 0)
+    }
+
+    @Test("Rows of the main context show what it has not published yet; others what theirs has saved")
+    @MainActor
+    func sequenceOfContexts() async throws {
+        let stack = try await filled(1, .standard)
+        let named = try stack.create(.private, named: .other)
+        try await named.perform { context in
+            _ = context.insert(Article(title: "named", views: 1))
+        }
+        _ = try stack.main.insert(Article(title: "main", views: 2))
+        func titles(_ rows: RowSequence<Article>) async throws -> [String] {
+            var titles: [String] = []
+            for try await row in rows { titles.append(row.title) }
+            return titles
+        }
+        let ofMain = try await titles(try stack.rows(Article.sorted { $0.views }))
+        let ofNamed = try await titles(named.rows(Article.sorted { $0.views }))
+        let ofRoot = try await titles(try stack[.root].rows(Article.all))
+        #expect(ofMain == ["T0", "main"])
+        #expect(ofNamed == ["T0", "named", "main"])
+        #expect(ofRoot == ["T0"])
+    }
+
+    @Test("A sequence that is left, or whose stack is closed, lets go of its reader")
+    func left() async throws {
+        let stack = try await filled(1_000)
+        for _ in 0..<50 {
+            for try await _ in try stack.rows(Article.all) { break }
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count < 200)
+        var iterator = try stack.rows(Article.all).makeAsyncIterator()
+        _ = try await iterator.next()
+        try await stack.close()
+        var code: StrataError.Code?
+        do { while try await iterator.next() != nil {} } catch { code = (error as? StrataError)?.code }
+        #expect(code == .closed)
+        let end = try await iterator.next()
+        #expect(end == nil)
+    }
+
+    @Test("A query that cannot be answered, and a context that is gone, are thrown by the sequence")
+    func sequenceErrors() async throws {
+        let stack = try await filled(1)
+        let bad = await #expect(throws: StrataError.self) {
+            for try await _ in try stack.rows(Article.all.limit(-1)) {}
+        }
+        #expect(bad?.code == .invalidQuery)
+        let named = try stack.create(.private, named: .other)
+        try await stack.reset()
+        let gone = await #expect(throws: StrataError.self) { for try await _ in named.rows(Article.all) {} }
+        #expect(gone?.code == .contextEnded)
+        try await stack.close()
+    }
+}
