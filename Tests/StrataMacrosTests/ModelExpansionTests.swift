@@ -189,7 +189,15 @@ struct ModelExpansionTests {
                     options: [
                         .unique("slug", "author"),
                         .index("views"),
-                    ]
+                    ],
+                    hooks: Strata.ModelHooks(
+                        willInsert: ._$hook(Article.willInsert),
+                        willUpdate: ._$hook(Article.willUpdate),
+                        willDelete: ._$calm(Article.willDelete),
+                        didFetch: ._$calm(Article.didFetch),
+                        validate: ._$validation(Article.validate(in:_:)),
+                        validateDelete: ._$validation(Article.validateDelete(in:_:))
+                    )
                 )
 
                 @safe @exclusivity(unchecked) public var _$row: Row

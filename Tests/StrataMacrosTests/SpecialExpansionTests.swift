@@ -136,7 +136,15 @@ struct SpecialExpansionTests {
                     columns: [
                         ._$column("kind", Kind.self),
                         ._$column("class", (String?).self),
-                    ]
+                    ],
+                    hooks: Strata.ModelHooks(
+                        willInsert: ._$hook(Note.willInsert),
+                        willUpdate: ._$hook(Note.willUpdate),
+                        willDelete: ._$calm(Note.willDelete),
+                        didFetch: ._$calm(Note.didFetch),
+                        validate: ._$validation(Note.validate(in:_:)),
+                        validateDelete: ._$validation(Note.validateDelete(in:_:))
+                    )
                 )
 
                 @safe @exclusivity(unchecked) var _$row: Row
@@ -211,7 +219,15 @@ struct SpecialExpansionTests {
 
                 static let _$schema = Strata.ModelSchema(
                     name: "Token",
-                    columns: []
+                    columns: [],
+                    hooks: Strata.ModelHooks(
+                        willInsert: ._$hook(Token.willInsert),
+                        willUpdate: ._$hook(Token.willUpdate),
+                        willDelete: ._$calm(Token.willDelete),
+                        didFetch: ._$calm(Token.didFetch),
+                        validate: ._$validation(Token.validate(in:_:)),
+                        validateDelete: ._$validation(Token.validateDelete(in:_:))
+                    )
                 )
 
                 @safe @exclusivity(unchecked) var _$row: Row

@@ -17,7 +17,7 @@ struct DeleteEffects {
 extension ObjectContext {
     /// Notes what a delete rule has done. What a save does once more it takes back itself where it fails.
     func note(_ effect: DeleteEffects.Effect, of number: Int64, entity: Int) {
-        if isSaving { return }
+        if isReapplyingRules { return }
         deleteEffects[number, default: DeleteEffects(entity: entity)].effects.append(effect)
     }
 

@@ -68,6 +68,7 @@ extension ObjectContext {
     private func objects<Object: Model>(_ query: Query<Object>, _ shape: ResultShape) throws -> [Object] {
         let entity = try store.schema.index(of: Object.self)
         var objects: [Object] = []
+        defer { if hasFetchHooks { runHooksAfterFetch() } }
         let isReversed = try run(query, shape) { reader in
             objects.append(try object(from: reader, entity: entity))
         }
@@ -95,6 +96,7 @@ extension ObjectContext {
         let state = ObjectState(entity: UInt16(truncatingIfNeeded: entity))
         let object = try Object._$make(reader, ObjectLink(self), state)
         identity.insert(object, number)
+        if hasFetchHooks { noteFetched(object, entity: entity) }
         return object
     }
 

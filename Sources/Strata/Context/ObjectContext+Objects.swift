@@ -95,6 +95,7 @@ extension ObjectContext {
         object._$link = ObjectLink(self)
         object._$state = ObjectState(entity: UInt16(truncatingIfNeeded: entity))
         identity.insert(object, object.id.number)
+        if hasFetchHooks { noteFetched(object, entity: entity) }
         return object
     }
 
@@ -155,8 +156,12 @@ extension ObjectContext {
         if !connection.overlay.parts.isEmpty,
             let kind = view?.layers.topKind(of: number, entity: entity.info.index, in: path)
         {
-            return kind.isVisible ? pendingObject(number, entity.info.index) : nil
+            let object: Object? = kind.isVisible ? pendingObject(number, entity.info.index) : nil
+            if hasFetchHooks { runHooksAfterFetch() }
+            return object
         }
+        // Hooks may want the statement themselves, so it is free before they come.
+        defer { if hasFetchHooks { runHooksAfterFetch() } }
         let statement = try connection.statement(.selectByID(entity.info))
         defer { statement.reset() }
         try statement.binder.bind(number, at: 1)
@@ -234,6 +239,7 @@ extension ObjectContext {
             return
         }
         noteTurn()
+        if store.schema.hasDeleteHooks, !runHookBeforeDelete(object) { return }
         let entity = Int(object._$state.entity)
         tracker(Object.self, entity).delete(object, in: self)
         let number = object.id.number

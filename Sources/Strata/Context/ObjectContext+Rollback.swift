@@ -12,6 +12,7 @@ extension ObjectContext {
         noteTurn()
         failedInserts.removeAll()
         deleteEffects.removeAll()
+        hookStates.removeAll()
         for tracker in trackers { tracker?.discard() }
         drop { segment in
             includingSaved || segment.carriers == Carriers(id)
@@ -75,6 +76,7 @@ extension ObjectContext {
     private func objects<Object: Model>(_ model: Object.Type, _ isWanted: (ChangeKind) -> Bool) -> [Object] {
         publish()
         guard !isEnded, let entity = try? store.schema.entity(model) else { return [] }
+        defer { if hasFetchHooks { runHooksAfterFetch() } }
         return pendingChanges(entity).filter { isWanted($0.kind) }.compactMap { change in
             if let object = identity[change.row._$number] { return object as? Object }
             guard change.kind.isVisible else { return nil }

@@ -7,7 +7,7 @@ extension ObjectContext {
     /// timestamps are set.
     ///
     /// - Throws: ``StrataError`` with `validation`, `conflict`, `notUnique`, `deleteDenied` or `missingReference`, which
-    ///   lists every object and column concerned; the context is as it was before.
+    ///   lists every object and column concerned, and what hooks throw; the context is as it was before.
     /// - Complexity: O(changed rows), and a look-up in the store for each value that must be unique.
     public func save() throws {
         guard hasParent else { return try commit() }
@@ -116,8 +116,11 @@ extension ObjectContext {
         return try body()
     }
 
-    /// What comes before every save and commit: nothing may be outstanding, and timestamps are set (C11).
+    /// What comes before every save and commit: nothing may be outstanding, hooks are called, and timestamps are set (C11).
     func prepareToSave() throws {
+        try retryFailedInserts()
+        publish()
+        if store.schema.hasSaveHooks { try runHooksBeforeSave() }
         try retryFailedInserts()
         var failures: [StrataError.Detail] = []
         for case let tracker? in trackers { failures += tracker.failures(self) }
@@ -131,6 +134,7 @@ extension ObjectContext {
         }
         publish()
         if !store.schema.stamped.isEmpty { stamp(Date()) }
+        try runValidations()
     }
 
     /// Sets the timestamps of what this context itself has changed.
@@ -158,7 +162,9 @@ extension ObjectContext {
     private func applyDeleteRules(of contexts: [Int]) throws -> Set<Int> {
         // Held in place, the others are not merged with what the rules do.
         let before = store.layers.freeze([id])[id] ?? []
+        isReapplyingRules = true
         let result = Result { try applyDeleteRulesAgain(of: contexts.filter(path.contains)) }
+        isReapplyingRules = false
         publish()
         let after = store.layers.freeze([id])[id] ?? []
         store.layers.thaw(before)

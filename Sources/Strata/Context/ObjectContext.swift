@@ -26,12 +26,24 @@ public final class ObjectContext {
     /// Whether the layers keep what happens until this context has taken it over.
     @exclusivity(unchecked) var isTracked = false
     var isSaving = false
+    /// Whether a save applies delete rules once more.
+    var isReapplyingRules = false
     @exclusivity(unchecked) private var isTurnNoted = false
     @exclusivity(unchecked) var isEnded = false
     /// Inserts that could not be carried out, and why. They are tried again by the next save, which reports them.
     var failedInserts: [(object: any Model, error: StrataError)] = []
     /// What is still to be done after inserts and deletes; empty but while that is done.
     var consequences: [(ObjectContext) -> Void] = []
+
+    /// What hooks are to be told before the next save, by entity; of those that have such hooks.
+    var hookStates: [Int: HookState] = [:]
+    /// The objects whose hook before a delete is running.
+    var deleting: Set<Int64> = []
+    /// The objects whose hook after a fetch is to run.
+    var fetched: [(object: AnyObject, entity: Int)] = []
+    var isTellingFetched = false
+    /// Whether any model has a hook that runs after a fetch.
+    let hasFetchHooks: Bool
 
     /// What delete rules have done for the deletes that are not saved, by the number of the deleted object.
     var deleteEffects: [Int64: DeleteEffects] = [:]
@@ -53,6 +65,7 @@ public final class ObjectContext {
         hasParent = handle.parent != nil
         trackers = Array(repeating: nil, count: store.schema.entities.count)
         mergePolicy = handle.core.mergePolicy
+        hasFetchHooks = store.schema.hasFetchHooks
     }
 
     /// The objects' view of the store: a snapshot and the layers above it, at one moment (H15).

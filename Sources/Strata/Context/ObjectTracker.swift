@@ -102,6 +102,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
             }
         }
         edits.removeAll()
+        if entity.info.hooks.runBeforeSave { context.noteForHooks(numbers, entity: entity.info.index) }
         return Part(unsorted: changes, numbers: numbers, kinds)
     }
 
@@ -235,6 +236,19 @@ final class ObjectTracker<Object: Model>: AnyTracker {
     func makeObject(_ number: Int64, _ context: ObjectContext) throws -> (any Model)? {
         try context.object(number, entity: entity, Object.self)
     }
+
+    func deletedObject(_ number: Int64, _ layers: Layers, _ context: ObjectContext) -> (any Model)? {
+        if let object = context.identity[number] as? Object { return object }
+        guard let top = layers.top(number, entity: entity.info.index, in: [context.id], Object.Row.self) else {
+            return nil
+        }
+        // Only to be looked at, so it lives nowhere.
+        let object = Object(_$row: top.lastSeen)
+        object._$link = ObjectLink(context)
+        object._$state = ObjectState(entity: UInt16(truncatingIfNeeded: entity.info.index))
+        object._$state.isDeleted = true
+        return object
+    }
 }
 
 /// An ``ObjectTracker`` of whichever model, or a ``JoinTracker``.
@@ -256,6 +270,8 @@ protocol AnyTracker: AnyObject {
     ) -> (any Error)?
     func refresh(_ models: [any Model], _ view: ObjectContext.View, _ path: [Int]) -> (any Error)?
     func makeObject(_ number: Int64, _ context: ObjectContext) throws -> (any Model)?
+    /// An object that shows what was deleted here; the one that lives here, if it does.
+    func deletedObject(_ number: Int64, _ layers: Layers, _ context: ObjectContext) -> (any Model)?
 }
 
 /// The edits that a context has not published yet, of the members of a to-many relationship.
@@ -318,6 +334,7 @@ final class JoinTracker: AnyTracker {
     func refresh(_ models: [any Model], _ view: ObjectContext.View, _ path: [Int]) -> (any Error)? { nil }
 
     func makeObject(_ number: Int64, _ context: ObjectContext) throws -> (any Model)? { nil }
+    func deletedObject(_ number: Int64, _ layers: Layers, _ context: ObjectContext) -> (any Model)? { nil }
 }
 
 extension Entity {

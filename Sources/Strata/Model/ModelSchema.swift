@@ -12,6 +12,8 @@ public struct ModelSchema: Sendable {
     public let relationships: [RelationshipSchema]
     /// Compound constraints and indexes, by column names.
     public let options: [ModelOption]
+    /// What is called at certain moments in the life of an object.
+    public let hooks: ModelHooks
 
     /// The schema of a class, as `@Model` describes it. Without `table` the class gives its name to the table.
     public init(
@@ -19,13 +21,15 @@ public struct ModelSchema: Sendable {
         table: String? = nil,
         columns: [ColumnSchema],
         relationships: [RelationshipSchema] = [],
-        options: [ModelOption] = []
+        options: [ModelOption] = [],
+        hooks: ModelHooks = ModelHooks()
     ) {
         self.name = name
         self.table = table ?? name
         self.columns = columns
         self.relationships = relationships
         self.options = options
+        self.hooks = hooks
     }
 }
 

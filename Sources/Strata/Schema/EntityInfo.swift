@@ -33,6 +33,7 @@ final class EntityInfo: Sendable {
     let externals: ColumnSet
     /// Whether this is the table of a to-many relationship's members.
     let isJoin: Bool
+    let hooks: ModelHooks
 
     /// Texts of SQL that are used often.
     let sql: EntitySQL
@@ -58,6 +59,7 @@ final class EntityInfo: Sendable {
         numbers = draft.numbers
         externals = draft.externals
         isJoin = draft.isJoin
+        hooks = draft.hooks
         sql = EntitySQL(table: draft.table, columns: draft.columns)
     }
 }
@@ -80,6 +82,7 @@ struct EntityDraft {
     var numbers: [Int] = []
     var externals = ColumnSet()
     var isJoin = false
+    var hooks = ModelHooks()
 
     func column(named name: String) -> Int? { columns.firstIndex { $0.name == name } }
 }

@@ -30,6 +30,7 @@ struct SchemaBuilder {
 
     private static func makeInfo(_ index: Int, _ schema: ModelSchema) throws -> EntityDraft {
         var info = EntityDraft(index: index, name: schema.name, table: schema.table, columns: schema.columns)
+        info.hooks = schema.hooks
         for (column, declared) in schema.columns.enumerated() {
             var isIndexed = declared.destination != nil
             for option in declared.options {
