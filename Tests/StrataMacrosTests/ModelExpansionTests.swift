@@ -18,7 +18,7 @@ struct ModelExpansionTests {
             public final class Article {
                 var slug: String {
                     get {
-                        _$willRead()
+                        _$willRead(0)
                         return _$row.slug
                     }
                     set {
@@ -31,7 +31,7 @@ struct ModelExpansionTests {
                 }
                 public var views: Int {
                     get {
-                        _$willRead()
+                        _$willRead(1)
                         return _$row.views
                     }
                     set {
@@ -44,7 +44,7 @@ struct ModelExpansionTests {
                 }
                 var author: Author? {
                     get {
-                        _$willRead()
+                        _$willRead(2)
                         return Strata.RowSupport.load(_$row.author, as: (Author?).self, of: self, at: 2)
                     }
                     set {
@@ -211,7 +211,8 @@ struct ModelExpansionTests {
                 }
 
                 public var snapshot: Row {
-                    _$row
+                    _$willReadAll()
+                    return _$row
                 }
 
                 public init(_$row: Row) {
@@ -227,7 +228,7 @@ struct ModelExpansionTests {
                 }
             }
 
-            extension Article: Strata.Model {
+            nonisolated extension Article: Strata.Model {
             }
             """#
         )

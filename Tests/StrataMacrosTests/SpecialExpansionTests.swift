@@ -19,7 +19,7 @@ struct SpecialExpansionTests {
             nonisolated final class Note {
                 private var kind: Kind {
                     get {
-                        _$willRead()
+                        _$willRead(0)
                         return Strata.RowSupport.load(_$row.kind, as: Kind.self, of: self, at: 0)
                     }
                     set {
@@ -33,7 +33,7 @@ struct SpecialExpansionTests {
                 }
                 var `class`: String? {
                     get {
-                        _$willRead()
+                        _$willRead(1)
                         return _$row.`class`
                     }
                     set {
@@ -158,7 +158,8 @@ struct SpecialExpansionTests {
                 }
 
                 var snapshot: Row {
-                    _$row
+                    _$willReadAll()
+                    return _$row
                 }
 
                 init(_$row: Row) {
@@ -170,7 +171,7 @@ struct SpecialExpansionTests {
                 }
             }
 
-            extension Note: Strata.Model {
+            nonisolated extension Note: Strata.Model {
             }
             """#
         )
@@ -241,7 +242,8 @@ struct SpecialExpansionTests {
                 }
 
                 var snapshot: Row {
-                    _$row
+                    _$willReadAll()
+                    return _$row
                 }
 
                 init(_$row: Row) {
@@ -253,7 +255,7 @@ struct SpecialExpansionTests {
                 }
             }
 
-            extension Token: Strata.Model {
+            nonisolated extension Token: Strata.Model {
             }
             """#
         )

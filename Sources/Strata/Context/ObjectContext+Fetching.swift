@@ -93,7 +93,7 @@ extension ObjectContext {
     @inline(__always)
     func make<Object: Model>(from reader: RowReader, _ number: Int64, entity: Int) throws -> Object {
         prepareToRegister(Object.self, entity)
-        let state = ObjectState(entity: UInt16(truncatingIfNeeded: entity))
+        let state = ObjectState(entity: UInt16(truncatingIfNeeded: entity), isObserved: observers != nil)
         let object = try Object._$make(reader, ObjectLink(self), state)
         identity.insert(object, number)
         if hasFetchHooks { noteFetched(object, entity: entity) }

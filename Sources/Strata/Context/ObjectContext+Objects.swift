@@ -93,7 +93,7 @@ extension ObjectContext {
     func register<Object: Model>(_ object: Object, entity: Int) -> Object {
         prepareToRegister(Object.self, entity)
         object._$link = ObjectLink(self)
-        object._$state = ObjectState(entity: UInt16(truncatingIfNeeded: entity))
+        object._$state = ObjectState(entity: UInt16(truncatingIfNeeded: entity), isObserved: observers != nil)
         identity.insert(object, object.id.number)
         if hasFetchHooks { noteFetched(object, entity: entity) }
         return object
@@ -183,6 +183,7 @@ extension ObjectContext {
     @inline(__always)
     func willChange<Object: Model>(_ object: Object, _ column: Int) {
         guard !isEnded else { return }
+        if object._$state.isObserved { observers?.willChange(object.id.number, column) }
         noteTurn()
         let tracker = trackers[Int(object._$state.entity)].unsafelyUnwrapped  // register makes one
         unsafeDowncast(tracker, to: ObjectTracker<Object>.self).willChange(object, column, in: self)
@@ -243,6 +244,7 @@ extension ObjectContext {
         let entity = Int(object._$state.entity)
         tracker(Object.self, entity).delete(object, in: self)
         let number = object.id.number
+        observers?.willChange(number, ContextObservers.Facet.isDeleted)
         inTurn {
             do {
                 try $0.applyDeleteRules(entity: entity, number: number)

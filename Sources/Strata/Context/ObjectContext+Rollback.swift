@@ -129,7 +129,10 @@ public struct ChangedValue: Sendable, Hashable {
 
 extension Model {
     /// The columns that were changed in this context and not saved, by name.
-    public var changedValues: [String: ChangedValue] { _$link.context?.changedValues(self) ?? [:] }
+    public var changedValues: [String: ChangedValue] {
+        observeChanges()
+        return _$link.context?.changedValues(self) ?? [:]
+    }
 
     /// Whether the object has changes in its context that are not saved.
     public var hasChanges: Bool { !changedValues.isEmpty }

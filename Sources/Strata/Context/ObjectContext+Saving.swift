@@ -22,6 +22,7 @@ extension ObjectContext {
                 throw error
             }
             forgetSavedDeletes()
+            observers?.noteChanges()
             try takeView()
         }
     }
@@ -89,6 +90,8 @@ extension ObjectContext {
     func finishCommit(_ pending: PendingCommit, _ result: Result<CommitRecord?, any Error>) {
         pending.letGo()
         guard !isEnded else { return }
+        observers?.noteChanges()
+        defer { observers?.flush() }
         if case .failure = result { takeBack(pending.added) }
         dropView()
         if case .success = result { forgetSavedDeletes() }
@@ -112,7 +115,10 @@ extension ObjectContext {
         }
         noteTurn()
         isSaving = true
-        defer { isSaving = false }
+        defer {
+            isSaving = false
+            observers?.flush()
+        }
         return try body()
     }
 

@@ -45,6 +45,9 @@ public final class ObjectContext {
     /// Whether any model has a hook that runs after a fetch.
     let hasFetchHooks: Bool
 
+    /// Who is told of what changes; nil where the context is not observable.
+    @exclusivity(unchecked) var observers: ContextObservers?
+
     /// What delete rules have done for the deletes that are not saved, by the number of the deleted object.
     var deleteEffects: [Int64: DeleteEffects] = [:]
 
@@ -65,6 +68,7 @@ public final class ObjectContext {
         hasParent = handle.parent != nil
         trackers = Array(repeating: nil, count: store.schema.entities.count)
         mergePolicy = handle.core.mergePolicy
+        observers = handle.isObservable ? ContextObservers() : nil
         hasFetchHooks = store.schema.hasFetchHooks
     }
 
@@ -77,7 +81,7 @@ public final class ObjectContext {
 
     func tracker<Object: Model>(_ model: Object.Type, _ entity: Int) -> ObjectTracker<Object> {
         if let tracker = trackers[entity] { return unsafeDowncast(tracker, to: ObjectTracker<Object>.self) }
-        let tracker = ObjectTracker<Object>(store.schema.entities[entity].typed(Object.Row.self))
+        let tracker = ObjectTracker<Object>(store.schema.entities[entity].typed(Object.Row.self), observers)
         trackers[entity] = tracker
         return tracker
     }
@@ -94,7 +98,8 @@ public final class ObjectContext {
 
     /// Whether there is anything to save: own changes, or what children have saved here.
     public var hasChanges: Bool {
-        hasUnpublishedEdits || !failedInserts.isEmpty
+        observers?.willReadChanges()
+        return hasUnpublishedEdits || !failedInserts.isEmpty
             || store.layers.state.withLock { !$0.layers[id].isEmpty }
     }
 
@@ -106,7 +111,10 @@ public final class ObjectContext {
         reference.scheduleEndOfTurn()
     }
 
-    func turnHasEnded() { isTurnNoted = false }
+    func turnHasEnded() {
+        isTurnNoted = false
+        observers?.flush()
+    }
 
     /// In debug builds, stops a program that uses an object outside of its context's executor (H4).
     func checkIsolation() {

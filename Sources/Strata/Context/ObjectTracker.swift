@@ -17,7 +17,13 @@ final class ObjectTracker<Object: Model>: AnyTracker {
     /// What was done to objects though they had been deleted here, by number, and for which other object it was.
     private var usesAfterDelete: [Int64: (detail: StrataError.Detail, other: Int64?)] = [:]
 
-    init(_ entity: Entity<Object.Row>) { self.entity = entity }
+    /// Who is told of what objects show anew; nil in contexts that are not observable.
+    private let observers: ContextObservers?
+
+    init(_ entity: Entity<Object.Row>, _ observers: ContextObservers?) {
+        self.entity = entity
+        self.observers = observers
+    }
 
     var isEmpty: Bool { edits.isEmpty && usesAfterDelete.isEmpty }
 
@@ -29,7 +35,11 @@ final class ObjectTracker<Object: Model>: AnyTracker {
 
     /// The state of an object that is inserted next, by ``noteInsert(_:)``.
     var stateOfInsert: ObjectState {
-        ObjectState(edit: Int32(edits.count), entity: UInt16(truncatingIfNeeded: entity.info.index))
+        ObjectState(
+            edit: Int32(edits.count),
+            entity: UInt16(truncatingIfNeeded: entity.info.index),
+            isObserved: observers != nil
+        )
     }
 
     /// Notes the insert of an object that has been given ``stateOfInsert``.
@@ -116,8 +126,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
     private func revert(_ edit: ObjectEdit) {
         let object = object(of: edit)
         object._$state.edit = -1
-        object._$state.isDeleted = edit.base == nil
-        if let base = base(of: edit) { object._$row = base.seen }
+        show(base(of: edit)?.seen, in: object)
     }
 
     func forgetFailures(of numbers: Set<Int64>) {
@@ -152,12 +161,21 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         // In a damaged file a row of another model may have the same id; it is not this object's.
         guard type(of: object) == Object.self else { return }
         let object = unsafeDowncast(object, to: Object.self)  // its type was compared
+        if observers != nil { noteDifferences(row, object) }
         guard let row else {
             object._$state.isDeleted = true
             return
         }
         object._$state.isDeleted = false
         object._$row = row
+    }
+
+    /// Notes what an object is about to show anew.
+    @inline(never)
+    private func noteDifferences(_ row: Object.Row?, _ object: Object) {
+        let number = object.id.number
+        if object._$state.isDeleted != (row == nil) { observers?.note(number, ContextObservers.Facet.isDeleted) }
+        if let row { observers?.note(number, row._$differences(from: object._$row)) }
     }
 
     func show(_ part: any AnyPart, _ number: Int64, in object: AnyObject) {
@@ -245,7 +263,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         // Only to be looked at, so it lives nowhere.
         let object = Object(_$row: top.lastSeen)
         object._$link = ObjectLink(context)
-        object._$state = ObjectState(entity: UInt16(truncatingIfNeeded: entity.info.index))
+        object._$state = ObjectState(entity: UInt16(truncatingIfNeeded: entity.info.index), isObserved: false)
         object._$state.isDeleted = true
         return object
     }

@@ -25,23 +25,27 @@ public struct ObjectState {
     @usableFromInline var edit: Int32 = -1
     var entity: UInt16 = 0
     var isDeleted = false
+    /// Whether reads and changes are told to observers, as the context says (H30).
+    @usableFromInline var isObserved = false
 
     /// The state of an object that belongs to no context.
     public init() {}
 
-    init(edit: Int32 = -1, entity: UInt16) {
+    init(edit: Int32 = -1, entity: UInt16, isObserved: Bool) {
         self.edit = edit
         self.entity = entity
+        self.isObserved = isObserved
     }
 }
 
 extension Model {
     /// Called before a property is read. In debug builds it checks that the caller is on the context's executor (H4).
     @inlinable @inline(__always)
-    public func _$willRead() {
+    public func _$willRead(_ column: Int) {
         #if DEBUG
             _$checkIsolation()
         #endif
+        if _$state.isObserved { _$observe(column) }
     }
 
     public func _$checkIsolation() { _$link.context?.checkIsolation() }
@@ -56,7 +60,10 @@ extension Model {
 
     /// Whether the object was deleted here, or has vanished from where this context reads. Its last values stay
     /// readable.
-    public var isDeleted: Bool { _$state.isDeleted }
+    public var isDeleted: Bool {
+        if _$state.isObserved { _$observe(ContextObservers.Facet.isDeleted) }
+        return _$state.isDeleted
+    }
 
     /// Whether the object belongs to a context.
     public var isInserted: Bool { _$link.context != nil }

@@ -16,6 +16,10 @@ public final class ContextHandle: Sendable, Identifiable, Hashable, CustomString
     /// The context that saves go to; nil for the store.
     public let parent: ContextHandle?
 
+    /// Whether the objects of the context take part in Swift's `Observation`: main's do, others by
+    /// ``ContextStack/create(_:named:reads:observable:)``.
+    public let isObservable: Bool
+
     let core: StackCore
     /// False for the stand-in of a handle that is gone.
     private let isOriginal: Bool
@@ -27,13 +31,15 @@ public final class ContextHandle: Sendable, Identifiable, Hashable, CustomString
         kind: ContextKind,
         name: ContextName?,
         parent: ContextHandle?,
-        reads: ContextReads
+        reads: ContextReads,
+        isObservable: Bool
     ) {
         self.core = core
         self.id = id
         self.kind = kind
         self.name = name
         self.parent = parent
+        self.isObservable = isObservable
         isOriginal = true
         self.owner = ContextOwner(kind: kind, title: name?.rawValue ?? "unnamed-\(id)")
         core.engine.layers.add(context: id, parent: parent?.id, committedOnly: reads == .committed)
@@ -50,6 +56,7 @@ public final class ContextHandle: Sendable, Identifiable, Hashable, CustomString
         self.kind = kind
         self.name = name
         self.parent = nil
+        isObservable = false
         isOriginal = false
         self.owner = owner
     }

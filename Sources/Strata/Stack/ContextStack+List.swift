@@ -34,14 +34,20 @@ extension ContextStack {
 
     /// Makes a context over the current one without putting it on the stack.
     ///
+    /// - Parameters:
+    ///   - kind: what it works on.
+    ///   - name: under which it is found; without one it goes with its last handle.
+    ///   - reads: what it shows above the store.
+    ///   - observable: whether its objects take part in Swift's `Observation`. Those of main always do.
     /// - Throws: as ``push(_:named:)-(_,_)`` does.
     @discardableResult
     public func create(
         _ kind: ContextKind,
         named name: ContextName? = nil,
-        reads: ContextReads = .parents
+        reads: ContextReads = .parents,
+        observable: Bool = false
     ) throws -> ContextHandle {
         core.publishCaller()
-        return try core.make(kind, named: name, parent: current, reads: reads)
+        return try core.make(kind, named: name, parent: current, reads: reads, isObservable: observable)
     }
 }

@@ -33,7 +33,8 @@ extension StackCore {
         _ kind: ContextKind,
         named name: ContextName?,
         parent: ContextHandle?,
-        reads: ContextReads = .parents
+        reads: ContextReads = .parents,
+        isObservable: Bool = false
     ) throws -> ContextHandle {
         if let name, let owner = [ContextKind.root, .main].first(where: { $0.ownName == name }), owner != kind {
             throw StrataError(
@@ -57,7 +58,7 @@ extension StackCore {
                     "There is a context named '\(name)' already. Push or use that one, or take another name."
                 )
             }
-            return register(kind, named: name, parent: parent, reads: reads, in: &state)
+            return register(kind, named: name, parent: parent, reads: reads, isObservable: isObservable, in: &state)
         }
     }
 
@@ -65,7 +66,7 @@ extension StackCore {
     func setUp(_ kinds: [ContextKind]) {
         state.withLock { state in
             for kind in kinds {
-                let handle = register(kind, named: kind.ownName, parent: state.base.last, reads: .parents, in: &state)
+                let handle = register(kind, named: kind.ownName, parent: state.base.last, in: &state)
                 state.base.append(handle)
             }
         }
@@ -90,7 +91,8 @@ extension StackCore {
         _ kind: ContextKind,
         named name: ContextName?,
         parent: ContextHandle?,
-        reads: ContextReads,
+        reads: ContextReads = .parents,
+        isObservable: Bool = false,
         in state: inout State
     ) -> ContextHandle {
         let handle = ContextHandle(
@@ -99,7 +101,8 @@ extension StackCore {
             kind: kind,
             name: name,
             parent: kind == .root ? nil : parent,
-            reads: reads
+            reads: reads,
+            isObservable: kind == .main || isObservable
         )
         state.nextID += 1
         state.owners[handle.id] = (handle.owner, handle.description)

@@ -6,8 +6,7 @@ extension ModelMacro {
     static func snapshot(of model: ParsedModel) -> DeclSyntax {
         let reads = model.externals.map { "_ = self.\($0.text)" }
         let head = "\(model.memberAccess.prefix)var snapshot: Row"
-        guard !reads.isEmpty else { return "\(raw: head) { _$row }" }
-        return "\(raw: SourceText.block(head, reads + ["return _$row"]))"
+        return "\(raw: SourceText.block(head, ["_$willReadAll()"] + reads + ["return _$row"]))"
     }
 
     /// The initialiser that the framework makes objects with.

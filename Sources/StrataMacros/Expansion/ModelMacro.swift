@@ -57,6 +57,6 @@ extension ModelMacro: ExtensionMacro {
         in context: some MacroExpansionContext
     ) throws -> [ExtensionDeclSyntax] {
         guard ParsedModel(declaration) != nil, !protocols.isEmpty else { return [] }
-        return [try ExtensionDeclSyntax("extension \(type.trimmed): Strata.Model {}")]
+        return [try ExtensionDeclSyntax("nonisolated extension \(type.trimmed): Strata.Model {}")]
     }
 }

@@ -26,7 +26,7 @@ enum PropertyMacro: AccessorMacro {
         [
             """
             get {
-                _$willRead()
+                _$willRead(\(raw: index))
                 return _$row.\(raw: property.text)
             }
             """,
@@ -45,7 +45,7 @@ enum PropertyMacro: AccessorMacro {
         [
             """
             get {
-                _$willRead()
+                _$willRead(\(raw: index))
                 return _$external(\(raw: index))\(raw: property.type.isOptional ? "" : " ?? \(property.type.text)()")
             }
             """,
@@ -65,7 +65,7 @@ enum PropertyMacro: AccessorMacro {
         return [
             """
             get {
-                _$willRead()
+                _$willRead(\(raw: index))
                 return Strata.RowSupport.load(_$row.\(raw: property.text), as: \(raw: type).self, of: self, at: \(raw: index))
             }
             """,

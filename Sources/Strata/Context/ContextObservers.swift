@@ -1,0 +1,124 @@
+import Observation
+
+/// Who is told of what changes in an observable context, by way of Swift's `Observation` (H30).
+///
+/// A registrar for each object would take four times as much memory as the object. So all objects whose ids fall into one
+/// bucket share one, made when the first of them is read: who looks at an object may be woken up by another one that has the
+/// same bucket, of which a window of a list has none.
+///
+/// What the context itself sets is told before it is set. What comes from others, or concerns more than one object, is noted
+/// and told when all of it is there.
+final class ContextObservers {
+    /// What can be looked at in an object: its columns by their index, and beyond them these.
+    enum Facet {
+        static let isDeleted = ColumnSet.limit
+        static let members = ColumnSet.limit + 1
+        static let count = ColumnSet.limit + 2
+    }
+
+    /// What stands for the objects of all models.
+    private final class Subject: Observable, Sendable {
+        static let it = Subject()
+
+        /// What stands for a facet.
+        subscript(facet: Int) -> Int { facet }
+    }
+
+    private static let paths = (0..<Facet.count).map { \Subject.[$0] as KeyPath<Subject, Int> & Sendable }
+
+    private static let bucketCount = 256
+
+    private let paths = ContextObservers.paths
+    private var registrars = [ObservationRegistrar?](repeating: nil, count: ContextObservers.bucketCount)
+    /// For what is pending in the context as a whole.
+    private let changes = ObservationRegistrar()
+    /// What is to be told: places of ``noted(_:_:)``, and whether what is pending has changed.
+    private var noted: Set<Int> = []
+    private var isPendingNoted = false
+
+    private func bucket(of number: Int64) -> Int { Int(truncatingIfNeeded: number) & (Self.bucketCount - 1) }
+
+    // MARK: Looking
+
+    /// Somebody looks at an object.
+    func willRead(_ number: Int64, _ facet: Int) {
+        let bucket = bucket(of: number)
+        if registrars[bucket] == nil { registrars[bucket] = ObservationRegistrar() }
+        registrars[bucket]?.access(Subject.it, keyPath: paths[facet])
+    }
+
+    /// Somebody asks whether anything is pending.
+    func willReadChanges() { changes.access(Subject.it, keyPath: paths[0]) }
+
+    // MARK: Telling
+
+    /// The context is about to set a column of an object.
+    func willChange(_ number: Int64, _ facet: Int) { tell(bucket(of: number), facet) }
+
+    private func tell(_ bucket: Int, _ facet: Int) {
+        guard let registrar = registrars[bucket] else { return }
+        registrar.willSet(Subject.it, keyPath: paths[facet])
+        registrar.didSet(Subject.it, keyPath: paths[facet])
+    }
+
+    /// Something of an object has changed.
+    func note(_ number: Int64, _ facet: Int) {
+        let bucket = bucket(of: number)
+        if registrars[bucket] != nil { noted.insert(bucket * Facet.count + facet) }
+    }
+
+    /// Columns of an object have changed.
+    func note(_ number: Int64, _ columns: ColumnSet) {
+        for column in columns { note(number, column) }
+    }
+
+    /// The context has other changes pending than before.
+    func noteChanges() { isPendingNoted = true }
+
+    /// Rows were inserted, updated or deleted: those that they lead to, or led to, have other members than before.
+    func noteMembers(_ part: any AnyPart, of info: EntityInfo) {
+        guard !info.outgoing.isEmpty else { return }
+        if part.forEachReference(in: info.outgoing.map(\.column), { note($0, Facet.members) }) { return }
+        noteAllMembers()
+    }
+
+    /// Nobody knows whose members have changed.
+    func noteAllMembers() {
+        for bucket in registrars.indices where registrars[bucket] != nil {
+            noted.insert(bucket * Facet.count + Facet.members)
+        }
+    }
+
+    /// Tells what was noted. Called where the context is in order: who is told may come back at once.
+    func flush() {
+        while isPendingNoted || !noted.isEmpty {
+            let due = noted
+            noted.removeAll()
+            if isPendingNoted {
+                isPendingNoted = false
+                changes.willSet(Subject.it, keyPath: paths[0])
+                changes.didSet(Subject.it, keyPath: paths[0])
+            }
+            for place in due { tell(place / Facet.count, place % Facet.count) }
+        }
+    }
+}
+
+extension Part {
+    /// Calls `body` with the numbers that to-one columns of changed rows lead to and have led to. Says whether all are known.
+    func forEachReference(in columns: [Int], _ body: (Int64) -> Void) -> Bool {
+        var isComplete = true
+        for change in changes {
+            for column in columns where !change.kind.isUpdate || change.columns.contains(column) {
+                if case .integer(let number)? = try? change.row._$value(at: column) { body(number) }
+                guard change.kind.isUpdate else { continue }
+                guard let seen = change.base?.seen else {
+                    isComplete = false
+                    continue
+                }
+                if case .integer(let number)? = try? seen._$value(at: column) { body(number) }
+            }
+        }
+        return isComplete
+    }
+}

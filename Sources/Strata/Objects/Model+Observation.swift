@@ -1,0 +1,28 @@
+/// What accessors call in contexts that are observable, and nowhere else. Apart from the accessors, which are compiled into
+/// their callers.
+extension Model {
+    /// Somebody looks at a property.
+    @inline(never)
+    public func _$observe(_ column: Int) { _$link.context?.observers?.willRead(id.number, column) }
+
+    /// Called before all properties are read at once.
+    @inlinable @inline(__always)
+    public func _$willReadAll() {
+        if _$state.isObserved { _$observeAll() }
+    }
+
+    @inline(never)
+    public func _$observeAll() {
+        for column in Self._$schema.columns.indices { _$observe(column) }
+    }
+
+    /// Somebody asks for the members of a relationship.
+    func observeMembers() {
+        if _$state.isObserved { _$observe(ContextObservers.Facet.members) }
+    }
+
+    /// Somebody asks whether there is anything to save.
+    func observeChanges() {
+        if _$state.isObserved { _$link.context?.observers?.willReadChanges() }
+    }
+}
