@@ -139,6 +139,6 @@ extension Entity {
         guard let base = stack.first?.base, let last = stack.last,
             (try? base.seen._$value(at: column)) == .integer(target), (try? last.row._$value(at: column)) == .null
         else { return false }
-        return stack.allSatisfy { $0.kind == .update && $0.columns == ColumnSet(column) }
+        return stack.allSatisfy { $0.kind == .update && $0.columns.subtracting(info.derived) == ColumnSet(column) }
     }
 }

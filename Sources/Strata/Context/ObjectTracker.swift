@@ -91,6 +91,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
             if !found.isEmpty { bases = found }
         }
         let count = edits.count
+        let derived = entity.info.derived
         var kinds: ChangeKinds = []
         var numbers: [Int64] = []
         numbers.reserveCapacity(count)
@@ -103,7 +104,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
                     // There are as many places as edits.
                     to: UnsafeMutableRawPointer(places.baseAddress.unsafelyUnwrapped + initialized),
                     kind: edit.kind.rawValue,
-                    edit.kind.isUpdate ? edit.columns : ColumnSet(),
+                    edit.kind.isUpdate ? edit.columns.union(derived) : ColumnSet(),
                     base: base
                 )
                 numbers.append(number)

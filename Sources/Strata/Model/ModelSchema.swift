@@ -51,6 +51,8 @@ public struct ColumnSchema: Sendable {
     public let isDecimal: Bool
     /// Whether the values are unsigned 64-bit integers, which may stand as blobs.
     public let isUnsigned: Bool
+    /// Whether a transformer stores the values.
+    let isTransformed: Bool
 }
 
 /// A relationship without a column of its own.
@@ -125,7 +127,8 @@ extension ColumnSchema {
             deleteRule: deleteRule,
             options: options,
             isDecimal: false,
-            isUnsigned: false
+            isUnsigned: false,
+            isTransformed: false
         )
     }
 
@@ -150,8 +153,9 @@ extension ColumnSchema {
             destination: nil,
             deleteRule: .nullify,
             options: options,
-            isDecimal: Value.self == Decimal.self,
-            isUnsigned: Value.self == UInt64.self || Value.self == UInt.self
+            isDecimal: Value.heldType == Decimal.self,
+            isUnsigned: Value.heldType == UInt64.self || Value.heldType == UInt.self,
+            isTransformed: Value.self is any TransformedValue.Type
         )
     }
 }

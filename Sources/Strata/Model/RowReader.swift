@@ -112,7 +112,7 @@ public struct RowReader {
         }
     }
 
-    private func name(of column: Int32) -> String {
+    func name(of column: Int32) -> String {
         sqlite3_column_name(statement, column).map { String(cString: $0) } ?? "\(column)"
     }
 }

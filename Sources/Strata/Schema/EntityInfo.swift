@@ -23,8 +23,12 @@ final class EntityInfo: Sendable {
     let outgoing: [OutgoingReference]
     let createdAt: Int?
     let updatedAt: Int?
-    /// The columns that saves set by themselves. Two writers have each set them, and never contradict each other in them.
-    let timestamps: ColumnSet
+    /// The columns that are calculated from others. Rows calculate them whenever they are asked, so that a row merged from
+    /// two writers has its own; every update of other columns writes them too.
+    let derived: ColumnSet
+    /// The columns that are set by themselves: timestamps and those that are derived. Two writers have each set them, and
+    /// never contradict each other in them.
+    let automatic: ColumnSet
     /// Columns with rules that are checked before a row is written.
     let checked: [Int]
     /// Columns of numbers without rules, of which SQLite cannot keep every value.
@@ -52,7 +56,8 @@ final class EntityInfo: Sendable {
         outgoing = draft.outgoing
         createdAt = draft.createdAt
         updatedAt = draft.updatedAt
-        timestamps = [draft.createdAt, draft.updatedAt].reduce(into: ColumnSet()) {
+        derived = draft.derived
+        automatic = [draft.createdAt, draft.updatedAt].reduce(into: draft.derived) {
             if let column = $1 { $0.insert(column) }
         }
         checked = draft.checked
@@ -81,6 +86,7 @@ struct EntityDraft {
     var checked: [Int] = []
     var numbers: [Int] = []
     var externals = ColumnSet()
+    var derived = ColumnSet()
     var isJoin = false
     var hooks = ModelHooks()
 

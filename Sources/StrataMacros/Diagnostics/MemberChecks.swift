@@ -14,7 +14,7 @@ struct MemberChecks {
             } else if let function = member.decl.as(FunctionDeclSyntax.self) {
                 HookChecks(function: function, context: context).run()
             } else if let property = member.decl.as(VariableDeclSyntax.self) {
-                PropertyChecks(declaration: property, context: context).run()
+                PropertyChecks(declaration: property, model: model, context: context).run()
             } else if let clause = member.decl.as(IfConfigDeclSyntax.self) {
                 check(clause)
             } else if let type = member.decl.asProtocol((any NamedDeclSyntax).self) {

@@ -42,7 +42,7 @@ extension ModelMacro: MemberAttributeMacro {
     ) throws -> [AttributeSyntax] {
         guard let model = ParsedModel(declaration),
             let property = member.as(VariableDeclSyntax.self).flatMap(Property.init),
-            let index = model.index(of: property.name)
+            property.kind != .computed, let index = model.index(of: property.name)
         else { return [] }
         return ["@_ModelProperty(\(raw: index))"]
     }
