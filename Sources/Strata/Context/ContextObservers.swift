@@ -27,6 +27,8 @@ final class ContextObservers {
     private static let paths = (0..<Facet.count).map { \Subject.[$0] as KeyPath<Subject, Int> & Sendable }
 
     private static let bucketCount = 256
+    /// Of how many rows it is found out whose members they are.
+    private static let memberLimit = 2048
 
     private let paths = ContextObservers.paths
     private var registrars = [ObservationRegistrar?](repeating: nil, count: ContextObservers.bucketCount)
@@ -35,6 +37,8 @@ final class ContextObservers {
     /// What is to be told: places of ``noted(_:_:)``, and whether what is pending has changed.
     private var noted: Set<Int> = []
     private var isPendingNoted = false
+    /// Whether anybody has ever asked for members, so that else nobody looks whose have changed.
+    private var areMembersRead = false
 
     private func bucket(of number: Int64) -> Int { Int(truncatingIfNeeded: number) & (Self.bucketCount - 1) }
 
@@ -44,6 +48,7 @@ final class ContextObservers {
     func willRead(_ number: Int64, _ facet: Int) {
         let bucket = bucket(of: number)
         if registrars[bucket] == nil { registrars[bucket] = ObservationRegistrar() }
+        if facet == Facet.members { areMembersRead = true }
         registrars[bucket]?.access(Subject.it, keyPath: paths[facet])
     }
 
@@ -55,10 +60,9 @@ final class ContextObservers {
     /// The context is about to set a column of an object.
     func willChange(_ number: Int64, _ facet: Int) { tell(bucket(of: number), facet) }
 
+    /// Observers hear of what is about to be set; there is no way to ask for what was.
     private func tell(_ bucket: Int, _ facet: Int) {
-        guard let registrar = registrars[bucket] else { return }
-        registrar.willSet(Subject.it, keyPath: paths[facet])
-        registrar.didSet(Subject.it, keyPath: paths[facet])
+        registrars[bucket]?.willSet(Subject.it, keyPath: paths[facet])
     }
 
     /// Something of an object has changed.
@@ -77,7 +81,9 @@ final class ContextObservers {
 
     /// Rows were inserted, updated or deleted: those that they lead to, or led to, have other members than before.
     func noteMembers(_ part: any AnyPart, of info: EntityInfo) {
-        guard !info.outgoing.isEmpty else { return }
+        guard areMembersRead, !info.outgoing.isEmpty else { return }
+        // Of a large import nearly every bucket is concerned, and the main actor has better things to do than to look.
+        guard part.numbers.count <= Self.memberLimit else { return noteAllMembers() }
         if part.forEachReference(in: info.outgoing.map(\.column), { note($0, Facet.members) }) { return }
         noteAllMembers()
     }
@@ -97,7 +103,6 @@ final class ContextObservers {
             if isPendingNoted {
                 isPendingNoted = false
                 changes.willSet(Subject.it, keyPath: paths[0])
-                changes.didSet(Subject.it, keyPath: paths[0])
             }
             for place in due { tell(place / Facet.count, place % Facet.count) }
         }

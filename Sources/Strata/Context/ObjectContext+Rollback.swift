@@ -41,6 +41,7 @@ extension ObjectContext {
             !numbers.contains($0)
         }
         do { try undo(effects) } catch { reference.report(error) }
+        if hasFetchHooks { runHooksAfterFetch() }
     }
 
     /// Takes changes out of this context's layer, and lets everything above stand on what is left.

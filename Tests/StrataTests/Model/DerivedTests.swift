@@ -177,6 +177,19 @@ struct DerivedTests {
         }
     }
 
+    @Test("Two objects swap what must be unique and is derived")
+    func swapped() async throws {
+        let stack = try await open()
+        try await stack.background { context in
+            let one = context.insert(Person(first: "Ann"))
+            let two = context.insert(Person(first: "Bob"))
+            try context.commit()
+            (one.first, two.first) = (two.first, one.first)
+            try context.commit()
+        }
+        #expect(try await stored(stack) == ["Bob", "Ann"])
+    }
+
     @Test("With .theirs, what is given up is not derived from")
     func theirs() async throws {
         let stack = try await open(.rootOnly, mergePolicy: .theirs)
