@@ -30,15 +30,21 @@ final class ContextObservers {
     /// Of how many rows it is found out whose members they are.
     private static let memberLimit = 2048
 
+    // Asked for at every read of a property: all accesses are short, on one executor, and call nothing that could come back
+    // here. To have that checked would cost more than the accesses themselves.
+    private let subject = Subject.it
     private let paths = ContextObservers.paths
-    private var registrars = [ObservationRegistrar?](repeating: nil, count: ContextObservers.bucketCount)
+    @exclusivity(unchecked) private var registrars = [ObservationRegistrar?](
+        repeating: nil,
+        count: ContextObservers.bucketCount
+    )
     /// For what is pending in the context as a whole.
     private let changes = ObservationRegistrar()
     /// What is to be told: places of ``noted(_:_:)``, and whether what is pending has changed.
-    private var noted: Set<Int> = []
-    private var isPendingNoted = false
+    @exclusivity(unchecked) private var noted: Set<Int> = []
+    @exclusivity(unchecked) private var isPendingNoted = false
     /// Whether anybody has ever asked for members, so that else nobody looks whose have changed.
-    private var areMembersRead = false
+    @exclusivity(unchecked) private var areMembersRead = false
 
     private func bucket(of number: Int64) -> Int { Int(truncatingIfNeeded: number) & (Self.bucketCount - 1) }
 
@@ -46,14 +52,19 @@ final class ContextObservers {
 
     /// Somebody looks at an object.
     func willRead(_ number: Int64, _ facet: Int) {
-        let bucket = bucket(of: number)
-        if registrars[bucket] == nil { registrars[bucket] = ObservationRegistrar() }
         if facet == Facet.members { areMembersRead = true }
-        registrars[bucket]?.access(Subject.it, keyPath: paths[facet])
+        registrar(of: bucket(of: number)).access(subject, keyPath: paths[facet])
+    }
+
+    private func registrar(of bucket: Int) -> ObservationRegistrar {
+        if let registrar = registrars[bucket] { return registrar }
+        let registrar = ObservationRegistrar()
+        registrars[bucket] = registrar
+        return registrar
     }
 
     /// Somebody asks whether anything is pending.
-    func willReadChanges() { changes.access(Subject.it, keyPath: paths[0]) }
+    func willReadChanges() { changes.access(subject, keyPath: paths[0]) }
 
     // MARK: Telling
 
@@ -62,7 +73,7 @@ final class ContextObservers {
 
     /// Observers hear of what is about to be set; there is no way to ask for what was.
     private func tell(_ bucket: Int, _ facet: Int) {
-        registrars[bucket]?.willSet(Subject.it, keyPath: paths[facet])
+        registrars[bucket]?.willSet(subject, keyPath: paths[facet])
     }
 
     /// Something of an object has changed.
@@ -102,7 +113,7 @@ final class ContextObservers {
             noted.removeAll()
             if isPendingNoted {
                 isPendingNoted = false
-                changes.willSet(Subject.it, keyPath: paths[0])
+                changes.willSet(subject, keyPath: paths[0])
             }
             for place in due { tell(place / Facet.count, place % Facet.count) }
         }

@@ -1,9 +1,11 @@
 /// What accessors call in contexts that are observable, and nowhere else. Apart from the accessors, which are compiled into
 /// their callers.
 extension Model {
-    /// Somebody looks at a property.
-    @inline(never)
-    public func _$observe(_ column: Int) { _$link.context?.observers?.willRead(id.number, column) }
+    /// Somebody looks at a property. It lets go of nothing that anybody else holds, so that loops over objects need not hold
+    /// each of them while they read.
+    @inlinable @inline(never)
+    @_effects(releasenone)
+    public func _$observe(_ column: Int) { _$link._$willRead(_$row._$number, column) }
 
     /// Called before all properties are read at once.
     @inlinable @inline(__always)

@@ -17,6 +17,12 @@ public struct ObjectLink {
     var context: ObjectContext? {
         if case .context(let context) = owner { context } else { nil }
     }
+
+    /// Somebody looks at a property of the object with this number.
+    public func _$willRead(_ number: Int64, _ column: Int) {
+        guard case .context(let context) = owner, let observers = context.observers else { return }
+        observers.willRead(number, column)
+    }
 }
 
 /// What the context of an object notes in it. Apart from the link, so that looking at it counts no references.
