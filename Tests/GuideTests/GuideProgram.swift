@@ -69,7 +69,8 @@ struct GuideProgram {
 
     private static func beginsDeclaration(_ line: String) -> Bool {
         let words = [
-            "@Model", "@Suite", "import ", "final class ", "struct ", "enum ", "extension ", "protocol ", "actor ",
+            "@Model", "@Suite", "@MainActor final class ", "import ", "final class ", "struct ", "enum ", "extension ",
+            "protocol ", "actor ",
         ]
         return words.contains { line.hasPrefix($0) }
     }

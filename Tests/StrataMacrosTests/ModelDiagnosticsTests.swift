@@ -31,6 +31,8 @@ struct ModelDiagnosticsTests {
                 @Relationship(deleteRule: .deny, inverse: \\Outer.Part.page) var parts: Strata.Many<Outer.Part>
                 convenience init(slug: String, _ more: Int) { self.init(slug: slug) }
                 func sorted() {}
+                func willInsert(in context: ObjectContext) {}
+                private func didFetch(in store: Strata.ObjectContext) {}
                 deinit {}
             }
             """
@@ -116,6 +118,30 @@ struct ModelDiagnosticsTests {
     ]
 
     static let members: [WrongDeclaration] = [
+        .init(
+            "hook without context",
+            property: "func willInsert() throws {}",
+            at: "willInsert",
+            "write 'func willInsert(in context: ObjectContext) throws'"
+        ),
+        .init(
+            "hook that throws and may not",
+            property: "func didFetch(in context: ObjectContext) throws {}",
+            at: "didFetch",
+            "write 'func didFetch(in context: ObjectContext)', which does not throw"
+        ),
+        .init(
+            "asynchronous hook",
+            property: "func willUpdate(in context: ObjectContext) async throws {}",
+            at: "willUpdate",
+            "write 'func willUpdate(in context: ObjectContext) throws'"
+        ),
+        .init(
+            "static hook",
+            property: "static func willDelete(in context: ObjectContext) {}",
+            at: "willDelete",
+            "write 'func willDelete(in context: ObjectContext)'"
+        ),
         .init(
             "designated initialiser",
             property: "init() { slug = \"\" }",

@@ -18,7 +18,7 @@ struct ModelExpansionTests {
             public final class Article {
                 var slug: String {
                     get {
-                        _$willRead()
+                        _$willRead(0)
                         return _$row.slug
                     }
                     set {
@@ -31,7 +31,7 @@ struct ModelExpansionTests {
                 }
                 public var views: Int {
                     get {
-                        _$willRead()
+                        _$willRead(1)
                         return _$row.views
                     }
                     set {
@@ -44,7 +44,7 @@ struct ModelExpansionTests {
                 }
                 var author: Author? {
                     get {
-                        _$willRead()
+                        _$willRead(2)
                         return Strata.RowSupport.load(_$row.author, as: (Author?).self, of: self, at: 2)
                     }
                     set {
@@ -189,7 +189,15 @@ struct ModelExpansionTests {
                     options: [
                         .unique("slug", "author"),
                         .index("views"),
-                    ]
+                    ],
+                    hooks: Strata.ModelHooks(
+                        willInsert: ._$hook(Article.willInsert),
+                        willUpdate: ._$hook(Article.willUpdate),
+                        willDelete: ._$calm(Article.willDelete),
+                        didFetch: ._$calm(Article.didFetch),
+                        validate: ._$validation(Article.validate(in:_:)),
+                        validateDelete: ._$validation(Article.validateDelete(in:_:))
+                    )
                 )
 
                 @safe @exclusivity(unchecked) public var _$row: Row
@@ -203,7 +211,8 @@ struct ModelExpansionTests {
                 }
 
                 public var snapshot: Row {
-                    _$row
+                    _$willReadAll()
+                    return _$row
                 }
 
                 public init(_$row: Row) {
@@ -219,7 +228,7 @@ struct ModelExpansionTests {
                 }
             }
 
-            extension Article: Strata.Model {
+            nonisolated extension Article: Strata.Model {
             }
             """#
         )

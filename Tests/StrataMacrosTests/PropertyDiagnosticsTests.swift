@@ -47,6 +47,88 @@ struct PropertyDiagnosticsTests {
         .init("transient without a value", property: "@Transient var a: Int", at: "a: Int", "give it a default value"),
     ]
 
+    static let derived: [WrongDeclaration] = [
+        .init("stored", property: "@Derived var a: Int = 1", at: "a: Int = 1", "write 'var a: String { … }'"),
+        .init(
+            "settable",
+            property: "@Derived var a: Int { get { 1 } set {} }",
+            at: "a: Int { get { 1 } set {} }",
+            "has a getter"
+        ),
+        .init(
+            "throwing",
+            property: "@Derived var a: Int { get throws { 1 } }",
+            at: "a: Int { get throws { 1 } }",
+            "has a getter"
+        ),
+        .init("static", property: "@Derived static var a: Int { 1 }", at: "a: Int { 1 }", "has a getter"),
+        .init("name", property: "@Derived var id: Int { 1 }", at: "id", "choose another name"),
+        .init(
+            "timestamp",
+            property: "@Derived(.indexed, .createdAt) var a: Date? { nil }",
+            at: ".createdAt",
+            "remove this"
+        ),
+        .init(
+            "options of another macro",
+            property: "@Derived @Attribute(.indexed) var a: Int { 1 }",
+            at: "@Attribute(.indexed)",
+            "write '@Derived(.indexed)'",
+            fixed: "@Derived var a: Int { 1 }"
+        ),
+        .init("members", property: "var b: Many<B>; @Derived var a: Int { b.x }", at: "b", "kept with other objects"),
+        .init(
+            "own method",
+            property: "func b() -> Int { 1 }; @Derived var a: Int { self.b() }",
+            at: "b",
+            "'b' is no column"
+        ),
+        .init("plain property", property: "var b: Int { 1 }; @Derived var a: Int { b + 1 }", at: "b", "'@Derived' too"),
+        .init("transient", property: "@Transient var b = 1; @Derived var a: Int { b }", at: "b", "no column"),
+        .init(
+            "bytes",
+            property: "@Attribute(.externalStorage) var b: Data?; @Derived var a: Bool { b == nil }",
+            at: "b",
+            "outside of the row"
+        ),
+    ]
+
+    @Test("What cannot be derived is diagnosed", arguments: derived)
+    func wrongDerived(_ wrong: WrongDeclaration) { wrong.check() }
+
+    @Test("Derived attributes use columns, other derived ones, static members and names of their own")
+    func derivedFromColumns() {
+        let source = """
+            @Model final class A {
+                var b: Int
+                var c: Int { 1 }
+                var d: D?
+                static func e(_ f: Int) -> Int { f }
+                @Derived(.indexed, .range(0...1)) var g: Int { let c = self.b; return A.e(c) }
+                @Derived var h: Bool { get { d == nil && [1].map { c in c + g }.isEmpty } }
+            }
+            """
+        #expect(Diagnosis(of: source).diagnostics.map(\.message) == [])
+    }
+
+    static let transformers: [WrongDeclaration] = [
+        .init(
+            "a value",
+            property: "@Attribute(.transformed(by: hex)) var a: Color",
+            at: ".transformed(by: hex)",
+            "write its type"
+        ),
+        .init(
+            "a timestamp",
+            property: "@Attribute(.updatedAt, .transformed(by: T.self)) var a: Date?",
+            at: ".updatedAt",
+            "remove one of the two"
+        ),
+    ]
+
+    @Test("Wrong transformers are diagnosed", arguments: transformers)
+    func wrongTransformer(_ wrong: WrongDeclaration) { wrong.check() }
+
     static let missingTypes: [WrongDeclaration] = [
         .init("integer", property: "var a = -1", at: "a = -1", "write ': Int'", fixed: "var a: Int = -1"),
         .init("floating", property: "var a = 1.5", at: "a = 1.5", "write ': Double'", fixed: "var a: Double = 1.5"),

@@ -19,7 +19,7 @@ struct SpecialExpansionTests {
             nonisolated final class Note {
                 private var kind: Kind {
                     get {
-                        _$willRead()
+                        _$willRead(0)
                         return Strata.RowSupport.load(_$row.kind, as: Kind.self, of: self, at: 0)
                     }
                     set {
@@ -33,7 +33,7 @@ struct SpecialExpansionTests {
                 }
                 var `class`: String? {
                     get {
-                        _$willRead()
+                        _$willRead(1)
                         return _$row.`class`
                     }
                     set {
@@ -136,7 +136,15 @@ struct SpecialExpansionTests {
                     columns: [
                         ._$column("kind", Kind.self),
                         ._$column("class", (String?).self),
-                    ]
+                    ],
+                    hooks: Strata.ModelHooks(
+                        willInsert: ._$hook(Note.willInsert),
+                        willUpdate: ._$hook(Note.willUpdate),
+                        willDelete: ._$calm(Note.willDelete),
+                        didFetch: ._$calm(Note.didFetch),
+                        validate: ._$validation(Note.validate(in:_:)),
+                        validateDelete: ._$validation(Note.validateDelete(in:_:))
+                    )
                 )
 
                 @safe @exclusivity(unchecked) var _$row: Row
@@ -150,7 +158,8 @@ struct SpecialExpansionTests {
                 }
 
                 var snapshot: Row {
-                    _$row
+                    _$willReadAll()
+                    return _$row
                 }
 
                 init(_$row: Row) {
@@ -162,7 +171,7 @@ struct SpecialExpansionTests {
                 }
             }
 
-            extension Note: Strata.Model {
+            nonisolated extension Note: Strata.Model {
             }
             """#
         )
@@ -211,7 +220,15 @@ struct SpecialExpansionTests {
 
                 static let _$schema = Strata.ModelSchema(
                     name: "Token",
-                    columns: []
+                    columns: [],
+                    hooks: Strata.ModelHooks(
+                        willInsert: ._$hook(Token.willInsert),
+                        willUpdate: ._$hook(Token.willUpdate),
+                        willDelete: ._$calm(Token.willDelete),
+                        didFetch: ._$calm(Token.didFetch),
+                        validate: ._$validation(Token.validate(in:_:)),
+                        validateDelete: ._$validation(Token.validateDelete(in:_:))
+                    )
                 )
 
                 @safe @exclusivity(unchecked) var _$row: Row
@@ -225,7 +242,8 @@ struct SpecialExpansionTests {
                 }
 
                 var snapshot: Row {
-                    _$row
+                    _$willReadAll()
+                    return _$row
                 }
 
                 init(_$row: Row) {
@@ -237,7 +255,7 @@ struct SpecialExpansionTests {
                 }
             }
 
-            extension Token: Strata.Model {
+            nonisolated extension Token: Strata.Model {
             }
             """#
         )

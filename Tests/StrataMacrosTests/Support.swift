@@ -13,6 +13,7 @@ let macroSpecs: [String: MacroSpec] = [
     "Attribute": MacroSpec(type: AttributeMacro.self),
     "Relationship": MacroSpec(type: RelationshipMacro.self),
     "Transient": MacroSpec(type: TransientMacro.self),
+    "Derived": MacroSpec(type: DerivedMacro.self),
 ]
 
 /// Asserts the full text of an expansion, and that nothing is diagnosed.

@@ -39,6 +39,7 @@ extension BatchJob {
         for assignment in assignments { try checkSize(of: assignment, info) }
         try checkReferences(updated, columns, info)
         guard !updated.isEmpty else { return }
+        columns.formUnion(info.derived)
         note(TableChanges(updated: [columns.map { info.columns[$0].name }: updated]), info)
     }
 
@@ -83,10 +84,10 @@ extension BatchJob {
         let timestamp = StoredValue.real(time.timeIntervalSinceReferenceDate)
         for var row in rows {
             row.id = ObjectID(number: try ids.take(), fingerprint: ids.fingerprint)
-            for column in info.timestamps {
-                let isFree = try row._$value(at: column) == .null
-                if isFree || column == info.updatedAt { try row._$set(timestamp, at: column) }
+            if let createdAt = info.createdAt, try row._$value(at: createdAt) == .null {
+                try row._$set(timestamp, at: createdAt)
             }
+            if let updatedAt = info.updatedAt { try row._$set(timestamp, at: updatedAt) }
             let failures = withUnsafePointer(to: row, entity.check)
             guard failures.isEmpty else { throw CommitJob.validationError(failures) }
             let externals = ExternalWriter(connection)

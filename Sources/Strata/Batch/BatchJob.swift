@@ -90,18 +90,36 @@ final class BatchJob {
     func run<Row: StoredRow>(_ sql: String, _ values: [StoredValue], checking entity: Entity<Row>) throws -> NumberRuns
     {
         var numbers: [Int64] = []
+        var rows: [Row] = []
         var failures: [StrataError.Detail] = []
         do {
             try connection.statement(sql).run(values) { reader in
                 let row = try Row(_$from: reader)
                 numbers.append(row._$number)
+                if !entity.info.derived.isEmpty { rows.append(row) }
                 if failures.count < Self.failureLimit { failures += withUnsafePointer(to: row, entity.check) }
             }
         } catch let error as StrataError {
             throw Self.constraint(error, entity.info)
         }
         guard failures.isEmpty else { throw CommitJob.validationError(failures) }
+        try derive(rows, entity.info)
         return NumberRuns(numbers)
+    }
+
+    /// Writes the derived columns of rows, which follow from the others.
+    private func derive<Row: StoredRow>(_ rows: [Row], _ info: EntityInfo) throws {
+        guard !rows.isEmpty else { return }
+        let statement = try connection.statement(info.sql.update(info.derived))
+        let position = Int32(info.derived.count + 1)
+        for row in rows {
+            var binder = statement.binder
+            try withUnsafePointer(to: row) { try Row._$bind(info.derived, of: $0, to: &binder) }
+            try binder.bind(sequence, at: position)
+            try binder.bind(row._$number, at: position + 1)
+            try binder.bind(sequence, at: position + 2)
+            try statement.runBound()
+        }
     }
 
     /// What a constraint of SQLite's means for a batch, which has no rows to name.

@@ -37,9 +37,8 @@ extension Entity {
             case .nullify:
                 var emptied = row
                 try emptied._$set(.null, at: reference.column)
-                consequences.add(
-                    Change(kind: .update, columns: ColumnSet(reference.column), row: emptied, base: base)
-                )
+                let columns = info.derived.union(ColumnSet(reference.column))
+                consequences.add(Change(kind: .update, columns: columns, row: emptied, base: base))
             }
         }
         return deleted

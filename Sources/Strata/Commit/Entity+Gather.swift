@@ -80,7 +80,7 @@ extension Entity {
         // What else lies beneath is no matter of a commit: it compares with the store only (H18).
         let unseen = newer.conflicting(with: beneath)
             .intersection(older.kind == .insert ? newer.columns : older.columns)
-            .subtracting(info.timestamps)
+            .subtracting(info.automatic)
         switch job.policy.kind {
         case .mine: break
         case .theirs:
@@ -98,7 +98,7 @@ extension Entity {
     /// The columns that a change still sets when some are given up. A timestamp alone is not worth writing.
     func rest(of columns: ColumnSet, without givenUp: ColumnSet) -> ColumnSet {
         let rest = columns.subtracting(givenUp)
-        return givenUp.isEmpty || !rest.subtracting(info.timestamps).isEmpty ? rest : ColumnSet()
+        return givenUp.isEmpty || !rest.subtracting(info.automatic).isEmpty ? rest : ColumnSet()
     }
 
     /// Rows that parents have changed as well show what those say once the committer's own change is gone, and rows of
@@ -152,7 +152,7 @@ extension Entity {
 
     /// The conflicts of a delete whose row was changed meanwhile, one for each column.
     func changedElsewhere(_ deleted: Row, _ columns: ColumnSet, base: Row, theirs: Row) -> [StrataError.Detail] {
-        columns.map { column in
+        columns.subtracting(info.derived).map { column in
             var detail = detail(deleted, column, base: base, theirs: theirs)
             detail.mine = nil
             return detail.saying("was changed elsewhere, and the object deleted here")

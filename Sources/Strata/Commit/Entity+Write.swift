@@ -108,7 +108,9 @@ extension Entity {
             for index in changes.indices {
                 let kind = changes[index].kind
                 guard kind.isUpdate else { continue }
-                if kind != .orphan, let base = changes[index].base, base.isStored,
+                if !info.derived.isEmpty {
+                    if let other = try updateDerived(changes[index], job) { others[other.row._$number] = other }
+                } else if kind != .orphan, let base = changes[index].base, base.isStored,
                     try write(changes.baseAddress! + index, seen: base.sequence, by: &statement, job)
                 {
                     let columns = changes[index].columns
@@ -123,6 +125,20 @@ extension Entity {
                 }
             }
         }
+    }
+
+    /// Writes an update of a row with derived columns: they follow from the row that will be in the store, which need not be
+    /// the one that a layer shows. Nil where it is.
+    private func updateDerived(_ change: Change<Row>, _ job: CommitJob) throws -> Change<Row>? {
+        guard change.kind != .orphan, let base = change.base, let stored = base.stored else {
+            return try merge(change, job)
+        }
+        var row = stored
+        row._$copy(change.columns, from: change.row)
+        let written = Change(kind: change.kind, columns: change.columns, row: row, base: base)
+        guard try write(written, seen: base.sequence, job) else { return try merge(change, job) }
+        if change.kind == .update, base.isStoredAsSeen, row._$differences(from: change.row).isEmpty { return nil }
+        return Change(kind: .update, columns: change.columns, row: row, base: nil)
     }
 
     /// Sets columns unless the row has become newer than what was seen. Says whether it has written.
@@ -180,7 +196,7 @@ extension Entity {
         let conflicting = change.columns
             .intersection(theirs.row._$differences(from: base))
             .intersection(theirs.row._$differences(from: change.row))
-            .subtracting(info.timestamps)
+            .subtracting(info.automatic)
         var columns = change.columns
         switch job.policy.kind {
         case .mine: break

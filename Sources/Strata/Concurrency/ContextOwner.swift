@@ -170,8 +170,8 @@ actor ContextOwner {
             context?.endTurn()
         } else {
             // Between the awaits of an asynchronous block the turn ends, the block does not.
-            context?.turnHasEnded()
             context?.publish()
+            context?.turnHasEnded()
         }
     }
 

@@ -17,7 +17,7 @@ struct DeleteEffects {
 extension ObjectContext {
     /// Notes what a delete rule has done. What a save does once more it takes back itself where it fails.
     func note(_ effect: DeleteEffects.Effect, of number: Int64, entity: Int) {
-        if isSaving { return }
+        if isReapplyingRules { return }
         deleteEffects[number, default: DeleteEffects(entity: entity)].effects.append(effect)
     }
 
@@ -139,6 +139,6 @@ extension Entity {
         guard let base = stack.first?.base, let last = stack.last,
             (try? base.seen._$value(at: column)) == .integer(target), (try? last.row._$value(at: column)) == .null
         else { return false }
-        return stack.allSatisfy { $0.kind == .update && $0.columns == ColumnSet(column) }
+        return stack.allSatisfy { $0.kind == .update && $0.columns.subtracting(info.derived) == ColumnSet(column) }
     }
 }

@@ -69,6 +69,7 @@ extension ObjectContext {
     private func objects<Object: Model>(_ query: Query<Object>, _ shape: ResultShape) throws -> [Object] {
         let entity = try store.schema.index(of: Object.self)
         var objects: [Object] = []
+        defer { if hasFetchHooks { runHooksAfterFetch() } }
         let isReversed = try run(query, shape) { reader in
             objects.append(try object(from: reader, entity: entity))
         }
@@ -94,9 +95,10 @@ extension ObjectContext {
     @inline(__always)
     func make<Object: Model>(from reader: RowReader, _ number: Int64, entity: Int) throws -> Object {
         prepareToRegister(Object.self, entity)
-        let state = ObjectState(entity: UInt16(truncatingIfNeeded: entity))
+        let state = ObjectState(entity: UInt16(truncatingIfNeeded: entity), isObserved: observers != nil)
         let object = try Object._$make(reader, ObjectLink(self), state)
         identity.insert(object, number)
+        if hasFetchHooks { noteFetched(object, entity: entity) }
         return object
     }
 

@@ -93,8 +93,9 @@ extension ObjectContext {
     func register<Object: Model>(_ object: Object, entity: Int) -> Object {
         prepareToRegister(Object.self, entity)
         object._$link = ObjectLink(self)
-        object._$state = ObjectState(entity: UInt16(truncatingIfNeeded: entity))
+        object._$state = ObjectState(entity: UInt16(truncatingIfNeeded: entity), isObserved: observers != nil)
         identity.insert(object, object.id.number)
+        if hasFetchHooks { noteFetched(object, entity: entity) }
         return object
     }
 
@@ -155,8 +156,12 @@ extension ObjectContext {
         if !connection.overlay.parts.isEmpty,
             let kind = view?.layers.topKind(of: number, entity: entity.info.index, in: path)
         {
-            return kind.isVisible ? pendingObject(number, entity.info.index) : nil
+            let object: Object? = kind.isVisible ? pendingObject(number, entity.info.index) : nil
+            if hasFetchHooks { runHooksAfterFetch() }
+            return object
         }
+        // Hooks may want the statement themselves, so it is free before they come.
+        defer { if hasFetchHooks { runHooksAfterFetch() } }
         let statement = try connection.statement(.selectByID(entity.info))
         defer { statement.reset() }
         try statement.binder.bind(number, at: 1)
@@ -178,6 +183,7 @@ extension ObjectContext {
     @inline(__always)
     func willChange<Object: Model>(_ object: Object, _ column: Int) {
         guard !isEnded else { return }
+        if object._$state.isObserved { observers?.willChange(object.id.number, column) }
         noteTurn()
         let tracker = trackers[Int(object._$state.entity)].unsafelyUnwrapped  // register makes one
         unsafeDowncast(tracker, to: ObjectTracker<Object>.self).willChange(object, column, in: self)
@@ -234,9 +240,11 @@ extension ObjectContext {
             return
         }
         noteTurn()
+        if store.schema.hasDeleteHooks, !runHookBeforeDelete(object) { return }
         let entity = Int(object._$state.entity)
         tracker(Object.self, entity).delete(object, in: self)
         let number = object.id.number
+        observers?.willChange(number, ContextObservers.Facet.isDeleted)
         inTurn {
             do {
                 try $0.applyDeleteRules(entity: entity, number: number)

@@ -13,6 +13,7 @@ extension ObjectContext {
         failedInserts.removeAll()
         deleteEffects.removeAll()
         undoHistory.removeAll()
+        hookStates.removeAll()
         for tracker in trackers { tracker?.discard() }
         drop { segment in
             includingSaved || segment.carriers == Carriers(id)
@@ -41,6 +42,7 @@ extension ObjectContext {
             !numbers.contains($0)
         }
         do { try undo(effects) } catch { reference.report(error) }
+        if hasFetchHooks { runHooksAfterFetch() }
     }
 
     /// Takes changes out of this context's layer, and lets everything above stand on what is left.
@@ -70,6 +72,7 @@ extension ObjectContext {
     private func objects<Object: Model>(_ model: Object.Type, _ isWanted: (ChangeKind) -> Bool) -> [Object] {
         publish()
         guard !isEnded, let entity = try? store.schema.entity(model) else { return [] }
+        defer { if hasFetchHooks { runHooksAfterFetch() } }
         return pendingChanges(entity).filter { isWanted($0.kind) }.compactMap { change in
             if let object = identity[change.row._$number] { return object as? Object }
             guard change.kind.isVisible else { return nil }
@@ -122,7 +125,10 @@ public struct ChangedValue: Sendable, Hashable {
 
 extension Model {
     /// The columns that were changed in this context and not saved, by name.
-    public var changedValues: [String: ChangedValue] { _$link.context?.changedValues(self) ?? [:] }
+    public var changedValues: [String: ChangedValue] {
+        observeChanges()
+        return _$link.context?.changedValues(self) ?? [:]
+    }
 
     /// Whether the object has changes in its context that are not saved.
     public var hasChanges: Bool { !changedValues.isEmpty }

@@ -7,7 +7,7 @@ extension ObjectContext {
     /// timestamps are set.
     ///
     /// - Throws: ``StrataError`` with `validation`, `conflict`, `notUnique`, `deleteDenied` or `missingReference`, which
-    ///   lists every object and column concerned; the context is as it was before.
+    ///   lists every object and column concerned, and what hooks throw; the context is as it was before.
     /// - Complexity: O(changed rows), and a look-up in the store for each value that must be unique.
     public func save() throws {
         guard hasParent else { return try commit() }
@@ -22,6 +22,7 @@ extension ObjectContext {
                 throw error
             }
             forgetSavedDeletes()
+            observers?.noteChanges()
             try takeView()
         }
     }
@@ -95,6 +96,8 @@ extension ObjectContext {
     func finishCommit(_ pending: PendingCommit, _ result: Result<CommitRecord?, any Error>) {
         pending.letGo()
         guard !isEnded else { return }
+        observers?.noteChanges()
+        defer { observers?.flush() }
         if case .failure = result { takeBack(pending.added) }
         dropView()
         if case .success = result { forgetSavedDeletes() }
@@ -123,14 +126,20 @@ extension ObjectContext {
         }
         noteTurn()
         isSaving = true
-        defer { isSaving = false }
+        defer {
+            isSaving = false
+            observers?.flush()
+        }
         // What is saved is held against the newest state, whatever this context has been looking at.
         if isPinned { try takeView() }
         return try body()
     }
 
-    /// What comes before every save and commit: nothing may be outstanding, and timestamps are set (C11).
+    /// What comes before every save and commit: nothing may be outstanding, hooks are called, and timestamps are set (C11).
     func prepareToSave() throws {
+        try retryFailedInserts()
+        publish()
+        if store.schema.hasSaveHooks { try runHooksBeforeSave() }
         try retryFailedInserts()
         var failures: [StrataError.Detail] = []
         for case let tracker? in trackers { failures += tracker.failures(self) }
@@ -144,6 +153,7 @@ extension ObjectContext {
         }
         publish()
         if !store.schema.stamped.isEmpty { stamp(Date()) }
+        try runValidations()
     }
 
     /// Sets the timestamps of what this context itself has changed.
@@ -171,7 +181,9 @@ extension ObjectContext {
     private func applyDeleteRules(of contexts: [Int]) throws -> Set<Int> {
         // Held in place, the others are not merged with what the rules do.
         let before = store.layers.freeze([id])[id] ?? []
+        isReapplyingRules = true
         let result = Result { try applyDeleteRulesAgain(of: contexts.filter(path.contains)) }
+        isReapplyingRules = false
         publish()
         let after = store.layers.freeze([id])[id] ?? []
         store.layers.thaw(before)

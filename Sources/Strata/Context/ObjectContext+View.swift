@@ -27,6 +27,7 @@ extension ObjectContext {
             if isPinned { ownRevision = pair.layers.revisions[id] }
             showOverlay()
             try takeOver(pair)
+            if !isSaving { observers?.flush() }
             return view
         } catch {
             view = nil
@@ -61,6 +62,7 @@ extension ObjectContext {
             isTracked = true
         }
         guard identity.count > 0, let view else { return }
+        observers?.noteChanges()
         // An object that cannot be read keeps no other from being shown.
         var failure: (any Error)?
         // Where more has happened than there are objects, it is the objects that are looked at.
@@ -81,6 +83,7 @@ extension ObjectContext {
                 }
                 // An object that several events concern is shown by the last of them.
                 for (entity, part) in event.parts(for: id, seesSaved: path.count > 1 || !hasParent) {
+                    observers?.noteMembers(part, of: store.schema.entities[entity].info)
                     let error = trackers[entity]?.refresh(
                         liveObjects(in: part),
                         of: part,
@@ -101,6 +104,7 @@ extension ObjectContext {
     func refreshAll(_ view: View) throws {
         // An object that cannot be read keeps no other from being shown.
         var failure: (any Error)?
+        observers?.noteAllMembers()
         var models: [Int: [any Model]] = [:]
         identity.forEach { _, object in
             if let model = object as? any Model { models[Int(model._$state.entity), default: []].append(model) }
@@ -158,6 +162,10 @@ extension ObjectContext {
 
     /// Adds changes to this context's layer, in the view of this block and for everybody else.
     func push(_ parts: [Int: any AnyPart]) {
+        if let observers {
+            observers.noteChanges()
+            for (entity, part) in parts { observers.noteMembers(part, of: store.schema.entities[entity].info) }
+        }
         let carriers = Carriers(id)
         let published = store.layers.publish(parts, carriers: carriers, by: id, seenThrough: cursor)
         if let newest = published.cursor { cursor = newest }
@@ -206,6 +214,7 @@ extension ObjectContext {
         guard !isEnded else { return }
         publish()
         view?.prefetched = Prefetched()
+        observers?.flush()
         if identity.isSweepDue || !reference.isMain { _ = identity.sweep() }
         // Objects that went away may have read or edited something on their way.
         publish()
@@ -234,6 +243,7 @@ extension ObjectContext {
         isEnded = true
         for tracker in trackers { tracker?.discard() }
         trackers = Array(repeating: nil, count: trackers.count)
+        observers = nil
         state = ContextState()
         store.layers.remove(context: id)
         // The objects go away with the map, once it is nobody's any more.

@@ -32,6 +32,8 @@ public final class ObjectContext {
     var ownRevision: Int?
     /// Whether it goes on showing the state of its first read.
     let isPinned: Bool
+    /// Whether a save applies delete rules once more.
+    var isReapplyingRules = false
     @exclusivity(unchecked) private var isTurnNoted = false
     @exclusivity(unchecked) var isEnded = false
     /// Inserts that could not be carried out, and why. They are tried again by the next save, which reports them.
@@ -45,6 +47,18 @@ public final class ObjectContext {
     var isInUndoGroup = false
     /// What can be undone.
     var undoHistory = UndoHistory()
+    /// What hooks are to be told before the next save, by entity; of those that have such hooks.
+    var hookStates: [Int: HookState] = [:]
+    /// The objects whose hook before a delete is running.
+    var deleting: Set<Int64> = []
+    /// The objects whose hook after a fetch is to run.
+    var fetched: [(object: AnyObject, entity: Int)] = []
+    var isTellingFetched = false
+    /// Whether any model has a hook that runs after a fetch.
+    let hasFetchHooks: Bool
+
+    /// Who is told of what changes; nil where the context is not observable.
+    @exclusivity(unchecked) var observers: ContextObservers?
 
     /// What delete rules have done for the deletes that are not saved, by the number of the deleted object.
     var deleteEffects: [Int64: DeleteEffects] = [:]
@@ -71,6 +85,8 @@ public final class ObjectContext {
         trackers = Array(repeating: nil, count: store.schema.entities.count)
         mergePolicy = handle.core.mergePolicy
         author = handle.core.author
+        observers = handle.isObservable ? ContextObservers() : nil
+        hasFetchHooks = store.schema.hasFetchHooks
     }
 
     /// The objects' view of the store: a snapshot and the layers above it, at one moment (H15).
@@ -84,7 +100,7 @@ public final class ObjectContext {
 
     func tracker<Object: Model>(_ model: Object.Type, _ entity: Int) -> ObjectTracker<Object> {
         if let tracker = trackers[entity] { return unsafeDowncast(tracker, to: ObjectTracker<Object>.self) }
-        let tracker = ObjectTracker<Object>(store.schema.entities[entity].typed(Object.Row.self))
+        let tracker = ObjectTracker<Object>(store.schema.entities[entity].typed(Object.Row.self), observers)
         trackers[entity] = tracker
         return tracker
     }
@@ -101,7 +117,8 @@ public final class ObjectContext {
 
     /// Whether there is anything to save: own changes, or what children have saved here.
     public var hasChanges: Bool {
-        hasUnpublishedEdits || !failedInserts.isEmpty
+        observers?.willReadChanges()
+        return hasUnpublishedEdits || !failedInserts.isEmpty
             || store.layers.state.withLock { !$0.layers[id].isEmpty }
     }
 
@@ -113,7 +130,10 @@ public final class ObjectContext {
         reference.scheduleEndOfTurn()
     }
 
-    func turnHasEnded() { isTurnNoted = false }
+    func turnHasEnded() {
+        isTurnNoted = false
+        observers?.flush()
+    }
 
     /// In debug builds, stops a program that uses an object outside of its context's executor (H4).
     func checkIsolation() {

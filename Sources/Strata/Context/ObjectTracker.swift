@@ -17,7 +17,13 @@ final class ObjectTracker<Object: Model>: AnyTracker {
     /// What was done to objects though they had been deleted here, by number, and for which other object it was.
     private var usesAfterDelete: [Int64: (detail: StrataError.Detail, other: Int64?)] = [:]
 
-    init(_ entity: Entity<Object.Row>) { self.entity = entity }
+    /// Who is told of what objects show anew; nil in contexts that are not observable.
+    private let observers: ContextObservers?
+
+    init(_ entity: Entity<Object.Row>, _ observers: ContextObservers?) {
+        self.entity = entity
+        self.observers = observers
+    }
 
     var isEmpty: Bool { edits.isEmpty && usesAfterDelete.isEmpty }
 
@@ -29,7 +35,11 @@ final class ObjectTracker<Object: Model>: AnyTracker {
 
     /// The state of an object that is inserted next, by ``noteInsert(_:)``.
     var stateOfInsert: ObjectState {
-        ObjectState(edit: Int32(edits.count), entity: UInt16(truncatingIfNeeded: entity.info.index))
+        ObjectState(
+            edit: Int32(edits.count),
+            entity: UInt16(truncatingIfNeeded: entity.info.index),
+            isObserved: observers != nil
+        )
     }
 
     /// Notes the insert of an object that has been given ``stateOfInsert``.
@@ -81,6 +91,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
             if !found.isEmpty { bases = found }
         }
         let count = edits.count
+        let derived = entity.info.derived
         var kinds: ChangeKinds = []
         var numbers: [Int64] = []
         numbers.reserveCapacity(count)
@@ -93,7 +104,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
                     // There are as many places as edits.
                     to: UnsafeMutableRawPointer(places.baseAddress.unsafelyUnwrapped + initialized),
                     kind: edit.kind.rawValue,
-                    edit.kind.isUpdate ? edit.columns : ColumnSet(),
+                    edit.kind.isUpdate ? edit.columns.union(derived) : ColumnSet(),
                     base: base
                 )
                 numbers.append(number)
@@ -102,6 +113,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
             }
         }
         edits.removeAll()
+        if entity.info.hooks.runBeforeSave { context.noteForHooks(numbers, entity: entity.info.index) }
         return Part(unsorted: changes, numbers: numbers, kinds)
     }
 
@@ -115,8 +127,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
     private func revert(_ edit: ObjectEdit) {
         let object = object(of: edit)
         object._$state.edit = -1
-        object._$state.isDeleted = edit.base == nil
-        if let base = base(of: edit) { object._$row = base.seen }
+        show(base(of: edit)?.seen, in: object)
     }
 
     func forgetFailures(of numbers: Set<Int64>) {
@@ -156,12 +167,21 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         // In a damaged file a row of another model may have the same id; it is not this object's.
         guard type(of: object) == Object.self else { return }
         let object = unsafeDowncast(object, to: Object.self)  // its type was compared
+        if observers != nil { noteDifferences(row, object) }
         guard let row else {
             object._$state.isDeleted = true
             return
         }
         object._$state.isDeleted = false
         object._$row = row
+    }
+
+    /// Notes what an object is about to show anew.
+    @inline(never)
+    private func noteDifferences(_ row: Object.Row?, _ object: Object) {
+        let number = object.id.number
+        if object._$state.isDeleted != (row == nil) { observers?.note(number, ContextObservers.Facet.isDeleted) }
+        if let row { observers?.note(number, row._$differences(from: object._$row)) }
     }
 
     func show(_ part: any AnyPart, _ number: Int64, in object: AnyObject) {
@@ -240,6 +260,19 @@ final class ObjectTracker<Object: Model>: AnyTracker {
     func makeObject(_ number: Int64, _ context: ObjectContext) throws -> (any Model)? {
         try context.object(number, entity: entity, Object.self)
     }
+
+    func deletedObject(_ number: Int64, _ layers: Layers, _ context: ObjectContext) -> (any Model)? {
+        if let object = context.identity[number] as? Object { return object }
+        guard let top = layers.top(number, entity: entity.info.index, in: [context.id], Object.Row.self) else {
+            return nil
+        }
+        // Only to be looked at, so it lives nowhere.
+        let object = Object(_$row: top.lastSeen)
+        object._$link = ObjectLink(context)
+        object._$state = ObjectState(entity: UInt16(truncatingIfNeeded: entity.info.index), isObserved: false)
+        object._$state.isDeleted = true
+        return object
+    }
 }
 
 /// An ``ObjectTracker`` of whichever model, or a ``JoinTracker``.
@@ -263,6 +296,8 @@ protocol AnyTracker: AnyObject {
     ) -> (any Error)?
     func refresh(_ models: [any Model], _ view: ObjectContext.View, _ path: [Int]) -> (any Error)?
     func makeObject(_ number: Int64, _ context: ObjectContext) throws -> (any Model)?
+    /// An object that shows what was deleted here; the one that lives here, if it does.
+    func deletedObject(_ number: Int64, _ layers: Layers, _ context: ObjectContext) -> (any Model)?
 }
 
 /// The edits that a context has not published yet, of the members of a to-many relationship.
@@ -325,6 +360,7 @@ final class JoinTracker: AnyTracker {
     func refresh(_ models: [any Model], _ view: ObjectContext.View, _ path: [Int]) -> (any Error)? { nil }
 
     func makeObject(_ number: Int64, _ context: ObjectContext) throws -> (any Model)? { nil }
+    func deletedObject(_ number: Int64, _ layers: Layers, _ context: ObjectContext) -> (any Model)? { nil }
 }
 
 extension Entity {

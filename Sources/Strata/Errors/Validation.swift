@@ -40,6 +40,10 @@ extension ExternalColumn: PropertyExpression {
     fileprivate var _$property: String? { node.property }
 }
 
+extension TransformedColumn: PropertyExpression {
+    fileprivate var _$property: String? { node.property }
+}
+
 extension ToOne: PropertyExpression {
     fileprivate var _$property: String? { _$path.hops.count == 1 ? _$path.hops[0].name : nil }
 }

@@ -135,7 +135,7 @@ extension Entity {
                 }
                 settled?.kind = .update
                 guard case .changed = base.beneath, let update = settled else { break }
-                let conflicting = update.conflicting(with: theirs).subtracting(info.timestamps)
+                let conflicting = update.conflicting(with: theirs).subtracting(info.automatic)
                 switch policy.kind {
                 case .error: conflicts += conflicting.map { detail(update.row, $0, base: base.seen, theirs: theirs) }
                 case .mine: break
@@ -182,6 +182,7 @@ extension Entity {
                     columns.insert(updatedAt)
                 }
                 guard !columns.isEmpty else { continue }
+                columns.formUnion(info.derived)
                 let base = change.base ?? Base(seen: change.row, stored: nil, sequence: 0)
                 stamps.append(
                     Change(

@@ -129,6 +129,7 @@ protocol AnyPart: AnyObject, Sendable {
     /// Whether one of the changes sets this column.
     func changes(_ column: Int) -> Bool
     func value(at index: Int, column: Int) throws -> StoredValue
+    func forEachReference(in columns: [Int], _ body: (Int64) -> Void) -> Bool
     func followed(by newer: any AnyPart) -> any AnyPart
     func settle(_ record: CommitRecord, entity: Int, path: [Int], before: Layers, in layers: inout Layers)
     func filtered(_ isKept: (Int64) -> Bool) -> (any AnyPart)?

@@ -16,6 +16,8 @@ public struct AttributeOption: Sendable {
         case required
         case originalName(String)
         case externalStorage
+        case transformed
+        case derived
         /// Without a subject, of any values.
         case check(message: String, of: Subject?, @Sendable (StoredValue) -> Bool)
     }
@@ -35,6 +37,14 @@ public struct AttributeOption: Sendable {
 
     /// Kept outside of the row, and read when it is first used. For `Data` and `Data?` that is large.
     public static let externalStorage = AttributeOption(kind: .externalStorage)
+
+    /// Stored by a transformer, as values of another type.
+    public static func transformed<Transformer: ValueTransformer>(by transformer: Transformer.Type) -> AttributeOption {
+        AttributeOption(kind: .transformed)
+    }
+
+    /// Calculated from other columns. Written by `@Model` for what is ``Derived(_:)``.
+    public static let _$derived = AttributeOption(kind: .derived)
 
     /// The name that the attribute had in stores of earlier versions.
     public static func originalName(_ name: String) -> AttributeOption { AttributeOption(kind: .originalName(name)) }

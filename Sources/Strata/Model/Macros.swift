@@ -39,6 +39,19 @@ public macro Relationship(
     ordered: Bool = false
 ) = #externalMacro(module: "StrataMacros", type: "RelationshipMacro")
 
+/// An attribute that is calculated from others of the same object whenever that is saved.
+///
+/// ```swift
+/// @Derived(.indexed) var fullName: String { "\(first) \(last)" }
+/// ```
+///
+/// It is a column: queries find and sort by it, and it may be unique or indexed. The object itself calculates it when it is
+/// read, so that it is never behind. It uses attributes and to-one relationships of its object, these as nil or not, and
+/// nothing that changes by itself: what is stored is what it was when the object was saved.
+@attached(peer)
+public macro Derived(_ options: AttributeOption...) =
+    #externalMacro(module: "StrataMacros", type: "DerivedMacro")
+
 /// A property that is kept outside of the model: neither stored nor part of `Row`.
 @attached(peer)
 public macro Transient() = #externalMacro(module: "StrataMacros", type: "TransientMacro")

@@ -1,8 +1,12 @@
+public import Observation
+
 /// A class whose instances live in contexts. Declared with ``Model(_:table:)``, the macro, never by hand.
 ///
 /// An object belongs to one context and is used on that context's executor only. Its values in `Sendable` form are its
 /// ``Row``.
-public protocol Model: AnyObject, SendableMetatype, PropertyValue
+///
+/// In contexts that are observable, as main is, reading properties and relationships takes part in Swift's `Observation`.
+public protocol Model: AnyObject, Observable, SendableMetatype, PropertyValue
 where Stored == Never, OptionalStored == ObjectID<Self>? {
     /// The values of an object as a struct.
     associatedtype Row: ModelRow where Row.Object == Self

@@ -12,6 +12,8 @@ public struct ModelSchema: Sendable {
     public let relationships: [RelationshipSchema]
     /// Compound constraints and indexes, by column names.
     public let options: [ModelOption]
+    /// What is called at certain moments in the life of an object.
+    public let hooks: ModelHooks
 
     /// The schema of a class, as `@Model` describes it. Without `table` the class gives its name to the table.
     public init(
@@ -19,13 +21,15 @@ public struct ModelSchema: Sendable {
         table: String? = nil,
         columns: [ColumnSchema],
         relationships: [RelationshipSchema] = [],
-        options: [ModelOption] = []
+        options: [ModelOption] = [],
+        hooks: ModelHooks = ModelHooks()
     ) {
         self.name = name
         self.table = table ?? name
         self.columns = columns
         self.relationships = relationships
         self.options = options
+        self.hooks = hooks
     }
 }
 
@@ -47,6 +51,8 @@ public struct ColumnSchema: Sendable {
     public let isDecimal: Bool
     /// Whether the values are unsigned 64-bit integers, which may stand as blobs.
     public let isUnsigned: Bool
+    /// Whether a transformer stores the values.
+    let isTransformed: Bool
 }
 
 /// A relationship without a column of its own.
@@ -121,7 +127,8 @@ extension ColumnSchema {
             deleteRule: deleteRule,
             options: options,
             isDecimal: false,
-            isUnsigned: false
+            isUnsigned: false,
+            isTransformed: false
         )
     }
 
@@ -146,8 +153,9 @@ extension ColumnSchema {
             destination: nil,
             deleteRule: .nullify,
             options: options,
-            isDecimal: Value.self == Decimal.self,
-            isUnsigned: Value.self == UInt64.self || Value.self == UInt.self
+            isDecimal: Value.heldType == Decimal.self,
+            isUnsigned: Value.heldType == UInt64.self || Value.heldType == UInt.self,
+            isTransformed: Value.self is any TransformedValue.Type
         )
     }
 }

@@ -17,6 +17,12 @@ public struct ObjectLink {
     var context: ObjectContext? {
         if case .context(let context) = owner { context } else { nil }
     }
+
+    /// Somebody looks at a property of the object with this number.
+    public func _$willRead(_ number: Int64, _ column: Int) {
+        guard case .context(let context) = owner, let observers = context.observers else { return }
+        observers.willRead(number, column)
+    }
 }
 
 /// What the context of an object notes in it. Apart from the link, so that looking at it counts no references.
@@ -25,23 +31,27 @@ public struct ObjectState {
     @usableFromInline var edit: Int32 = -1
     var entity: UInt16 = 0
     var isDeleted = false
+    /// Whether reads and changes are told to observers, as the context says (H30).
+    @usableFromInline var isObserved = false
 
     /// The state of an object that belongs to no context.
     public init() {}
 
-    init(edit: Int32 = -1, entity: UInt16) {
+    init(edit: Int32 = -1, entity: UInt16, isObserved: Bool) {
         self.edit = edit
         self.entity = entity
+        self.isObserved = isObserved
     }
 }
 
 extension Model {
     /// Called before a property is read. In debug builds it checks that the caller is on the context's executor (H4).
     @inlinable @inline(__always)
-    public func _$willRead() {
+    public func _$willRead(_ column: Int) {
         #if DEBUG
             _$checkIsolation()
         #endif
+        if _$state.isObserved { _$observe(column) }
     }
 
     public func _$checkIsolation() { _$link.context?.checkIsolation() }
@@ -56,7 +66,10 @@ extension Model {
 
     /// Whether the object was deleted here, or has vanished from where this context reads. Its last values stay
     /// readable.
-    public var isDeleted: Bool { _$state.isDeleted }
+    public var isDeleted: Bool {
+        if _$state.isObserved { _$observe(ContextObservers.Facet.isDeleted) }
+        return _$state.isDeleted
+    }
 
     /// Whether the object belongs to a context.
     public var isInserted: Bool { _$link.context != nil }

@@ -32,6 +32,7 @@ enum ValueKind: Sendable {
     case unsigned
 
     init<Value: AttributeValue>(_ type: Value.Type) {
+        let type = type.heldType
         if type == Decimal.self {
             self = .decimal
         } else {

@@ -23,6 +23,24 @@ extension Model {
         ExternalColumn(.column(ColumnNode(name: name, isOptional: true, kind: .plain)))
     }
 
+    /// An attribute that is stored by a transformer.
+    public static func _$expression<Transformer: ValueTransformer>(
+        _ name: String,
+        _ type: Transformed<Transformer>.Type
+    ) -> TransformedColumn<Self, Transformer> {
+        let kind = ValueKind(Transformed<Transformer>.self)
+        return TransformedColumn(.column(ColumnNode(name: name, isOptional: false, kind: kind)))
+    }
+
+    /// An optional attribute that is stored by a transformer.
+    public static func _$expression<Transformer: ValueTransformer>(
+        _ name: String,
+        _ type: Transformed<Transformer>?.Type
+    ) -> TransformedColumn<Self, Transformer> {
+        let kind = ValueKind(Transformed<Transformer>.self)
+        return TransformedColumn(.column(ColumnNode(name: name, isOptional: true, kind: kind)))
+    }
+
     /// A to-one relationship with a column.
     public static func _$expression<Destination: Model>(
         _ name: String,

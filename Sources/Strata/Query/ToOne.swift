@@ -27,6 +27,13 @@ public struct ToOne<Root: Model, Destination: Model>: Sendable {
         ExternalColumn(Destination.columns[keyPath: member].node.prefixed(by: _$path))
     }
 
+    /// An attribute of the destination that is stored by a transformer.
+    public subscript<Transformer: ValueTransformer>(
+        dynamicMember member: KeyPath<Destination.Columns, TransformedColumn<Destination, Transformer>>
+    ) -> TransformedColumn<Root, Transformer> {
+        TransformedColumn(Destination.columns[keyPath: member].node.prefixed(by: _$path))
+    }
+
     /// The id of the destination.
     public subscript<Object: Model>(
         dynamicMember member: KeyPath<Destination.Columns, IDColumn<Destination, Object>>

@@ -84,6 +84,7 @@ extension ObjectContext {
         let info = store.schema.entities[resolved.destination].info
         let isPending = connection.overlay.parts[resolved.destination] != nil
         var objects: [Object] = []
+        defer { if hasFetchHooks { runHooksAfterFetch() } }
         try connection.statement(info.selectReferring(column, isPending: isPending))
             .run([.integer(owner.id.number)]) { objects.append(try object(from: $0, entity: info.index)) }
         return objects

@@ -61,11 +61,17 @@ public struct Many<Object: Model> {
 
     // MARK: Asking
 
+    /// The owner's context, to be asked.
+    private var context: ObjectContext? {
+        owner.observeMembers()
+        return owner._$link.context
+    }
+
     /// All members. Those of an owner that is not inserted are the ones that were added so far.
     ///
     /// - Throws: ``StrataError`` if the store cannot be read.
     public func fetch() throws -> [Object] {
-        guard let context = owner._$link.context else { return drafted }
+        guard let context else { return drafted }
         func open<Owner: Model>(_ owner: Owner) throws -> [Object] { try context.members(of: owner, relationship) }
         return try open(owner)
     }
@@ -73,7 +79,7 @@ public struct Many<Object: Model> {
     /// The members, as far as they are known without asking: those of an owner that is not inserted, and what a query has
     /// read ahead.
     private var known: [Object]? {
-        guard let context = owner._$link.context else { return drafted }
+        guard let context else { return drafted }
         func open<Owner: Model>(_ owner: Owner) -> [Object]? { context.prefetchedMembers(of: owner, relationship) }
         return open(owner)
     }
@@ -85,42 +91,42 @@ public struct Many<Object: Model> {
 
     /// How many members there are.
     public var count: Int {
-        get throws { try known?.count ?? owner._$link.context?.count(query) ?? 0 }
+        get throws { try known?.count ?? context?.count(query) ?? 0 }
     }
 
     /// Whether there is no member.
     public var isEmpty: Bool {
-        get throws { try known?.isEmpty ?? owner._$link.context.map { try !$0.exists(query) } ?? true }
+        get throws { try known?.isEmpty ?? context.map { try !$0.exists(query) } ?? true }
     }
 
     /// The first member.
     public var first: Object? {
-        get throws { try known.map(\.first) ?? owner._$link.context?.first(query) }
+        get throws { try known.map(\.first) ?? context?.first(query) }
     }
 
     /// The last member.
     public var last: Object? {
-        get throws { try known.map(\.last) ?? owner._$link.context?.last(query) }
+        get throws { try known.map(\.last) ?? context?.last(query) }
     }
 
     /// The first so many members.
     public func first(_ count: Int) throws -> [Object] {
-        try owner._$link.context.map { try $0.first(count, of: query) } ?? Array(drafted.prefix(count))
+        try context.map { try $0.first(count, of: query) } ?? Array(drafted.prefix(count))
     }
 
     /// The last so many members, in their order.
     public func last(_ count: Int) throws -> [Object] {
-        try owner._$link.context.map { try $0.last(count, of: query) } ?? Array(drafted.suffix(count))
+        try context.map { try $0.last(count, of: query) } ?? Array(drafted.suffix(count))
     }
 
     /// The ids of the members.
     public var ids: [ObjectID<Object>] {
-        get throws { try owner._$link.context.map { try $0.ids(query) } ?? [] }
+        get throws { try context.map { try $0.ids(query) } ?? [] }
     }
 
     /// Whether the object is a member.
     public func contains(_ object: Object) throws -> Bool {
-        guard let context = owner._$link.context else { return drafted.contains { $0 === object } }
+        guard let context else { return drafted.contains { $0 === object } }
         guard object.id.isAssigned else { return false }
         return try context.exists(query.where { _ in Object._$expression(id: ()) == object.id })
     }
@@ -178,6 +184,7 @@ public struct Members<Object: Model> {
 
     private var context: ObjectContext {
         get throws {
+            owner.observeMembers()
             guard let context = owner._$link.context else {
                 throw StrataError(
                     .misuse,

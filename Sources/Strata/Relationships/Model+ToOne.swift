@@ -69,6 +69,7 @@ extension Model {
 
     /// The other side of a one-to-one relationship that has no column here.
     public func _$derived<Destination: Model>(_ relationship: Int) -> Destination? {
+        observeMembers()
         guard let context = _$link.context else {
             guard case .draft(let draft) = _$link.owner else { return nil }
             return draft.many[relationship]?.first as? Destination

@@ -23,8 +23,12 @@ final class EntityInfo: Sendable {
     let outgoing: [OutgoingReference]
     let createdAt: Int?
     let updatedAt: Int?
-    /// The columns that saves set by themselves. Two writers have each set them, and never contradict each other in them.
-    let timestamps: ColumnSet
+    /// The columns that are calculated from others. Rows calculate them whenever they are asked, so that a row merged from
+    /// two writers has its own; every update of other columns writes them too.
+    let derived: ColumnSet
+    /// The columns that are set by themselves: timestamps and those that are derived. Two writers have each set them, and
+    /// never contradict each other in them.
+    let automatic: ColumnSet
     /// Columns with rules that are checked before a row is written.
     let checked: [Int]
     /// Columns of numbers without rules, of which SQLite cannot keep every value.
@@ -33,6 +37,7 @@ final class EntityInfo: Sendable {
     let externals: ColumnSet
     /// Whether this is the table of a to-many relationship's members.
     let isJoin: Bool
+    let hooks: ModelHooks
 
     /// Texts of SQL that are used often.
     let sql: EntitySQL
@@ -51,13 +56,15 @@ final class EntityInfo: Sendable {
         outgoing = draft.outgoing
         createdAt = draft.createdAt
         updatedAt = draft.updatedAt
-        timestamps = [draft.createdAt, draft.updatedAt].reduce(into: ColumnSet()) {
+        derived = draft.derived
+        automatic = [draft.createdAt, draft.updatedAt].reduce(into: draft.derived) {
             if let column = $1 { $0.insert(column) }
         }
         checked = draft.checked
         numbers = draft.numbers
         externals = draft.externals
         isJoin = draft.isJoin
+        hooks = draft.hooks
         sql = EntitySQL(table: draft.table, columns: draft.columns)
     }
 }
@@ -79,7 +86,9 @@ struct EntityDraft {
     var checked: [Int] = []
     var numbers: [Int] = []
     var externals = ColumnSet()
+    var derived = ColumnSet()
     var isJoin = false
+    var hooks = ModelHooks()
 
     func column(named name: String) -> Int? { columns.firstIndex { $0.name == name } }
 }

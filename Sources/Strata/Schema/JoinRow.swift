@@ -106,7 +106,8 @@ extension ColumnSchema {
             deleteRule: .nullify,
             options: [],
             isDecimal: false,
-            isUnsigned: false
+            isUnsigned: false,
+            isTransformed: false
         )
     }
 }

@@ -9,6 +9,8 @@ final class Schema: Sendable {
     let oneToOne: [ColumnSet]
     /// Those that have timestamps.
     let stamped: [any AnyEntity]
+    /// Which hooks any of the models has, so that what nobody has is not looked for.
+    let hasSaveHooks, hasDeleteHooks, hasFetchHooks, hasValidations: Bool
     let infosByName: [String: EntityInfo]
     let infosByTable: [String: EntityInfo]
     /// By the entity of the members of relationships: the relationships that the members belong to.
@@ -24,6 +26,11 @@ final class Schema: Sendable {
         keepsBytes = entities.map { !$0.info.externals.isEmpty }
         oneToOne = entities.map(\.info.oneToOne)
         stamped = entities.filter { $0.info.createdAt != nil || $0.info.updatedAt != nil }
+        let hooks = entities.map(\.info.hooks)
+        hasSaveHooks = hooks.contains(where: \.runBeforeSave)
+        hasDeleteHooks = hooks.contains { $0.willDelete.run != nil }
+        hasFetchHooks = hooks.contains { $0.didFetch.run != nil }
+        hasValidations = hooks.contains(where: \.validateBeforeSave)
         self.models = models
         memberships = Self.memberships(of: entities.map(\.info))
         infosByName = Dictionary(entities.map { ($0.info.name, $0.info) }, uniquingKeysWith: { first, _ in first })

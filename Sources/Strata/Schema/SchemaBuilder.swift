@@ -30,6 +30,7 @@ struct SchemaBuilder {
 
     private static func makeInfo(_ index: Int, _ schema: ModelSchema) throws -> EntityDraft {
         var info = EntityDraft(index: index, name: schema.name, table: schema.table, columns: schema.columns)
+        info.hooks = schema.hooks
         for (column, declared) in schema.columns.enumerated() {
             var isIndexed = declared.destination != nil
             for option in declared.options {
@@ -41,7 +42,8 @@ struct SchemaBuilder {
                 case .updatedAt: info.updatedAt = column
                 case .required, .check: if info.checked.last != column { info.checked.append(column) }
                 case .externalStorage: info.externals.insert(column)
-                case .originalName: break
+                case .derived: info.derived.insert(column)
+                case .originalName, .transformed: break
                 }
             }
             if isIndexed && !info.uniques.contains([column]) { info.indexes.append([column]) }
@@ -68,6 +70,12 @@ struct SchemaBuilder {
             throw StrataError(
                 .invalidSchema,
                 "\(schema.name).\(column.name) is kept in the row: the macro reads '.externalStorage' by this name only."
+            )
+        }
+        if case .transformed = option.kind, !column.isTransformed {
+            throw StrataError(
+                .invalidSchema,
+                "\(schema.name).\(column.name) is stored as it is: the macro reads '.transformed(by:)' by this name only."
             )
         }
         guard case .check(let message, let subject?, _) = option.kind, !column.holds(subject) else { return }

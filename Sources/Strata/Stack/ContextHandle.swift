@@ -16,6 +16,10 @@ public final class ContextHandle: Sendable, Identifiable, Hashable, CustomString
     /// The context that saves go to; nil for the store.
     public let parent: ContextHandle?
 
+    /// Whether the objects of the context take part in Swift's `Observation`: main's do, others by
+    /// ``ContextStack/create(_:named:reads:observable:)``.
+    public let isObservable: Bool
+
     let core: StackCore
     /// False for the stand-in of a handle that is gone.
     private let isOriginal: Bool
@@ -29,7 +33,8 @@ public final class ContextHandle: Sendable, Identifiable, Hashable, CustomString
         name: ContextName?,
         parent: ContextHandle?,
         reads: ContextReads,
-        merging: ContextMerging
+        merging: ContextMerging,
+        isObservable: Bool
     ) {
         self.core = core
         self.id = id
@@ -37,6 +42,7 @@ public final class ContextHandle: Sendable, Identifiable, Hashable, CustomString
         self.name = name
         self.parent = parent
         self.merging = merging
+        self.isObservable = isObservable
         isOriginal = true
         self.owner = ContextOwner(kind: kind, title: name?.rawValue ?? "unnamed-\(id)")
         core.engine.layers.add(context: id, parent: parent?.id, committedOnly: reads == .committed)
@@ -54,6 +60,7 @@ public final class ContextHandle: Sendable, Identifiable, Hashable, CustomString
         self.name = name
         self.parent = nil
         merging = .atNextBlock
+        isObservable = false
         isOriginal = false
         self.owner = owner
     }

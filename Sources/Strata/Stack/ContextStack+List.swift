@@ -35,17 +35,28 @@ extension ContextStack {
     /// Makes a context over the current one without putting it on the stack.
     ///
     /// - Parameters:
-    ///   - reads: whether it shows what its parents have not committed.
+    ///   - kind: what it works on.
+    ///   - name: under which it is found; without one it goes with its last handle.
+    ///   - reads: what it shows above the store.
     ///   - merging: when it shows what others have done. Main always merges at once.
+    ///   - observable: whether its objects take part in Swift's `Observation`. Those of main always do.
     /// - Throws: as ``push(_:named:)-(_,_)`` does.
     @discardableResult
     public func create(
         _ kind: ContextKind,
         named name: ContextName? = nil,
         reads: ContextReads = .parents,
-        merging: ContextMerging = .atNextBlock
+        merging: ContextMerging = .atNextBlock,
+        observable: Bool = false
     ) throws -> ContextHandle {
         core.publishCaller()
-        return try core.make(kind, named: name, parent: current, reads: reads, merging: merging)
+        return try core.make(
+            kind,
+            named: name,
+            parent: current,
+            reads: reads,
+            merging: merging,
+            isObservable: observable
+        )
     }
 }

@@ -34,7 +34,8 @@ extension StackCore {
         named name: ContextName?,
         parent: ContextHandle?,
         reads: ContextReads = .parents,
-        merging: ContextMerging = .atNextBlock
+        merging: ContextMerging = .atNextBlock,
+        isObservable: Bool = false
     ) throws -> ContextHandle {
         if let name, let owner = [ContextKind.root, .main].first(where: { $0.ownName == name }), owner != kind {
             throw StrataError(
@@ -58,7 +59,15 @@ extension StackCore {
                     "There is a context named '\(name)' already. Push or use that one, or take another name."
                 )
             }
-            return register(kind, named: name, parent: parent, reads: reads, merging: merging, in: &state)
+            return register(
+                kind,
+                named: name,
+                parent: parent,
+                reads: reads,
+                merging: merging,
+                isObservable: isObservable,
+                in: &state
+            )
         }
     }
 
@@ -98,6 +107,7 @@ extension StackCore {
         parent: ContextHandle?,
         reads: ContextReads = .parents,
         merging: ContextMerging = .atNextBlock,
+        isObservable: Bool = false,
         in state: inout State
     ) -> ContextHandle {
         let handle = ContextHandle(
@@ -107,7 +117,8 @@ extension StackCore {
             name: name,
             parent: kind == .root ? nil : parent,
             reads: reads,
-            merging: kind == .main ? .now : merging
+            merging: kind == .main ? .now : merging,
+            isObservable: kind == .main || isObservable
         )
         state.nextID += 1
         state.owners[handle.id] = (handle.owner, handle.description)

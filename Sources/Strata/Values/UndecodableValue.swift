@@ -4,8 +4,12 @@ struct UndecodableValue: Error, CustomStringConvertible {
     /// The name of the attribute's type.
     let type: String
     let column: String
+    /// What its transformer says of it.
+    var cause: String?
 
-    var description: String { "The value \(value) in column '\(column)' is no \(type)." }
+    var description: String {
+        "The value \(value) in column '\(column)' is no \(type)\(cause.map { ": \($0)" } ?? "")."
+    }
 
     /// The error where nobody knows whose value it is.
     var error: StrataError {

@@ -11,8 +11,10 @@ struct MemberChecks {
         for member in model.declaration.memberBlock.members {
             if let initializer = member.decl.as(InitializerDeclSyntax.self) {
                 check(initializer)
+            } else if let function = member.decl.as(FunctionDeclSyntax.self) {
+                HookChecks(function: function, context: context).run()
             } else if let property = member.decl.as(VariableDeclSyntax.self) {
-                PropertyChecks(declaration: property, context: context).run()
+                PropertyChecks(declaration: property, model: model, context: context).run()
             } else if let clause = member.decl.as(IfConfigDeclSyntax.self) {
                 check(clause)
             } else if let type = member.decl.asProtocol((any NamedDeclSyntax).self) {
@@ -54,7 +56,7 @@ struct MemberChecks {
     }
 
     private func check(_ type: any NamedDeclSyntax) {
-        guard !(type is FunctionDeclSyntax), ReservedNames.types.contains(type.name.plainText) else { return }
+        guard ReservedNames.types.contains(type.name.plainText) else { return }
         context.report(
             "typeName",
             at: type.name,

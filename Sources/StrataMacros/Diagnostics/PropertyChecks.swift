@@ -5,9 +5,14 @@ import SwiftSyntaxMacros
 /// Finds what keeps a property from being one of a model's, or makes it a wrong one.
 struct PropertyChecks {
     let declaration: VariableDeclSyntax
+    let model: ParsedModel
     let context: any MacroExpansionContext
 
     func run() {
+        if declaration.attributes.attribute(named: "Derived") != nil {
+            if let binding = declaration.bindings.first { checkName(binding) }
+            return DerivedChecks(declaration: declaration, model: model, context: context).run()
+        }
         guard declaration.isStoredInModel else { return checkTransient() }
         guard checkDeclaration(), let binding = declaration.bindings.first else { return }
         checkName(binding)

@@ -14,7 +14,10 @@ struct RelationshipChecks {
             checkTimestamps(options)
             checkSubjects(options)
         }
-        if let attribute = property.attribute { checkExternalStorage(attribute) }
+        if let attribute = property.attribute {
+            checkExternalStorage(attribute)
+            checkTransformer(attribute)
+        }
         if property.type.isMany { checkMany() }
     }
 
@@ -115,7 +118,7 @@ struct RelationshipChecks {
 
     /// Checks of texts say nothing about numbers, nor the other way round.
     private func checkSubjects(_ options: PropertyOptions) {
-        guard let content = property.type.content else { return }
+        guard property.transformer == nil, let content = property.type.content else { return }
         for (name, subject) in [("notEmpty", TypeContent.texts), ("length", .texts), ("range", .numbers)]
         where subject != content {
             guard let option = options.option(named: name) else { continue }
@@ -125,6 +128,23 @@ struct RelationshipChecks {
                 "'.\(name)' is for \(subject), and '\(property.type.text)' holds none; remove it, or write a '.check' of "
                     + "your own"
             )
+        }
+    }
+
+    /// The transformer is part of generated types, so the macro has to see it.
+    private func checkTransformer(_ attribute: PropertyOptions) {
+        guard let option = attribute.option(named: "transformed") else { return }
+        guard property.transformer != nil else {
+            context.report(
+                "transformer",
+                at: option,
+                "the macro reads the transformer as text; write its type, '.transformed(by: MyTransformer.self)'"
+            )
+            return
+        }
+        for name in ["createdAt", "updatedAt"] {
+            guard let stamp = attribute.option(named: name) else { continue }
+            context.report("transformer", at: stamp, "a timestamp is stored as it is; remove one of the two options")
         }
     }
 

@@ -15,3 +15,4 @@ extension MarkerMacro {
 enum AttributeMacro: MarkerMacro {}
 enum RelationshipMacro: MarkerMacro {}
 enum TransientMacro: MarkerMacro {}
+enum DerivedMacro: MarkerMacro {}

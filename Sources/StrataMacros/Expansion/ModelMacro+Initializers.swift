@@ -6,8 +6,7 @@ extension ModelMacro {
     static func snapshot(of model: ParsedModel) -> DeclSyntax {
         let reads = model.externals.map { "_ = self.\($0.text)" }
         let head = "\(model.memberAccess.prefix)var snapshot: Row"
-        guard !reads.isEmpty else { return "\(raw: head) { _$row }" }
-        return "\(raw: SourceText.block(head, reads + ["return _$row"]))"
+        return "\(raw: SourceText.block(head, ["_$willReadAll()"] + reads + ["return _$row"]))"
     }
 
     /// The initialiser that the framework makes objects with.
@@ -18,14 +17,14 @@ extension ModelMacro {
 
     /// The memberwise initialiser. Storage is one `Row`, so this is the only designated one for users.
     static func memberwiseInitializer(of model: ParsedModel) -> DeclSyntax {
-        let ordered = model.columns + model.properties.filter { $0.kind == .derived }
+        let ordered = model.storedColumns + model.properties.filter { $0.kind == .derived }
         let parameters = ordered.filter(\.isParameter)
         let access = parameters.map { model.access(of: $0) }.reduce(model.memberAccess, min)
         let list = parameters.map { property in
             let value = property.defaultValue.map(\.trimmedDescription) ?? (property.type.isOptional ? "nil" : nil)
             return "\(property.text): \(property.type.text)" + (value.map { " = \($0)" } ?? "")
         }
-        let values = model.columns.map { ", \(initialValue(of: $0))" }.joined()
+        let values = model.storedColumns.map { ", \(initialValue(of: $0))" }.joined()
         let head = "\(access.prefix)init(\(list.joined(separator: ", ")))"
         return
             "\(raw: SourceText.block(head, ["self._$row = Row(.unassigned\(values))"] + ordered.compactMap(setting)))"

@@ -10,7 +10,7 @@ extension ModelMacro {
         let access = model.memberAccess.prefix
         let columns = model.columns
         var members = ["\(access)var id: Strata.ObjectID<\(model.text)>"]
-        members += columns.map { "\(model.access(of: $0).prefix)var \($0.text): \($0.stored)" }
+        members += columns.map { declaration(of: $0, model) }
         members += [
             valuesInitializer(of: model), readingInitializer(of: model), binding(of: model), partialBinding(of: model),
             value(of: model),
@@ -20,19 +20,36 @@ extension ModelMacro {
         return "\(raw: SourceText.block("\(access)nonisolated struct Row: Strata.ModelRow", members))"
     }
 
+    /// A column, with the getter of one that is calculated: the names that it uses are those of the row's columns too.
+    private static func declaration(of column: Property, _ model: ParsedModel) -> String {
+        let declaration = "\(model.access(of: column).prefix)var \(column.text): \(column.stored)"
+        let getter = column.isDerived ? column.declaration.bindings.first?.accessorBlock : nil
+        return declaration + (getter.map { " \($0.trimmedDescription)" } ?? "")
+    }
+
+    /// What a column holds of a row: the value, or the value with its transformer.
+    private static func held(_ column: Property, of row: String) -> String {
+        let value = "\(row).\(column.text)"
+        return column.transformer.map { "Strata.RowSupport.transformed(\(value), by: \($0).self)" } ?? value
+    }
+
     /// Without labels, so that no call has to ask which keywords need their backticks as a label.
     private static func valuesInitializer(of model: ParsedModel) -> String {
-        let access = model.columns.map { model.access(of: $0) }.reduce(.internal, min)
-        let parameters = model.columns.map { ", _ \($0.text): \($0.stored)" }.joined()
+        let access = model.storedColumns.map { model.access(of: $0) }.reduce(.internal, min)
+        let parameters = model.storedColumns.map { ", _ \($0.text): \($0.stored)" }.joined()
         return SourceText.block(
             "\(access.prefix)init(_ id: Strata.ObjectID<\(model.text)>\(parameters))",
-            ["self.id = id"] + model.columns.map { "self.\($0.text) = \($0.text)" }
+            ["self.id = id"] + model.storedColumns.map { "self.\($0.text) = \($0.text)" }
         )
     }
 
     private static func readingInitializer(of model: ParsedModel) -> String {
-        let reads = model.columns.enumerated().map { index, column in
-            "self.\(column.text) = try reader.read(\(column.columnType).self, at: \(index + 1))"
+        let reads = model.columns.enumerated().filter { !$1.isDerived }.map { index, column in
+            let read = "reader.read(\(column.columnType).self, at: \(index + 1))"
+            let value =
+                column.transformer == nil
+                ? read : "Strata.RowSupport.value(of: \(read), as: \(column.type.expression).self)"
+            return "self.\(column.text) = try \(value)"
         }
         var lines = ["self.id = reader.read(Strata.ObjectID<\(model.text)>.self, at: 0)"]
         if !reads.isEmpty {
@@ -49,7 +66,9 @@ extension ModelMacro {
             "\(model.memberAccess.prefix)static func _$bind("
                 + "_ row: Swift.UnsafePointer<Self>, to binder: inout Strata.RowBinder) throws",
             ["try unsafe binder.bind(row.pointee.id, at: 1)"]
-                + model.columns.enumerated().map { "try unsafe binder.bind(row.pointee.\($1.text), at: \($0 + 2))" }
+                + model.columns.enumerated().map {
+                    "try unsafe binder.bind(\(held($1, of: "row.pointee")), at: \($0 + 2))"
+                }
         )
     }
 
@@ -58,7 +77,7 @@ extension ModelMacro {
         let bindings = model.columns.enumerated().map { index, column in
             SourceText.block(
                 "if columns.contains(\(index))",
-                ["index += 1", "try unsafe binder.bind(row.pointee.\(column.text), at: index)"]
+                ["index += 1", "try unsafe binder.bind(\(held(column, of: "row.pointee")), at: index)"]
             )
         }
         return SourceText.block(
@@ -70,7 +89,7 @@ extension ModelMacro {
 
     private static func value(of model: ParsedModel) -> String {
         let cases = model.columns.enumerated().map { index, column in
-            "case \(index): return try unsafe Strata.RowSupport.stored(row.pointee.\(column.text))"
+            "case \(index): return try unsafe Strata.RowSupport.stored(\(held(column, of: "row.pointee")))"
         }
         return columnSwitch(
             "\(model.memberAccess.prefix)static func _$value("
@@ -82,8 +101,13 @@ extension ModelMacro {
 
     private static func setting(of model: ParsedModel) -> String {
         let cases = model.columns.enumerated().map { index, column in
-            "case \(index): self.\(column.text) = "
-                + "try Strata.RowSupport.value(value, as: \(column.columnType).self, at: \(index), of: self.id)"
+            // What is calculated is not set.
+            if column.isDerived { return "case \(index): return" }
+            let read = "Strata.RowSupport.value(value, as: \(column.columnType).self, at: \(index), of: self.id)"
+            let value =
+                column.transformer == nil
+                ? read : "Strata.RowSupport.value(of: \(read), as: \(column.type.expression).self)"
+            return "case \(index): self.\(column.text) = try \(value)"
         }
         return columnSwitch(
             "\(model.memberAccess.prefix)mutating func _$set(_ value: Strata.StoredValue, at column: Int) throws",
@@ -111,7 +135,7 @@ extension ModelMacro {
     private static func copying(of model: ParsedModel) -> String {
         SourceText.block(
             "\(model.memberAccess.prefix)mutating func _$copy(_ columns: Strata.ColumnSet, from other: Self)",
-            model.columns.enumerated().map { index, column in
+            model.columns.enumerated().filter { !$1.isDerived }.map { index, column in
                 "if columns.contains(\(index)) { self.\(column.text) = other.\(column.text) }"
             }
         )
@@ -128,6 +152,9 @@ extension ModelMacro {
 
     private static func isSame(_ column: Property) -> String {
         let values = "self.\(column.text), other.\(column.text)"
+        if let transformer = column.transformer {
+            return "Strata.RowSupport.isSame(\(values), by: \(transformer).self)"
+        }
         return column.isExternal || column.type.isWellKnown
             ? "\(column.columnType)._$isSame(\(values))"
             : "Strata.RowSupport.isSame(\(values), as: \(column.columnType).self)"

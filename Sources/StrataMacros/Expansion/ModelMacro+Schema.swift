@@ -15,8 +15,18 @@ extension ModelMacro {
             lines.append("relationships: " + list(model.relationships.map(relationship)))
         }
         if !options.isEmpty { lines.append("options: " + list(options)) }
+        lines.append("hooks: " + hooks(of: model))
         let text = lines.map { "    " + $0.replacing("\n", with: "\n    ") }.joined(separator: ",\n")
         return "\(raw: model.memberAccess.prefix)static let _$schema = Strata.ModelSchema(\n\(raw: text)\n)"
+    }
+
+    /// References to the methods that are hooks, the model's own or those that stand for none; which, the compiler tells.
+    private static func hooks(of model: ParsedModel) -> String {
+        let hooks = ["willInsert", "willUpdate"].map { "\($0): ._$hook(\(model.text).\($0))" }
+        let calm = ["willDelete", "didFetch"].map { "\($0): ._$calm(\(model.text).\($0))" }
+        let validations = ["validate", "validateDelete"].map { "\($0): ._$validation(\(model.text).\($0)(in:_:))" }
+        let lines = (hooks + calm + validations).map { "    \($0)" }.joined(separator: ",\n")
+        return "Strata.ModelHooks(\n\(lines)\n)"
     }
 
     private static func column(_ property: Property) -> String {

@@ -42,7 +42,7 @@ extension ModelMacro: MemberAttributeMacro {
     ) throws -> [AttributeSyntax] {
         guard let model = ParsedModel(declaration),
             let property = member.as(VariableDeclSyntax.self).flatMap(Property.init),
-            let index = model.index(of: property.name)
+            property.kind != .computed, let index = model.index(of: property.name)
         else { return [] }
         return ["@_ModelProperty(\(raw: index))"]
     }
@@ -57,6 +57,6 @@ extension ModelMacro: ExtensionMacro {
         in context: some MacroExpansionContext
     ) throws -> [ExtensionDeclSyntax] {
         guard ParsedModel(declaration) != nil, !protocols.isEmpty else { return [] }
-        return [try ExtensionDeclSyntax("extension \(type.trimmed): Strata.Model {}")]
+        return [try ExtensionDeclSyntax("nonisolated extension \(type.trimmed): Strata.Model {}")]
     }
 }

@@ -13,7 +13,9 @@ enum PropertyMacro: AccessorMacro {
             let index = node.arguments?.as(LabeledExprListSyntax.self)?.first?.expression.trimmedDescription
         else { return [] }
         return switch property.kind {
+        case .computed: []
         case .column where property.isExternal: external(property, index)
+        case .column where property.transformer != nil: scalar(property, index)
         case .column where property.type.isWellKnown: scalar(property, index)
         case .column: column(property, index)
         case .many: ["get { Strata.Many(_$owner: self, relationship: \(raw: index)) }"]
@@ -23,16 +25,20 @@ enum PropertyMacro: AccessorMacro {
 
     /// A value that stands in the row as it is.
     private static func scalar(_ property: Property, _ index: String) -> [AccessorDeclSyntax] {
-        [
+        let values = "_$row.\(property.text), newValue"
+        let isSame =
+            property.transformer.map { "Strata.RowSupport.isSame(\(values), by: \($0).self)" }
+            ?? "\(property.type.expression)._$isSame(\(values))"
+        return [
             """
             get {
-                _$willRead()
+                _$willRead(\(raw: index))
                 return _$row.\(raw: property.text)
             }
             """,
             """
             set {
-                if \(raw: property.type.expression)._$isSame(_$row.\(raw: property.text), newValue) { return }
+                if \(raw: isSame) { return }
                 _$willChange(\(raw: index))
                 _$row.\(raw: property.text) = newValue
             }
@@ -45,7 +51,7 @@ enum PropertyMacro: AccessorMacro {
         [
             """
             get {
-                _$willRead()
+                _$willRead(\(raw: index))
                 return _$external(\(raw: index))\(raw: property.type.isOptional ? "" : " ?? \(property.type.text)()")
             }
             """,
@@ -65,7 +71,7 @@ enum PropertyMacro: AccessorMacro {
         return [
             """
             get {
-                _$willRead()
+                _$willRead(\(raw: index))
                 return Strata.RowSupport.load(_$row.\(raw: property.text), as: \(raw: type).self, of: self, at: \(raw: index))
             }
             """,

@@ -23,17 +23,18 @@ struct ParsedModel {
 
     var access: Access { Access(declaration.modifiers) }
 
-    var columns: [Property] { properties.filter { $0.kind == .column } }
+    var columns: [Property] { properties.filter(\.isColumn) }
+    /// The columns that have a value of their own.
+    var storedColumns: [Property] { columns.filter { $0.kind == .column } }
     var externals: [Property] { columns.filter(\.isExternal) }
-    var relationships: [Property] { properties.filter { $0.kind != .column } }
+    var relationships: [Property] { properties.filter { !$0.isColumn } }
 
     /// The property's place among the columns or, where it has none, among the relationships.
     func index(of name: String) -> Int? {
         var (columns, relationships) = (0, 0)
         for property in properties {
-            let isColumn = property.kind == .column
-            if property.name == name { return isColumn ? columns : relationships }
-            if isColumn { columns += 1 } else { relationships += 1 }
+            if property.name == name { return property.isColumn ? columns : relationships }
+            if property.isColumn { columns += 1 } else { relationships += 1 }
         }
         return nil
     }

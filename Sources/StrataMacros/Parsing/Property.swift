@@ -12,25 +12,32 @@ struct Property {
         case many
         /// The side of a one-to-one relationship that names its inverse, where the column is.
         case derived
+        /// A column that is calculated from others.
+        case computed
     }
 
     let declaration: VariableDeclSyntax
     let identifier: TokenSyntax
     let type: PropertyType
+    /// Whether it is calculated.
+    let isDerived: Bool
     let attribute: PropertyOptions?
     let relationship: PropertyOptions?
 
     init?(_ declaration: VariableDeclSyntax) {
-        guard declaration.isStoredInModel, declaration.bindingSpecifier.tokenKind == .keyword(.var),
+        let derived = declaration.attributes.attribute(named: "Derived")
+        guard derived == nil ? declaration.isStoredInModel : declaration.isDerivedInModel,
+            declaration.bindingSpecifier.tokenKind == .keyword(.var),
             declaration.bindings.count == 1, let binding = declaration.bindings.first,
             let identifier = binding.pattern.as(IdentifierPatternSyntax.self)?.identifier,
-            let type = binding.typeAnnotation?.type, binding.accessorBlock == nil,
+            let type = binding.typeAnnotation?.type, derived != nil || binding.accessorBlock == nil,
             !declaration.modifiers.contains(where: { Self.foreignModifiers.contains($0.name.text) })
         else { return nil }
         self.declaration = declaration
         self.identifier = identifier
         self.type = PropertyType(type)
-        attribute = declaration.attributes.attribute(named: "Attribute").map(PropertyOptions.init(syntax:))
+        isDerived = derived != nil
+        attribute = (derived ?? declaration.attributes.attribute(named: "Attribute")).map(PropertyOptions.init(syntax:))
         relationship = declaration.attributes.attribute(named: "Relationship").map(PropertyOptions.init(syntax:))
     }
 
@@ -43,8 +50,20 @@ struct Property {
     var access: Access { Access(declaration.modifiers) }
 
     var kind: Kind {
+        if isDerived { return .computed }
         if type.isMany { return .many }
         return relationship?.inverse != nil && type.isOptional ? .derived : .column
+    }
+
+    /// Whether there is a column for it in the table of its model.
+    var isColumn: Bool { kind == .column || kind == .computed }
+
+    /// The type of the transformer that stores the values, if any does.
+    var transformer: String? {
+        let option = attribute?.option(named: "transformed")?.as(FunctionCallExprSyntax.self)
+        let type = option?.arguments.first?.expression.as(MemberAccessExprSyntax.self)
+        guard type?.declName.baseName.text == "self" else { return nil }
+        return type?.base?.trimmedDescription
     }
 
     /// The name as it stands in code, with its backticks if it has any.
@@ -58,12 +77,17 @@ struct Property {
 
     /// The type of the column in a place where an expression is expected.
     var columnType: String {
+        if let transformer {
+            let type = "Strata.Transformed<\(transformer)>"
+            return self.type.isOptional ? "(\(type)?)" : type
+        }
         guard isExternal else { return type.expression }
         return type.isOptional ? "(Strata.ExternalData?)" : "Strata.ExternalData"
     }
 
     /// The type of the property in `Row`.
     var stored: String {
+        if transformer != nil || isDerived { return type.text }
         guard isExternal else { return type.stored }
         return type.isOptional ? "Strata.ExternalData?" : "Strata.ExternalData"
     }
@@ -71,18 +95,21 @@ struct Property {
     /// The options of the column, those of `@Attribute` first.
     var options: [String] {
         let originalName = attribute?.originalName.map { ".originalName(\($0.trimmedDescription))" }
-        return (attribute?.options ?? []).map(\.trimmedDescription) + [originalName].compactMap(\.self)
+        return (attribute?.options ?? []).map(\.trimmedDescription)
+            + [originalName, isDerived ? "._$derived" : nil].compactMap(\.self)
             + (relationship?.options ?? []).map(\.trimmedDescription)
     }
 
     /// Whether the memberwise initialiser has a parameter for it. Nobody outside could pass what is private, so that
     /// stays out wherever it can.
     var isParameter: Bool {
-        kind != .many && (access > .fileprivate || (defaultValue == nil && !type.isOptional))
+        kind != .many && kind != .computed && (access > .fileprivate || (defaultValue == nil && !type.isOptional))
     }
 
     /// Whether the initialiser sets it by its accessor, which knows how to relate objects.
-    var isSetByAccessor: Bool { kind == .derived || (type.isOptional && !type.isWellKnown) }
+    var isSetByAccessor: Bool {
+        kind == .derived || (kind == .column && transformer == nil && type.isOptional && !type.isWellKnown)
+    }
 }
 
 extension VariableDeclSyntax {
@@ -95,7 +122,25 @@ extension VariableDeclSyntax {
     }
 }
 
+extension VariableDeclSyntax {
+    /// Whether a model could calculate this property: an instance's, with a getter and nothing else.
+    var isDerivedInModel: Bool {
+        !modifiers.contains { $0.name.text == "static" || $0.name.text == "class" } && bindings.count == 1
+            && bindings.first?.accessorBlock?.isPlainGetter ?? false
+    }
+}
+
 extension AccessorBlockSyntax {
+    /// Whether there is a getter alone, which neither waits nor throws.
+    var isPlainGetter: Bool {
+        switch accessors {
+        case .getter: true
+        case .accessors(let list):
+            list.count == 1
+                && list.allSatisfy { $0.accessorSpecifier.tokenKind == .keyword(.get) && $0.effectSpecifiers == nil }
+        }
+    }
+
     /// Whether there are accessors other than observers.
     var isComputed: Bool {
         switch accessors {

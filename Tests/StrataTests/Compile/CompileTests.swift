@@ -93,4 +93,29 @@ struct CompileTests {
         let outcome = try await Compiler().compile([CompileCases.folder.appendingPathComponent(name)], [])
         #expect(!outcome.succeeded && outcome.text.contains(message), "\(outcome.text)")
     }
+
+    @Test(
+        "What transformers and derived attributes cannot do is answered with what to write instead",
+        arguments: [
+            ("Alone-Transformer-of-another-type.swift", "the type of the property is not the Value of its transformer"),
+            ("Alone-No-transformer.swift", "'Upper' conform to 'ValueTransformer'"),
+            ("Alone-Set-derived.swift", "'title' is a get-only property"),
+            ("Alone-Derived-from-another.swift", "has no member 'name'"),
+        ]
+    )
+    func valuesOfAttributes(_ name: String, _ message: String) async throws {
+        let outcome = try await Compiler().compile([CompileCases.folder.appendingPathComponent(name)], [])
+        #expect(!outcome.succeeded && outcome.text.contains(message), "\(outcome.text)")
+    }
+
+    @Test("A method in an extension that has the name of a hook and not its form is a warning")
+    func hooks() async throws {
+        let file = CompileCases.folder.appendingPathComponent("Alone-Hook-in-extension.swift")
+        let outcome = try await Compiler().compile([file], [])
+        for advice in [
+            "'func willInsert(in context: ObjectContext) throws'", "'func willDelete(in context: ObjectContext)'",
+        ] {
+            #expect(outcome.text.contains(advice), "\(outcome.text)")
+        }
+    }
 }

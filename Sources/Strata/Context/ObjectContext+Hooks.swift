@@ -1,0 +1,158 @@
+/// What the hooks of one entity's objects have seen of the edits of a context.
+struct HookState {
+    /// The rows that were edited since their hooks were last called.
+    var edited: Set<Int64> = []
+    /// The rows whose insert was announced and is not saved.
+    var inserted: Set<Int64> = []
+}
+
+extension ObjectContext {
+    // MARK: Before a save
+
+    /// Notes edits of which the next save is to tell the objects.
+    func noteForHooks(_ numbers: [Int64], entity: Int) {
+        hookStates[entity, default: HookState()].edited.formUnion(numbers)
+    }
+
+    /// Calls the hooks of what was inserted and edited here, and of what they edit themselves, until nothing is left.
+    func runHooksBeforeSave() throws {
+        guard !hookStates.isEmpty else { return }
+        var done: Set<Int64> = []
+        // What hooks have done to objects that were told already is no reason to tell them once more.
+        defer {
+            publish()
+            for entity in hookStates.keys { hookStates[entity]?.edited.subtract(done) }
+        }
+        for _ in 0..<Self.hookRounds {
+            let due = dueHooks(without: done)
+            guard !due.isEmpty else { return }
+            for next in due {
+                done.insert(next.number)
+                // What a hook before it has deleted is told nothing any more.
+                guard let object = try anyObject(next.number, entity: next.entity) else { continue }
+                if next.isInsert { hookStates[next.entity]?.inserted.insert(next.number) }
+                try next.hook.run?(object, self)
+            }
+            publish()
+        }
+        throw StrataError(
+            .misuse,
+            "Hooks have gone on to insert or change further objects \(Self.hookRounds) times. Let them come to an end."
+        )
+    }
+
+    /// How often hooks may have caused further ones in one save.
+    private static let hookRounds = 1000
+
+    /// The rows of this context's own edits whose hooks are to be called, in the order of entities and ids.
+    private func dueHooks(
+        without done: Set<Int64>
+    ) -> [(number: Int64, entity: Int, isInsert: Bool, hook: ObjectHook)] {
+        let layers = store.layers.state.withLock { $0.layers }
+        let own = layers[id].filter { $0.carriers == Carriers(id) }
+        var due: [(number: Int64, entity: Int, isInsert: Bool, hook: ObjectHook)] = []
+        for entity in hookStates.keys.sorted() {
+            let parts = own.compactMap { $0.parts[entity] }
+            let hooks = store.schema.entities[entity].info.hooks
+            let announced = hookStates[entity]?.inserted ?? []
+            var inserted: Set<Int64> = []
+            for number in (hookStates[entity]?.edited ?? []).sorted() where !done.contains(number) {
+                let kinds = parts.compactMap { part in part.index(of: number).map(part.kind) }
+                guard let last = kinds.last, last.isVisible else { continue }
+                let isInsert = kinds.contains(.insert) && !announced.contains(number)
+                due.append((number, entity, isInsert, isInsert ? hooks.willInsert : hooks.willUpdate))
+            }
+            for number in announced where parts.contains(where: { $0.index(of: number) != nil }) {
+                inserted.insert(number)
+            }
+            hookStates[entity]?.inserted = inserted
+        }
+        return due
+    }
+
+    // MARK: Before a delete
+
+    /// Calls the hook of an object that is about to be deleted. Says whether it is still to be.
+    @inline(never)
+    func runHookBeforeDelete(_ object: some Model) -> Bool {
+        guard let hook = store.schema.entities[Int(object._$state.entity)].info.hooks.willDelete.run else {
+            return true
+        }
+        let number = object.id.number
+        // A hook that deletes its own object again deletes it once.
+        guard deleting.insert(number).inserted else { return false }
+        defer { deleting.remove(number) }
+        do { try hook(object, self) } catch { reference.report(error) }
+        return !object._$state.isDeleted
+    }
+
+    // MARK: After a fetch
+
+    /// Notes an object that was made of a row. Its hook comes later: a statement may stand on that row still.
+    @inline(never)
+    func noteFetched(_ object: AnyObject, entity: Int) {
+        guard store.schema.entities[entity].info.hooks.didFetch.run != nil else { return }
+        fetched.append((object, entity))
+    }
+
+    /// Calls the hooks of objects that were made of rows. What is fetched meanwhile comes after: chains of objects may be
+    /// longer than a stack is deep.
+    @inline(never)
+    func runHooksAfterFetch() {
+        guard !isTellingFetched, !fetched.isEmpty else { return }
+        isTellingFetched = true
+        defer { isTellingFetched = false }
+        var next = 0
+        while next < fetched.count {
+            let (object, entity) = fetched[next]
+            next += 1
+            guard let hook = store.schema.entities[entity].info.hooks.didFetch.run else { continue }
+            do { try hook(object, self) } catch { reference.report(error) }
+        }
+        fetched.removeAll()
+    }
+
+    // MARK: Validation
+
+    /// Asks the models that check their objects with the context at hand.
+    func runValidations() throws {
+        guard store.schema.hasValidations else { return }
+        var failures: [StrataError.Detail] = []
+        let layers = store.layers.state.withLock { $0.layers }
+        for entity in store.schema.entities where entity.info.hooks.validateBeforeSave {
+            let parts = layers[id].compactMap { $0.parts[entity.info.index] }
+            let numbers = parts.reduce(into: Set<Int64>()) { $0.formUnion($1.numbers) }
+            for number in numbers.sorted() {
+                failures += try validate(number, entity.info, layers)
+            }
+        }
+        guard !hasUnpublishedEdits, failedInserts.isEmpty else {
+            throw StrataError(
+                .misuse,
+                "A validation has changed objects. Let it only read, and change them in willInsert or willUpdate."
+            )
+        }
+        guard !failures.isEmpty else { return }
+        // What the rows themselves are found to break is told at once.
+        for entity in store.schema.entities {
+            entity.validate(layers[id].compactMap { $0.parts[entity.info.index] }, &failures)
+        }
+        throw CommitJob.validationError(failures)
+    }
+
+    private func validate(_ number: Int64, _ info: EntityInfo, _ layers: Layers) throws -> [StrataError.Detail] {
+        switch layers.topKind(of: number, entity: info.index, in: [id]) {
+        case .delete:
+            guard let validate = info.hooks.validateDelete.run else { return [] }
+            if trackers[info.index] == nil { makeTracker(info.index) }
+            guard let object = trackers[info.index]?.deletedObject(number, layers, self) else { return [] }
+            return try validate(object, self)
+        case .insert, .update, .restore:
+            guard let validate = info.hooks.validate.run, let object = try anyObject(number, entity: info.index) else {
+                return []
+            }
+            return try validate(object, self)
+        default: return []
+        }
+    }
+}

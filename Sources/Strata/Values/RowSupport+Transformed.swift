@@ -1,0 +1,68 @@
+// What generated code calls for attributes with a transformer. The overloads for values of another type than the
+// transformer's are there for the sake of one message, as in UnknownAttribute.swift. None of them can run.
+
+extension RowSupport {
+    /// The value as its column holds it.
+    public static func transformed<Transformer: ValueTransformer>(
+        _ value: Transformer.Value,
+        by transformer: Transformer.Type
+    ) -> Transformed<Transformer> { Transformed(value) }
+
+    /// The value as its column holds it; nil for nil.
+    public static func transformed<Transformer: ValueTransformer>(
+        _ value: Transformer.Value?,
+        by transformer: Transformer.Type
+    ) -> Transformed<Transformer>? { value.map(Transformed.init) }
+
+    /// Never called: see above.
+    @_disfavoredOverload
+    public static func transformed<Transformer: ValueTransformer, Value>(
+        _ value: Value,
+        by transformer: Transformer.Type
+    ) -> Transformed<Transformer> {
+        // Unreachable: the model's row does not compile.
+        fatalError()
+    }
+
+    /// The value that a column holds.
+    public static func value<Transformer: ValueTransformer>(
+        of transformed: Transformed<Transformer>,
+        as type: Transformer.Value.Type
+    ) -> Transformer.Value { transformed.value }
+
+    /// The value that a column holds; nil for NULL.
+    public static func value<Transformer: ValueTransformer>(
+        of transformed: Transformed<Transformer>?,
+        as type: Transformer.Value?.Type
+    ) -> Transformer.Value? { transformed?.value }
+
+    /// Says what is wrong.
+    @available(
+        *,
+        unavailable,
+        message: """
+            the type of the property is not the Value of its transformer; declare the property with that type, or name \
+            another transformer
+            """
+    )
+    @_disfavoredOverload
+    public static func value<Held, Value>(of transformed: Held, as type: Value.Type) -> Value {
+        // Unreachable: what is unavailable cannot be called.
+        fatalError()
+    }
+
+    /// Whether setting one value over the other is no change.
+    public static func isSame<Transformer: ValueTransformer>(
+        _ left: Transformer.Value?,
+        _ right: Transformer.Value?,
+        by transformer: Transformer.Type
+    ) -> Bool { left == right }
+
+    /// Never called: see above.
+    @_disfavoredOverload
+    public static func isSame<Transformer: ValueTransformer, Value>(
+        _ left: Value,
+        _ right: Value,
+        by transformer: Transformer.Type
+    ) -> Bool { false }
+}

@@ -1,0 +1,109 @@
+import SwiftDiagnostics
+import SwiftSyntax
+import SwiftSyntaxMacros
+
+/// Finds what keeps a property from being calculated from the columns of its object.
+struct DerivedChecks {
+    let declaration: VariableDeclSyntax
+    let model: ParsedModel
+    let context: any MacroExpansionContext
+
+    func run() {
+        guard declaration.isDerivedInModel, let binding = declaration.bindings.first,
+            let getter = binding.accessorBlock
+        else {
+            return context.report(
+                "derived",
+                at: declaration.bindings,
+                "a derived attribute has a getter, which neither waits nor throws, and nothing else; write "
+                    + "'var \(name): String { … }'"
+            )
+        }
+        checkOptions()
+        for reference in References(in: getter).names {
+            guard let objection = objection(to: reference.text) else { continue }
+            context.report("derived", at: reference, objection)
+        }
+    }
+
+    private var name: String { declaration.bindings.first?.pattern.trimmedDescription ?? "name" }
+
+    private func checkOptions() {
+        if let attribute = declaration.attributes.attribute(named: "Attribute") {
+            context.report(
+                "derived",
+                at: attribute,
+                "options of a derived attribute are '@Derived''s; write '@Derived(.indexed)'",
+                fixIt: .remove(attribute)
+            )
+        }
+        let wrong: Set = ["createdAt", "updatedAt", "externalStorage", "transformed"]
+        let options = declaration.attributes.attribute(named: "Derived").map(PropertyOptions.init(syntax:))?.options
+        for option in options ?? [] where PropertyOptions.name(of: option).map(wrong.contains) ?? false {
+            context.report("derived", at: option, "a derived attribute is calculated and stored as it is; remove this")
+        }
+    }
+
+    /// Why the getter cannot use a member of the model: it is compiled for rows as well, which have columns only.
+    private func objection(to name: String) -> String? {
+        if let property = model.properties.first(where: { $0.name == name }) {
+            if property.isExternal {
+                return "the bytes of '\(name)' are outside of the row, so nothing is derived from them; keep what is "
+                    + "wanted of them in another attribute"
+            }
+            if property.isColumn { return nil }
+            return
+                "'\(name)' is kept with other objects, and a derived attribute follows from its own object's columns; "
+                + "set an attribute in 'willInsert' and 'willUpdate' instead"
+        }
+        let isMember = model.declaration.memberBlock.members.contains { member in
+            if let function = member.decl.as(FunctionDeclSyntax.self) {
+                return function.name.plainText == name && !Self.isStatic(function.modifiers)
+            }
+            guard let property = member.decl.as(VariableDeclSyntax.self), !Self.isStatic(property.modifiers) else {
+                return false
+            }
+            return property.bindings.contains {
+                $0.pattern.as(IdentifierPatternSyntax.self)?.identifier.plainText == name
+            }
+        }
+        guard isMember else { return nil }
+        return
+            "'\(name)' is no column, and rows have columns only; make it '@Derived' too, or a static function that is "
+            + "given what it needs"
+    }
+
+    private static func isStatic(_ modifiers: DeclModifierListSyntax) -> Bool {
+        modifiers.contains { $0.name.text == "static" || $0.name.text == "class" }
+    }
+}
+
+/// The names that code uses of whatever it stands in: bare ones, and those after `self`.
+private final class References: SyntaxVisitor {
+    private(set) var names: [TokenSyntax] = []
+    private var locals: Set<String> = []
+
+    init(in code: some SyntaxProtocol) {
+        super.init(viewMode: .sourceAccurate)
+        walk(code)
+        names.removeAll { locals.contains($0.text) }
+    }
+
+    override func visit(_ node: DeclReferenceExprSyntax) -> SyntaxVisitorContinueKind {
+        if let access = node.parent?.as(MemberAccessExprSyntax.self), access.declName.id == node.id {
+            guard access.base?.trimmedDescription == "self" else { return .visitChildren }
+        }
+        names.append(node.baseName)
+        return .visitChildren
+    }
+
+    override func visit(_ node: IdentifierPatternSyntax) -> SyntaxVisitorContinueKind {
+        locals.insert(node.identifier.text)
+        return .visitChildren
+    }
+
+    override func visit(_ node: ClosureShorthandParameterSyntax) -> SyntaxVisitorContinueKind {
+        locals.insert(node.name.text)
+        return .visitChildren
+    }
+}

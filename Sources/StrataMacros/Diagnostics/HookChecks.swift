@@ -1,0 +1,36 @@
+import SwiftDiagnostics
+import SwiftSyntax
+import SwiftSyntaxMacros
+
+/// Finds methods that have the name of a hook and would never be called. In extensions, which no macro sees, the compiler
+/// finds them by `ObjectHook`.
+struct HookChecks {
+    let function: FunctionDeclSyntax
+    let context: any MacroExpansionContext
+
+    /// By name, whether the hook may throw.
+    private static let hooks = ["willInsert": true, "willUpdate": true, "willDelete": false, "didFetch": false]
+
+    func run() {
+        let name = function.name.plainText
+        guard let mayThrow = Self.hooks[name], !isHook(mayThrow) else { return }
+        context.report(
+            "hook",
+            at: function.name,
+            "'\(name)' is a hook that every model may have; write 'func \(name)(in context: ObjectContext)"
+                + (mayThrow ? " throws'" : "', which does not throw") + ", or choose another name"
+        )
+    }
+
+    private func isHook(_ mayThrow: Bool) -> Bool {
+        let signature = function.signature
+        guard !function.modifiers.contains(where: { $0.name.text == "static" || $0.name.text == "class" }),
+            function.genericParameterClause == nil, signature.parameterClause.parameters.count == 1,
+            let parameter = signature.parameterClause.parameters.first, parameter.firstName.text == "in",
+            ["ObjectContext", "Strata.ObjectContext"].contains(parameter.type.trimmedDescription),
+            signature.effectSpecifiers?.asyncSpecifier == nil,
+            mayThrow || signature.effectSpecifiers?.throwsClause == nil
+        else { return false }
+        return signature.returnClause.map { ["Void", "()"].contains($0.type.trimmedDescription) } ?? true
+    }
+}

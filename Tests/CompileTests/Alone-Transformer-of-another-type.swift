@@ -1,0 +1,11 @@
+// An attribute whose type is not what its transformer stores.
+import Strata
+
+enum Upper: ValueTransformer {
+    static func store(_ value: Int) -> String { "\(value)" }
+    static func load(_ text: String) -> Int { text.utf8.count }
+}
+
+@Model final class Left {
+    @Attribute(.transformed(by: Upper.self)) var name: Double = 0
+}
