@@ -16,6 +16,8 @@
 /// - **Values**: `\(value)` of an attribute's type, an optional one, or an id; `\(list: values)` behind `IN`
 /// - **Tables**: `\(Article.self)`, which shows unsaved changes as every query does. It stands for a subquery, so give it an
 ///   alias. A table that is written as text shows what is committed.
+/// - **Members**: `\(Article.columns.tags)` of a to-many relationship stands for a subquery with the ids of both sides, in the
+///   columns `owner` and `member`.
 /// - **Columns**: `\(Article.columns.title)` is the name of the column. In ``Condition/sql(_:)`` and ``Column/sql(_:)`` it
 ///   is the column of the object in question, also through to-one relationships: `\($0.author.name)`.
 /// - **SQL**: `\(sql)` puts one piece into another.
@@ -34,6 +36,8 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
         case value(ValueNode)
         case list([ValueNode])
         case table(ModelReference)
+        /// The pairs of owners and members of a to-many relationship.
+        case members(MembersNode, of: ModelReference)
         /// An expression about an object of the model; nil where a relationship has led there.
         case expression(ExpressionNode, of: ModelReference?)
     }
@@ -108,6 +112,12 @@ extension SQL {
         /// The column of a to-one relationship.
         public mutating func appendInterpolation<Root: Model, Object>(_ relationship: ToOne<Root, Object>) {
             fragments.append(.expression(.id(relationship._$path), of: ModelReference(Root.self)))
+        }
+
+        /// The pairs of a to-many relationship, with unsaved changes: a subquery with the columns `owner` and `member`, to be
+        /// given an alias.
+        public mutating func appendInterpolation<Root: Model, Member>(_ relationship: ToMany<Root, Member>) {
+            fragments.append(.members(relationship.members, of: ModelReference(Root.self)))
         }
 
         /// Another piece of SQL.

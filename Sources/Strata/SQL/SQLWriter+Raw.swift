@@ -45,8 +45,28 @@ extension SQLWriter {
             if source.hasPrefix("(") { return source }
             let columns = (["id"] + schema.columns.map(\.name)).map(\.quotedIdentifier).joined(separator: ", ")
             return "(SELECT \(columns) FROM \(source))"
+        case .members(let members, let model): return try pairs(of: members, model)
         case .expression: return ""
         }
+    }
+
+    private mutating func pairs(of members: MembersNode, _ model: ModelReference) throws -> String {
+        guard members.path.hops.isEmpty else {
+            throw StrataError(
+                .invalidQuery,
+                "SQL can name the relationships of a model itself. Write a JOIN for the rest."
+            )
+        }
+        let (owner, member, source): (String, String, String)
+        switch try sources.resolver.route(model.type._$schema, members.relationship) {
+        case .foreignKey(let column, _):
+            (owner, member) = (column.quotedIdentifier, "\"id\"")
+            source = table(.model(members.destination.type._$schema)).source
+        case .joinTable(let name, let ownColumn, let otherColumn, _):
+            (owner, member) = (ownColumn.quotedIdentifier, otherColumn.quotedIdentifier)
+            source = table(.join(name)).source
+        }
+        return "(SELECT \(owner) AS \"owner\", \(member) AS \"member\" FROM \(source) WHERE \(owner) IS NOT NULL)"
     }
 
     private static func check(_ model: ModelReference?, is expected: ModelSchema) throws {

@@ -9,7 +9,7 @@ extension Row {
             work: objects ? .streamObjects : .streamRows,
             name: "stream \(sizes.streamed) \(objects ? "objects" : "rows")",
             unit: .milliseconds,
-            target: objects ? 1.8 : 1.4
+            target: objects ? 1.8 : 1.5
         ) { round in
             do { try EntryTable.makeLarge(round) }
             let database = try Database(round.file)
