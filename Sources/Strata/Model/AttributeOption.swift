@@ -36,7 +36,7 @@ public struct AttributeOption: Sendable {
     /// Kept outside of the row, and read when it is first used. For `Data` and `Data?` that is large.
     public static let externalStorage = AttributeOption(kind: .externalStorage)
 
-    /// The name that the attribute had in stores of earlier versions.
+    /// The name that the property had in stores of earlier versions. May be given more than once, the newest name first.
     public static func originalName(_ name: String) -> AttributeOption { AttributeOption(kind: .originalName(name)) }
 
     /// A text of so many characters, as `String` counts them.

@@ -11,6 +11,10 @@ final class Schema: Sendable {
     let stamped: [any AnyEntity]
     let infosByName: [String: EntityInfo]
     let infosByTable: [String: EntityInfo]
+    /// What a store of these models keeps.
+    let description: SchemaDescription
+    /// The same as text.
+    let text: String
     private let models: [any Model.Type]
     private let indexes: [ObjectIdentifier: Int]
 
@@ -25,6 +29,8 @@ final class Schema: Sendable {
         self.models = models
         infosByName = Dictionary(entities.map { ($0.info.name, $0.info) }, uniquingKeysWith: { first, _ in first })
         infosByTable = Dictionary(entities.map { ($0.info.table, $0.info) }, uniquingKeysWith: { first, _ in first })
+        description = SchemaDescription(entities.map(\.info))
+        text = description.description
         indexes = Dictionary(
             models.enumerated().map { (ObjectIdentifier($0.element), $0.offset) },
             uniquingKeysWith: { first, _ in first }
