@@ -27,10 +27,8 @@ public struct Migration: Sendable {
 
     /// The version of the models.
     let version: Int64
-    /// The place of backups.
-    public var backup: Backup = .beside(keeping: 2)
-    /// How long to wait, in seconds, while another process migrates the same store. After that `busy` is thrown.
-    public var waitLimit: TimeInterval = 600
+    private(set) var backup = Backup.beside(keeping: 2)
+    private(set) var waitLimit: TimeInterval = 600
     private(set) var drops: Set<String> = []
     private(set) var fills: [String: String] = [:]
     private(set) var steps: [Step] = []
@@ -73,14 +71,31 @@ public struct Migration: Sendable {
     /// - Parameters:
     ///   - name: under which the store remembers it. It must not change and is used once.
     ///   - before: is given the tables as they were. Of which version they are depends on the store.
-    ///   - after: is given the tables of the models. Unique constraints that are new do not hold yet.
+    ///   - after: is given the tables of the models. Unique constraints that are new do not hold yet. Nil for a step that
+    ///     runs before only.
     public func step(
         _ name: String,
         before: (@Sendable (MigrationDatabase) throws -> Void)? = nil,
-        after: (@Sendable (MigrationDatabase) throws -> Void)? = nil
+        after: (@Sendable (MigrationDatabase) throws -> Void)?
     ) -> Migration {
         var result = self
         result.steps.append(Step(name: name, before: before, after: after))
+        return result
+    }
+
+    /// Says where a copy of the store goes before tables are copied or dropped, or steps are run. By default two are kept
+    /// beside the store.
+    public func backup(_ backup: Backup) -> Migration {
+        var result = self
+        result.backup = backup
+        return result
+    }
+
+    /// Says how long to wait, in seconds, while another process writes, or migrates the same store. After that `busy` is
+    /// thrown. By default ten minutes: a migration may take long, and the store is of no use before.
+    public func waiting(for seconds: TimeInterval) -> Migration {
+        var result = self
+        result.waitLimit = seconds
         return result
     }
 

@@ -12,8 +12,14 @@ extension Schema {
         return declaration(of: table.name)?.columns.first { $0.name == column }
     }
 
-    /// The relationships of a model that have no column in its table.
-    func relationships(of table: String) -> [String] { declaration(of: table)?.relationships.map(\.name) ?? [] }
+    /// The column at the other end of a relationship to many, where it has one.
+    func inverseColumn(of path: PropertyPath) -> PropertyPath? {
+        guard let found = infosByTable[path.table]?.relationships.first(where: { $0.name == path.property }),
+            case .foreignKey(let column, _) = found.storage
+        else { return nil }
+        let destination = entities[found.destination].info
+        return PropertyPath(table: destination.table, property: destination.columns[column].name)
+    }
 
     /// The names that a property had before.
     func originals(of path: PropertyPath) -> [String] {
@@ -62,10 +68,20 @@ extension SchemaDescription {
 extension TableDescription {
     /// Whether both keep the same of a relationship.
     func isLike(_ other: TableDescription) -> Bool {
-        switch (content, other.content) {
+        if ends?.far.isKnown == false { return true }
+        return switch (content, other.content) {
         case (.members, .members), (.places, .places): true
         default: false
         }
+    }
+}
+
+extension TableDescription {
+    /// Whether it keeps nothing but an order of members that have their to-one column as before.
+    func isOfPlaces(with column: PropertyPath?, before origins: [String: TableDescription]) -> Bool {
+        guard let column, let ends else { return false }
+        if ends.far.isKnown { return if case .places = content { true } else { false } }
+        return origins[column.table]?.column(named: column.property) != nil
     }
 }
 

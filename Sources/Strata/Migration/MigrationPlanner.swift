@@ -60,8 +60,7 @@ struct MigrationPlanner {
         let (successors, schema) = (successors, schema)
         /// Whether an old side of a relationship has become the new one.
         func isSame(_ path: PropertyPath, _ other: PropertyPath, renamed: Bool) -> Bool {
-            // Of a store of format 1, which recorded nothing, the other side may be unknown.
-            if path.table.isEmpty { return true }
+            if !path.isKnown { return true }
             guard successors[path.table] == other.table else { return false }
             if path.property == other.property { return true }
             return renamed && schema.originals(of: other).contains(path.property)
@@ -110,10 +109,9 @@ struct MigrationPlanner {
             return
         }
         // Members go with either end. Places go where the relationship stays and has no order any more.
-        let tables = [near.table, far.table].filter { !$0.isEmpty }
-        if tables.contains(where: { successors[$0] == nil }) { return }
+        if [near, far].contains(where: { $0.isKnown && successors[$0.table] == nil }) { return }
         let path = PropertyPath(table: successors[near.table] ?? near.table, property: near.property)
-        if case .places = table.content, schema.relationships(of: path.table).contains(path.property) { return }
+        if table.isOfPlaces(with: schema.inverseColumn(of: path), before: origins) { return }
         let names = [near.table, path.table, old.model(ofTable: near.table), new.model(ofTable: path.table)]
         guard !names.contains(where: { migration.drops.contains("\($0).\(near.property)") }) else { return }
         changes.refusals.append(
@@ -131,7 +129,7 @@ struct MigrationPlanner {
         var kept: Set<String> = []
         for column in new.columns {
             var origin = origins[column.name].flatMap { old.column(named: $0) }
-            if let found = origin, isAnother(found, column, of: new), migration.drops(found, of: old, new) {
+            if let found = origin, new.ends == nil, isAnother(found, column), migration.drops(found, of: old, new) {
                 origin = nil
             }
             if let origin { kept.insert(origin.name) }
@@ -161,9 +159,7 @@ struct MigrationPlanner {
         }
         if let ends = old.ends, let newEnds = new.ends {
             // A relationship whose inverse is named on the other side has its columns the other way round.
-            let isSwapped =
-                !ends.far.table.isEmpty && schema.isSwapped(ends, newEnds, successors: successors)
-            guard isSwapped else { return Dictionary(uniqueKeysWithValues: free.map { ($0, $0) }) }
+            guard ends.far.isKnown, schema.isSwapped(ends, newEnds, successors: successors) else { return Dictionary(uniqueKeysWithValues: free.map { ($0, $0) }) }
             return ["left": "right", "right": "left", "left_place": "right_place", "right_place": "left_place"]
         }
         take { $0.name == $1 }
@@ -177,7 +173,8 @@ struct MigrationPlanner {
     }
 
     /// Whether the values of an old column are none of the new one as they are.
-    private func isAnother(_ old: ColumnDescription, _ new: ColumnDescription, of table: TableDescription) -> Bool {
+    private func isAnother(_ old: ColumnDescription, _ new: ColumnDescription) -> Bool {
+        if case .unknown = old.content { return old.type != new.type || new.content == .external }
         if case .reference(let target) = old.content, case .reference(let other) = new.content {
             return successors[target] != other
         }
@@ -206,7 +203,7 @@ struct MigrationPlanner {
             if let fill { return filled(fill) }
             return added(new, name, declared)
         }
-        guard !isAnother(origin, new, of: table) else {
+        guard table.ends != nil || !isAnother(origin, new) else {
             if let fill { return filled(fill) }
             if let converted = conversion(origin, new, of: oldTable, declared) {
                 return origin.isOptional && !new.isOptional ? required(converted, name, declared, of: oldTable) : converted
@@ -301,7 +298,7 @@ struct MigrationPlanner {
         let value = MigrationSQL.copied(old.name, from: table.name)
         var source = ColumnChange.Source.expression(MigrationSQL.cast(value, to: new.type))
         var loses: String?
-        switch (old.type, old.content, new.type, new.content) {
+        switch (old.type, old.content == .unknown ? .plain : old.content, new.type, new.content) {
         case (.integer, .plain, .real, .plain): loses = MigrationSQL.isInexact(value)
         case (.integer, .plain, .text, .plain), (.integer, .plain, .text, .decimal):
             loses = MigrationSQL.isOther(value, than: "integer")
@@ -325,7 +322,7 @@ extension ColumnDescription {
     /// What it is, for messages.
     var kind: String {
         switch content {
-        case .plain: type.rawValue
+        case .plain, .unknown: type.rawValue
         case .decimal: "a Decimal"
         case .external: "Data outside of the row"
         case .reference(let table): "a relationship to \(table)"

@@ -36,7 +36,7 @@ extension ColumnDescription: CustomStringConvertible {
         var text = "\(name.word) \(type.rawValue)"
         if isOptional { text += " optional" }
         switch content {
-        case .plain: break
+        case .plain, .unknown: break
         case .decimal: text += " decimal"
         case .external: text += " external"
         case .reference(let table): text += " to \(table.word)"

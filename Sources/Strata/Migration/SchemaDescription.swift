@@ -46,7 +46,7 @@ struct TableDescription: Sendable, Equatable {
         }
     }
 
-    /// The two sides of the relationship whose table it is.
+    /// The two sides of the relationship whose table it is. Of a store of format 1 the far one is not known.
     var ends: (near: PropertyPath, far: PropertyPath)? {
         switch content {
         case .model: nil
@@ -60,6 +60,7 @@ struct PropertyPath: Sendable, Hashable, CustomStringConvertible {
     let table: String
     let property: String
     var description: String { "\(table).\(property)" }
+    var isKnown: Bool { !table.isEmpty }
 }
 
 /// One column of a table.
@@ -67,6 +68,8 @@ struct ColumnDescription: Sendable, Equatable {
     enum Content: Sendable, Hashable {
         /// A value as it is.
         case plain
+        /// Anything but `external`, in a store of format 1, which did not record it.
+        case unknown
         /// The text of a `Decimal`.
         case decimal
         /// The number of bytes that are kept outside of the row.

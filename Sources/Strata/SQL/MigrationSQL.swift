@@ -69,10 +69,11 @@ enum MigrationSQL {
         "(SELECT \"content\" FROM \"strata_data\" WHERE \"id\" = \(number))"
     }
 
-    /// Whether an integer is none, or one that a floating-point number cannot be.
+    /// Whether an integer is none, or one that a floating-point number cannot be. Back from one that is too large it would be
+    /// the largest integer, as if nothing were lost.
     static func isInexact(_ expression: String) -> String {
         "(\(expression) IS NOT NULL AND (typeof(\(expression)) <> 'integer' OR "
-            + "CAST(CAST(\(expression) AS REAL) AS INTEGER) <> \(expression) OR abs(CAST(\(expression) AS REAL)) >= 9.2e18))"
+            + "CAST(CAST(\(expression) AS REAL) AS INTEGER) <> \(expression) OR CAST(\(expression) AS REAL) >= 9223372036854775808.0))"
     }
     static func isOther(_ expression: String, than storage: String) -> String {
         "(\(expression) IS NOT NULL AND typeof(\(expression)) <> '\(storage)')"

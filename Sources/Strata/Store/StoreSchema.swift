@@ -32,7 +32,7 @@ enum StoreSchema {
         }
         let old =
             try state.record.map { try SchemaDescription(parsing: $0.description) }
-            ?? SchemaDescription(tables: state.entries, models: schema.description, on: connection)
+            ?? SchemaDescription(tables: state.entries, on: connection)
         try StoreDifference(state, old, on: connection).check()
         let planner = try MigrationPlanner(from: old, to: schema, migration)
         let seen = Set(state.record?.steps ?? [])
