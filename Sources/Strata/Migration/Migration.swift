@@ -103,7 +103,10 @@ public struct Migration: Sendable {
     func check() throws {
         var names: Set<String> = []
         guard let name = steps.map(\.name).first(where: { !names.insert($0).inserted }) else { return }
-        throw StrataError(.invalidSchema, "The migration has two steps by the name of '\(name)'. Name each of them once.")
+        throw StrataError(
+            .invalidSchema,
+            "The migration has two steps by the name of '\(name)'. Name each of them once."
+        )
     }
 
     /// Calls this while a store is migrated, on the thread that does it, a few times a second.

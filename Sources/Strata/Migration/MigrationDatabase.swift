@@ -80,7 +80,10 @@ public final class MigrationDatabase {
     ) throws {
         let connection = try open()
         guard Statement.isSingle(sql, on: connection) else {
-            throw StrataError(.misuse, "A step runs one statement at a time, which must not end the transaction: \(sql)")
+            throw StrataError(
+                .misuse,
+                "A step runs one statement at a time, which must not end the transaction: \(sql)"
+            )
         }
         let statement = try Statement(sql, on: connection)
         let names = (0..<sqlite3_column_count(statement.pointer)).map { index in
@@ -125,7 +128,9 @@ extension Statement {
             defer { sqlite3_finalize(statement) }
             guard statement != nil, isTransactionControl(statement) == false else { return false }
             var next: OpaquePointer?
-            guard let rest, sqlite3_prepare_v2(connection.pointer, rest, -1, &next, nil) == SQLITE_OK else { return false }
+            guard let rest, sqlite3_prepare_v2(connection.pointer, rest, -1, &next, nil) == SQLITE_OK else {
+                return false
+            }
             defer { sqlite3_finalize(next) }
             return next == nil
         }

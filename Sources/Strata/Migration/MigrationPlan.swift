@@ -106,9 +106,8 @@ enum StoreInspection {
 
     private static func read<Value>(_ url: URL, _ body: (Connection) throws -> Value) throws -> Value? {
         guard try !StoreFile.inspect(url) else { return nil }
-        var settings = Configuration()
-        settings.readonly = true
-        let queue = try DatabaseQueue(path: url.path, configuration: settings)
+        // Not one that is read-only, which would leave the files of its journal behind. What it runs only reads.
+        let queue = try DatabaseQueue(path: url.path)
         defer { try? queue.close() }
         return try queue.read { try read($0, body) }
     }

@@ -13,7 +13,9 @@ struct PendingMigration {
     /// Whether the tables of models become others, or rows may.
     var changesStore: Bool {
         !steps.isEmpty || changes.isDestructive || !changes.created.isEmpty
-            || changes.changed.contains { !$0.isEmpty || $0.old.uniques != $0.new.uniques || $0.old.indexes != $0.new.indexes }
+            || changes.changed.contains {
+                !$0.isEmpty || $0.old.uniques != $0.new.uniques || $0.old.indexes != $0.new.indexes
+            }
     }
 
     var isNothing: Bool { isRecorded && steps.isEmpty && format == StoreFile.formatVersion }
@@ -69,9 +71,13 @@ extension TableChange {
             }
         }
         lines += dropped.map { "drop \(new.subject).\($0.name) with its values" }
-        for (kind, before, after) in [("unique constraint", old.uniques, new.uniques), ("index", old.indexes, new.indexes)] {
+        for (kind, before, after) in [
+            ("unique constraint", old.uniques, new.uniques), ("index", old.indexes, new.indexes),
+        ] {
             let before = before.map { $0.map(current) }
-            lines += after.filter { !before.contains($0) }.map { "add \(kind) on \(new.subject) (\($0.joined(separator: ", ")))" }
+            lines += after.filter { !before.contains($0) }.map {
+                "add \(kind) on \(new.subject) (\($0.joined(separator: ", ")))"
+            }
             lines += before.filter { !after.contains($0) }.map {
                 "remove \(kind) on \(new.subject) (\($0.joined(separator: ", ")))"
             }

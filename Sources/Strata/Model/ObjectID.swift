@@ -41,7 +41,8 @@ extension ObjectID: LosslessStringConvertible {
     public init?(_ description: String) {
         let parts = description.split(separator: "-", omittingEmptySubsequences: false)
         let schema = Object._$schema
-        guard parts.count == 3, parts[0] == schema.name || parts[0] == schema.originalName ?? schema.name, let number = Int64(parts[1]),
+        guard parts.count == 3, parts[0] == schema.name || parts[0] == schema.originalName ?? schema.name,
+            let number = Int64(parts[1]),
             (0..<(1 << 48)).contains(number), let fingerprint = UInt16(parts[2], radix: 16)
         else { return nil }
         self.init(number: number, fingerprint: fingerprint)

@@ -52,7 +52,7 @@ enum SchemaSQL {
     static let insertStore =
         "INSERT INTO \"strata_store\" (\"id\", \"sequence\", \"next_id\", \"fingerprint\", \"place\") VALUES (1, 0, 1, ?, ?)"
     static let readStore =
-        "SELECT \"sequence\", \"next_id\", \"fingerprint\", \"place\" FROM \"strata_store\" WHERE \"id\" = 1"
+        "SELECT \"sequence\", \"next_id\", \"fingerprint\", \"place\", \"migrations\" FROM \"strata_store\" WHERE \"id\" = 1"
     /// The number of the last commit, and how often the store was migrated.
     static let readSequence = "SELECT \"sequence\", \"migrations\" FROM \"strata_store\" WHERE \"id\" = 1"
     static let setSequence = "UPDATE \"strata_store\" SET \"sequence\" = ? WHERE \"id\" = 1"

@@ -57,9 +57,13 @@ struct StoreDifference {
                 result.append("\(place) is missing")
                 continue
             }
-            if found.type != column.type.rawValue { result.append("\(place) was \(column.type.rawValue) and is \(found.type)") }
+            if found.type != column.type.rawValue {
+                result.append("\(place) was \(column.type.rawValue) and is \(found.type)")
+            }
             if found.isOptional != column.isOptional {
-                result.append("\(place) was \(column.isOptional ? "" : "not ")optional and is\(found.isOptional ? "" : " not")")
+                result.append(
+                    "\(place) was \(column.isOptional ? "" : "not ")optional and is\(found.isOptional ? "" : " not")"
+                )
             }
         }
         for found in there where table.column(named: found.name) == nil {

@@ -29,9 +29,12 @@ struct StoreIdentity: Sendable {
 
     /// Reads it, and takes a new fingerprint where the file is a copy; nil where nothing may be written and it is one.
     static func read(on connection: Connection, mayWrite: Bool) throws -> StoreIdentity? {
-        var stored: (fingerprint: Int64, nextID: Int64, place: String)?
+        var stored: (fingerprint: Int64, nextID: Int64, place: String, migrations: Int64)?
         try connection.statement(SchemaSQL.readStore).run([]) { row in
-            stored = (try row.read(Int64.self, at: 2), try row.read(Int64.self, at: 1), row.string(at: 3))
+            stored = (
+                try row.read(Int64.self, at: 2), try row.read(Int64.self, at: 1), row.string(at: 3),
+                try row.read(Int64.self, at: 4)
+            )
         }
         guard var stored, IDSource.isRange(from: stored.nextID) else { throw damaged }
         let place = StorePlace.current(of: connection)
@@ -41,8 +44,11 @@ struct StoreIdentity: Sendable {
             stored.fingerprint = StorePlace.newFingerprint()
             try connection.execute(SchemaSQL.setFingerprint, [.integer(stored.fingerprint), .text(place)])
         }
-        var identity = StoreIdentity(fingerprint: UInt16(truncatingIfNeeded: stored.fingerprint), place: place)
-        identity.migrations = try connection.integer(SchemaSQL.readMigrations) ?? 0
+        var identity = StoreIdentity(
+            fingerprint: UInt16(truncatingIfNeeded: stored.fingerprint),
+            place: place,
+            migrations: stored.migrations
+        )
         try connection.statement(SchemaSQL.readLineage).run([]) { row in
             identity.lineage.append(
                 (UInt16(truncatingIfNeeded: try row.read(Int64.self, at: 0)), try row.read(Int64.self, at: 1))

@@ -49,7 +49,8 @@ enum StoreSchema {
     }
 
     private static func isUnchanged(_ own: [SchemaEntry], _ record: SchemaRecord) -> Bool {
-        own.count == record.layout.count && zip(own, record.layout).allSatisfy { $0.name == $1.name && $0.sql == $1.sql }
+        own.count == record.layout.count
+            && zip(own, record.layout).allSatisfy { $0.name == $1.name && $0.sql == $1.sql }
     }
 
     /// Whether the program knows all that the store has seen.

@@ -41,7 +41,7 @@ struct StoreState {
         let names = Set(entries.map(\.name))
         isStore = names.contains("strata_store")
         let isRecorded = names.contains("strata_schema")
-        record = isStore && isRecorded ? try SchemaRecord(on: connection) : nil
+        record = isStore && isRecorded ? try SchemaRecord(on: connection, names) : nil
         guard isStore else { return }
         let format = record?.format ?? 1
         let missing = SchemaSQL.housekeeping.contains { $0.since <= format && !names.contains($0.name) }
@@ -59,7 +59,7 @@ extension [SchemaEntry] {
 }
 
 extension SchemaRecord {
-    fileprivate init?(on connection: Connection) throws {
+    fileprivate init(on connection: Connection, _ tables: Set<String>) throws {
         var found: SchemaRecord?
         try connection.statement(SchemaSQL.readRecord).run([]) { row in
             found = SchemaRecord(
@@ -73,10 +73,10 @@ extension SchemaRecord {
         guard var found else { throw StoreIdentity.damaged }
         // What a newer version records beside this may be anything; and where the tables are missing, the store is refused.
         let isKnown = found.format <= StoreFile.formatVersion
-        if isKnown, try connection.tableColumns(of: "strata_steps").count == 3 {
+        if isKnown, tables.contains("strata_steps") {
             try connection.statement(SchemaSQL.readSteps).run([]) { found.steps.append($0.string(at: 0)) }
         }
-        if isKnown, try connection.tableColumns(of: "strata_layout").count == 2 {
+        if isKnown, tables.contains("strata_layout") {
             try connection.statement(SchemaSQL.readLayout).run([]) { row in
                 found.layout.append((row.string(at: 0), row.string(at: 1)))
             }

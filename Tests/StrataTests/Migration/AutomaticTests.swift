@@ -256,7 +256,13 @@ import Testing
             #expect(try context.first(ExchangeNext.Beta.all)!.text == "b")
         }
         // 'uno' is still there, and stays what it was; only 'due' looks for its original name.
-        try await folder.expectRefusal(url, [ExchangeSwapped.Alpha.self, ExchangeSwapped.Beta.self], Migration(), .schemaMismatch, "due2")
+        try await folder.expectRefusal(
+            url,
+            [ExchangeSwapped.Alpha.self, ExchangeSwapped.Beta.self],
+            Migration(),
+            .schemaMismatch,
+            "due2"
+        )
         try await folder.with(url, [ExchangeChained.Alpha.self, ExchangeChained.Beta.self]) { context in
             let alpha = try context.first(ExchangeChained.Alpha.all)!
             let values: [Int] = [alpha.one, alpha.two, alpha.three]

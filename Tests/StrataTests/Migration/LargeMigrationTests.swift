@@ -71,14 +71,19 @@ extension ScratchFolder {
         try await expectNew(folder, url)
     }
 
-    @Test("a task that is cancelled leaves the store as it was, at whatever it was", arguments: ["Backing up", "Copying", "Step"])
+    @Test(
+        "a task that is cancelled leaves the store as it was, at whatever it was",
+        arguments: ["Backing up", "Copying", "Step"]
+    )
     func cancellation(moment: String) async throws {
         let folder = try ScratchFolder()
         let url = try await make(folder)
         let started = Signal()
         let migration = NewBank.migration
             .step("never ends") { database in
-                _ = try database.rows("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n")
+                _ = try database.rows(
+                    "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
+                )
             }
             .onProgress { if $0.activity.hasPrefix(moment) { started.set() } }
         let task = Task { try await ContextStack.open(.sqlite(url), models: NewBank.models, migration: migration) }
@@ -95,7 +100,9 @@ extension ScratchFolder {
         let folder = try ScratchFolder()
         let url = try await make(folder)
         let lock = try DiskLock(url)
-        let task = Task { try await ContextStack.open(.sqlite(url), models: NewBank.models, migration: NewBank.migration) }
+        let task = Task {
+            try await ContextStack.open(.sqlite(url), models: NewBank.models, migration: NewBank.migration)
+        }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
         await expect(.busy) {
@@ -110,7 +117,9 @@ extension ScratchFolder {
         try await expectNew(folder, url)
     }
 
-    @Test("Killed in the middle of a migration: the old store is whole, and the migration runs again (seed: STRATA_SEED)")
+    @Test(
+        "Killed in the middle of a migration: the old store is whole, and the migration runs again (seed: STRATA_SEED)"
+    )
     func killed() async throws {
         let seed = SeededGenerator.seed
         var random = SeededGenerator(seed: seed)

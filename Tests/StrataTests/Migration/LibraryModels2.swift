@@ -67,7 +67,8 @@ extension LibraryContent {
         articles = try context.fetch(Library1.Article.sorted { $0.slug.ascending }).map { article in
             let tags = try article.tags.fetch().map(\.label)
             let rating = article.rating.map { "\($0)" } ?? "-"
-            return "\(article.id.number) \(article.slug) \(article.title) \(article.year) \(Double(article.views)) \(rating) "
+            return
+                "\(article.id.number) \(article.slug) \(article.title) \(article.year) \(Double(article.views)) \(rating) "
                 + "\(article.price) \(Array(article.checksum)) \(Array(article.scan ?? Data())) "
                 + "\(article.author?.name ?? "-") \(tags)"
         }

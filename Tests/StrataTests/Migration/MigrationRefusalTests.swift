@@ -75,7 +75,10 @@ import Testing
             "Note.level was optional and is not",
             "Note.slug is new and not optional"
         )
-        let plan = try await Migration().plan(for: .sqlite(url), models: [VanishedOther.Note.self, VanishedOther.Word.self])
+        let plan = try await Migration().plan(
+            for: .sqlite(url),
+            models: [VanishedOther.Note.self, VanishedOther.Word.self]
+        )
         #expect(plan.refusals.count == 6)
     }
 
@@ -88,7 +91,15 @@ import Testing
     func declared() async throws {
         let folder = try ScratchFolder()
         let url = try await make(folder)
-        try await folder.expectRefusal(url, Next.models, Self.migration.backup(.none), .notUnique, "'same'", "Note 2", "Note 8")
+        try await folder.expectRefusal(
+            url,
+            Next.models,
+            Self.migration.backup(.none),
+            .notUnique,
+            "'same'",
+            "Note 2",
+            "Note 8"
+        )
         let mended = Self.migration.step("titles") { database in
             let count = try database.execute("UPDATE Note SET title = title || id WHERE id > ?", 2)
             #expect(count == 2)
@@ -99,7 +110,9 @@ import Testing
             }
         }
         #expect(notes == ["same 0.0 0.0 same-01", "same5 1.0 0.5 same-11", "same8 2.0 0.5 same-21"])
-        #expect(try folder.rows(url, "SELECT name FROM sqlite_schema WHERE name LIKE 'Draft%' OR name LIKE '%words%'") == [])
+        #expect(
+            try folder.rows(url, "SELECT name FROM sqlite_schema WHERE name LIKE 'Draft%' OR name LIKE '%words%'") == []
+        )
         #expect(try folder.rows(url, "SELECT count(*) FROM Word") == ["3"])
     }
 
@@ -129,13 +142,36 @@ import Testing
             Migration().backup(.none).filling("Note.kind", with: expression)
         }
         try await folder.expectRefusal(
-            url, ValuesFilled.models, filling("iif(rank = 1, 'huge', 'small')"), .schemaMismatch, "Note 5.kind", "'huge'")
+            url,
+            ValuesFilled.models,
+            filling("iif(rank = 1, 'huge', 'small')"),
+            .schemaMismatch,
+            "Note 5.kind",
+            "'huge'"
+        )
         try await folder.expectRefusal(
-            url, ValuesFilled.models, filling("iif(rank = 1, NULL, 'small')"), .schemaMismatch, "Note 5.kind has no value")
-        try await folder.expectRefusal(url, ValuesFilled.models, filling("no_such_function(rank)"), .database, "no_such_function")
+            url,
+            ValuesFilled.models,
+            filling("iif(rank = 1, NULL, 'small')"),
+            .schemaMismatch,
+            "Note 5.kind has no value"
+        )
         try await folder.expectRefusal(
-            url, ValuesFilled.models, filling("'small'").filling("Note.kin", with: "1"), .invalidSchema, "Note.kin")
-        let kinds = try await folder.with(url, ValuesFilled.models, filling("iif(rank = 1, 'large', 'small')")) { context in
+            url,
+            ValuesFilled.models,
+            filling("no_such_function(rank)"),
+            .database,
+            "no_such_function"
+        )
+        try await folder.expectRefusal(
+            url,
+            ValuesFilled.models,
+            filling("'small'").filling("Note.kin", with: "1"),
+            .invalidSchema,
+            "Note.kin"
+        )
+        let kinds = try await folder.with(url, ValuesFilled.models, filling("iif(rank = 1, 'large', 'small')")) {
+            context in
             try context.fetch(ValuesFilled.Note.self).map(\.kind)
         }
         #expect(kinds == [.small, .large, .small])
@@ -155,12 +191,19 @@ import Testing
             try context.commit()
         }
         try await folder.expectRefusal(
-            url, [RoundingReal.Sum.self], Migration().backup(.none), .schemaMismatch, "9007199254740993")
+            url,
+            [RoundingReal.Sum.self],
+            Migration().backup(.none),
+            .schemaMismatch,
+            "9007199254740993"
+        )
         try await folder.with(url, [RoundingWhole.Sum.self]) { context in
             context.delete(try context.first(RoundingWhole.Sum.where { $0.value == (1 << 53) + 1 })!)
             try context.commit()
         }
-        let values = try await folder.with(url, [RoundingReal.Sum.self]) { try $0.fetch(RoundingReal.Sum.self).map(\.value) }
+        let values = try await folder.with(url, [RoundingReal.Sum.self]) {
+            try $0.fetch(RoundingReal.Sum.self).map(\.value)
+        }
         #expect(values == exact.map(Double.init))
     }
 
@@ -176,9 +219,17 @@ import Testing
             context.insert(AnewText.Sum(value: "x"))
             try context.commit()
         }
-        try await folder.expectRefusal(url, [AnewWhole.Sum.self], Migration(), .schemaMismatch, ".dropping(\"Sum.value\")")
+        try await folder.expectRefusal(
+            url,
+            [AnewWhole.Sum.self],
+            Migration(),
+            .schemaMismatch,
+            ".dropping(\"Sum.value\")"
+        )
         let migration = Migration().dropping("Sum.value")
-        let values = try await folder.with(url, [AnewWhole.Sum.self], migration) { try $0.fetch(AnewWhole.Sum.self).map(\.value) }
+        let values = try await folder.with(url, [AnewWhole.Sum.self], migration) {
+            try $0.fetch(AnewWhole.Sum.self).map(\.value)
+        }
         #expect(values == [4])
     }
 }

@@ -74,7 +74,11 @@ extension ScratchFolder {
         let error = await error(url, models, migration) as? StrataError
         #expect(error?.code == code, "\(String(describing: error))", sourceLocation: location)
         for text in texts {
-            #expect(error?.description.contains(text) == true, "\(text) in \(String(describing: error))", sourceLocation: location)
+            #expect(
+                error?.description.contains(text) == true,
+                "\(text) in \(String(describing: error))",
+                sourceLocation: location
+            )
         }
         #expect(try image() == before, sourceLocation: location)
     }

@@ -6,7 +6,9 @@ import Testing
 @testable import Strata
 
 @Suite("C22 migrations in a user's own DatabasePool") struct PoolMigrationTests {
-    private func open(_ pool: DatabasePool, _ models: [any Model.Type], _ migration: Migration) async throws -> ContextStack {
+    private func open(_ pool: DatabasePool, _ models: [any Model.Type], _ migration: Migration) async throws
+        -> ContextStack
+    {
         try await ContextStack.open(.pool(pool), models: models, stack: .rootOnly, migration: migration)
     }
 
@@ -14,7 +16,9 @@ import Testing
     func beside() async throws {
         let folder = try ScratchFolder()
         let pool = try DatabasePool(path: folder.file("own.sqlite").path)
-        try await pool.write { try $0.execute(sql: "PRAGMA user_version = 17; CREATE TABLE strange (_version INTEGER)") }
+        try await pool.write {
+            try $0.execute(sql: "PRAGMA user_version = 17; CREATE TABLE strange (_version INTEGER)")
+        }
         let first = try await open(pool, Library1.models, Migration())
         try await first.background { try Library1.fill($0) }
         let before = try await first.background { try LibraryContent(first: $0) }
@@ -26,7 +30,8 @@ import Testing
             CREATE VIEW slugs AS SELECT "slug" FROM "Article"
             """
         try await pool.write { try $0.execute(sql: own) }
-        let entries = "SELECT name, replace(sql, 'people', 'Author') FROM sqlite_schema WHERE tbl_name IN ('loan', 'slugs', 'strange')"
+        let entries =
+            "SELECT name, replace(sql, 'people', 'Author') FROM sqlite_schema WHERE tbl_name IN ('loan', 'slugs', 'strange')"
         let (rows, schema) = try pool.read { db in
             (try Row.fetchAll(db, sql: "SELECT * FROM loan"), try Row.fetchAll(db, sql: entries))
         }
@@ -47,7 +52,8 @@ import Testing
             try db.execute(sql: "DELETE FROM people WHERE id = (SELECT min(author) FROM loan)")
             return [
                 try Int.fetchOne(db, sql: "PRAGMA user_version"), try Int.fetchOne(db, sql: "PRAGMA foreign_keys"),
-                try Int.fetchOne(db, sql: "SELECT count(*) FROM loan"), try Int.fetchOne(db, sql: "SELECT count(*) FROM slugs"),
+                try Int.fetchOne(db, sql: "SELECT count(*) FROM loan"),
+                try Int.fetchOne(db, sql: "SELECT count(*) FROM slugs"),
                 try Int.fetchOne(db, sql: "PRAGMA legacy_alter_table"),
             ]
         }
@@ -67,13 +73,22 @@ import Testing
     func refused() async throws {
         let folder = try ScratchFolder()
         let pool = try DatabasePool(path: folder.file("own.sqlite").path)
-        let first = try await open(pool, [Small.Tag.self, Library2.Review.self, Library2.Article.self, Library2.Person.self, Library2.Label.self, Library2.Portrait.self], Migration())
+        let first = try await open(
+            pool,
+            [
+                Small.Tag.self, Library2.Review.self, Library2.Article.self, Library2.Person.self, Library2.Label.self,
+                Library2.Portrait.self,
+            ],
+            Migration()
+        )
         try await first.close()
         try await pool.write {
             try $0.execute(sql: "CREATE TABLE own (review INTEGER REFERENCES \"Review\" (\"id\"))")
         }
         let migration = Migration().dropping("Review", "Article", "Person", "Label", "Portrait")
-        let error = await #expect(throws: StrataError.self) { try await open(pool, [Small.Tag.self], migration).close() }
+        let error = await #expect(throws: StrataError.self) {
+            try await open(pool, [Small.Tag.self], migration).close()
+        }
         #expect(error?.message.contains("foreign keys of own") == true, "\(String(describing: error))")
         try await pool.write { try $0.execute(sql: "DROP TABLE own") }
         try await open(pool, [Small.Tag.self], migration).close()
@@ -83,7 +98,12 @@ import Testing
             try await open(pool, [Small.Tag.self] + Library2.models, migration).close()
         }
         #expect(taken?.message.contains("'Review'") == true, "\(String(describing: taken))")
-        let tables = try await pool.read { try String.fetchAll($0, sql: "SELECT name FROM sqlite_schema WHERE name NOT LIKE 'strata%' AND name NOT LIKE 'sqlite%'") }
+        let tables = try await pool.read {
+            try String.fetchAll(
+                $0,
+                sql: "SELECT name FROM sqlite_schema WHERE name NOT LIKE 'strata%' AND name NOT LIKE 'sqlite%'"
+            )
+        }
         #expect(tables.sorted() == ["Tag", "review"])
         try pool.close()
     }

@@ -8,7 +8,7 @@ import Testing
     @Test("random changes of models keep what is kept, row by row (seed: STRATA_SEED)")
     func changes() throws {
         let seed = SeededGenerator.seed
-        for round in 0..<12 {
+        for round in 0..<8 {
             var random = SeededGenerator(seed: seed &+ UInt64(round))
             let folder = try ScratchFolder()
             var world = DynamicWorld()
@@ -16,7 +16,7 @@ import Testing
                 let migration = version == 0 ? Migration() : world.change(&random)
                 do {
                     try world.open(folder, migration.backup(.none))
-                    world.insert(Int.random(in: 0..<4, using: &random), &random, into: folder)
+                    try world.insert(Int.random(in: 0..<4, using: &random), &random, into: folder)
                     try world.check(folder, "seed \(seed), round \(round), version \(version)")
                 } catch {
                     Issue.record("seed \(seed), round \(round), version \(version): \(error)\n\(world.tables)")
@@ -35,6 +35,8 @@ struct DynamicField {
     var value: StoredValue
     var isIndexed = false
     var originalName: String?
+    /// Whether this version has changed it already; two changes at once may cancel each other out.
+    var isChanged = false
 
     var schema: ColumnSchema {
         var options: [AttributeOption] = isIndexed ? [.indexed] : []
@@ -97,10 +99,13 @@ struct DynamicWorld {
         var migration = Migration()
         for index in tables.indices {
             tables[index].originalName = nil
-            for field in tables[index].fields.indices { tables[index].fields[field].originalName = nil }
+            for field in tables[index].fields.indices {
+                tables[index].fields[field].originalName = nil
+                tables[index].fields[field].isChanged = false
+            }
             if Int.random(in: 0..<4, using: &random) == 0 {
                 tables[index].originalName = tables[index].model
-                tables[index].model = name("Model")
+                tables[index].model = name("M")
                 if Bool.random(using: &random) { tables[index].table = tables[index].model }
             }
             let model = tables[index].model
@@ -137,7 +142,8 @@ struct DynamicWorld {
                 name: name("f"),
                 type: type,
                 isOptional: Bool.random(using: &random),
-                value: DynamicField.random(type, &random)
+                value: DynamicField.random(type, &random),
+                isChanged: true
             )
             tables[index].fields.append(field)
             for row in tables[index].rows.keys { tables[index].rows[row]![field.name] = field.value }
@@ -145,8 +151,8 @@ struct DynamicWorld {
         }
         let place = Int.random(in: fields.indices, using: &random)
         var field = fields[place]
-        // One change for each field and version: what came first would not be told from what the store had.
-        guard field.originalName == nil, tables[index].rows.isEmpty == false else { return nil }
+        guard !field.isChanged else { return nil }
+        field.isChanged = true
         let old = field.name
         switch kind {
         case 1:
@@ -156,7 +162,9 @@ struct DynamicWorld {
         case 2:
             field.originalName = old
             field.name = name("r")
-            for row in tables[index].rows.keys { tables[index].rows[row]![field.name] = tables[index].rows[row]!.removeValue(forKey: old) }
+            for row in tables[index].rows.keys {
+                tables[index].rows[row]![field.name] = tables[index].rows[row]!.removeValue(forKey: old)
+            }
         case 3:
             field.isOptional.toggle()
             if !field.isOptional {
@@ -169,7 +177,9 @@ struct DynamicWorld {
             guard let (type, convert) = Self.conversion(field.type, &random) else { return nil }
             field.type = type
             field.value = convert(field.value)
-            for row in tables[index].rows.keys { tables[index].rows[row]![old] = convert(tables[index].rows[row]![old]!) }
+            for row in tables[index].rows.keys {
+                tables[index].rows[row]![old] = convert(tables[index].rows[row]![old]!)
+            }
         }
         tables[index].fields[place] = field
         return nil
@@ -202,7 +212,8 @@ struct DynamicWorld {
         }
     }
 
-    mutating func insert(_ count: Int, _ random: inout SeededGenerator, into folder: ScratchFolder) {
+    mutating func insert(_ count: Int, _ random: inout SeededGenerator, into folder: ScratchFolder) throws {
+        var statements = ["BEGIN"]
         for index in tables.indices {
             for _ in 0..<count {
                 next += 1
@@ -215,16 +226,12 @@ struct DynamicWorld {
                 let names = ["\"id\""] + row.keys.map(\.quotedIdentifier)
                 let values = ["\(next)"] + row.values.map(MigrationSQL.literal)
                 let table = tables[index].table.quotedIdentifier
-                do {
-                    try folder.sql(
-                        folder.file("store.sqlite"),
-                        "INSERT INTO \(table) (\(names.joined(separator: ", "))) VALUES (\(values.joined(separator: ", ")))"
-                    )
-                } catch {
-                    Issue.record("\(error)")
-                }
+                statements.append(
+                    "INSERT INTO \(table) (\(names.joined(separator: ", "))) VALUES (\(values.joined(separator: ", ")))"
+                )
             }
         }
+        try folder.sql(folder.file("store.sqlite"), (statements + ["COMMIT"]).joined(separator: "; "))
     }
 
     func check(_ folder: ScratchFolder, _ place: String) throws {
@@ -235,10 +242,17 @@ struct DynamicWorld {
                 folder.file("store.sqlite"),
                 "SELECT \(columns) FROM \(table.table.quotedIdentifier) ORDER BY id"
             )
-            let expected = try table.rows.sorted { $0.key < $1.key }.flatMap { id, row in
+            let values = table.rows.map { id, row in
                 let values = (["\(id)"] + names.map { MigrationSQL.literal(row[$0]!) }).map { "quote(\($0))" }
-                return try folder.rows(folder.file("store.sqlite"), "SELECT \(values.joined(separator: ", "))")
+                return "SELECT \(values.joined(separator: ", "))"
             }
+            let expected =
+                values.isEmpty
+                ? []
+                : try folder.rows(
+                    folder.file("store.sqlite"),
+                    "SELECT * FROM (\(values.joined(separator: " UNION ALL "))) ORDER BY 1"
+                )
             #expect(found == expected, "\(place), \(table.model)")
         }
     }

@@ -79,7 +79,9 @@ import Testing
         let url = try await make(folder)
         let journal = Journal()
         let migration = Self.migration(journal)
+        let before = try folder.image()
         let plan = try await migration.plan(for: .sqlite(url), models: Next.models)
+        #expect(try folder.image() == before)
         #expect(plan.steps == ["split names", "nothing", "a team of all"] && plan.needsBackup)
         #expect(plan.rewritten == ["Person"])
         for _ in 0..<2 {
@@ -91,7 +93,11 @@ import Testing
             #expect(people == ["Ada Lovelace", "Alan Turing", "Plato -"])
         }
         #expect(journal.all == ["before 1", "before 2", "after 1", "after 3"])
-        #expect(try folder.rows(url, "SELECT position, name FROM strata_steps ORDER BY position") == ["1|split names", "2|nothing", "3|a team of all"])
+        #expect(
+            try folder.rows(url, "SELECT position, name FROM strata_steps ORDER BY position") == [
+                "1|split names", "2|nothing", "3|a team of all",
+            ]
+        )
 
         // A new store has no need of them; one step more is run alone.
         let other = folder.file("other.sqlite")

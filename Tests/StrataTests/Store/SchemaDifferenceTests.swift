@@ -82,7 +82,7 @@ import Testing
                 as: #""balance" INTEGER NOT NULL, "name" TEXT NOT NULL"#
             ),
             texts: [
-"table 'Account' is another one"
+                "table 'Account' is another one"
             ]
         ),
         Case(

@@ -3,7 +3,7 @@ enum Work: String, CaseIterable, Sendable {
     case insert, fetch, fetchAgain, findInStore, findInMemory, findInMemoryByDictionary
     case update, updateApart, delete, commitNormal, commitNumbered, commitFull
     case hopFromPool, hopFromMain, memory
-    case walk, pending, open, openReserving, gitImport
+    case walk, pending, open, openReserving, migration, gitImport
 }
 
 /// What a row measures, per operation.

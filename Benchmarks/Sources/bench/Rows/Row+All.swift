@@ -6,7 +6,8 @@ extension Row {
             findInMemoryByDictionary(sizes), update(sizes, apart: false), update(sizes, apart: true), delete(sizes),
             commits(sizes, .normal), commits(sizes, .normal, numbering: true), commits(sizes, .full),
             hopFromPool(sizes), hopFromMain(sizes), memory(sizes), walk(sizes), pending(sizes),
-            open(sizes, reserving: false), open(sizes, reserving: true), gitImport(sizes),
+            open(sizes, reserving: false), open(sizes, reserving: true), migration(sizes),
+            gitImport(sizes),
         ]
     }
 }

@@ -13,7 +13,7 @@ enum StrataSides {
             .commitNormal: { try await commits($0, .normal) },
             .commitNumbered: { try await commits($0, .normal) }, .commitFull: { try await commits($0, .full) },
             .hopFromPool: hopFromPool, .hopFromMain: hopFromMain, .memory: memory, .walk: walk, .pending: pending,
-            .open: open, .openReserving: open, .gitImport: gitImport,
+            .open: open, .openReserving: open, .migration: migrate, .gitImport: gitImport,
         ]
     )
 
