@@ -70,11 +70,10 @@ extension MigrationPlanner {
         let declared = schema.columnSchema(new.name, of: table)
         let fill = migration.fills[name] ?? migration.fills["\(table.name).\(new.name)"]
         func filled(_ expression: String) -> ColumnChange {
-            let enclosed = MigrationSQL.enclosed(expression)
-            return ColumnChange(
+            ColumnChange(
                 old: origin,
                 new: new,
-                source: new.content == .external ? .outside(enclosed, number: nil) : .expression(enclosed),
+                source: new.content == .external ? .outside(expression, number: nil) : .expression(expression),
                 checked: new.content == .external ? nil : declared
             )
         }

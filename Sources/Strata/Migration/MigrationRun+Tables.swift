@@ -63,9 +63,10 @@ extension MigrationRun {
         switch change.source {
         case .same(let name): return MigrationSQL.copied(name, from: table.old.name)
         case .value(let value): return MigrationSQL.literal(value)
-        case .expression(let expression): return expression
+        case .expression(let expression): return MigrationSQL.enclosed(expression)
         case .made(let make): return made.expression(make)
-        case .outside(let content, let number):
+        case .outside(let expression, let number):
+            let content = MigrationSQL.enclosed(expression)
             let kept = number.map { MigrationSQL.copied($0, from: table.old.name) }
             let base = max(
                 try connection.integer(MigrationSQL.lastExternal) ?? 0,
