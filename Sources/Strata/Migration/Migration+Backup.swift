@@ -17,9 +17,9 @@ extension Migration {
         /// - Parameter count: how many are kept, the newest ones. At least 1.
         public static func beside(keeping count: Int) -> Backup { Backup(place: .beside, kept: max(1, count)) }
 
-        /// In a folder of its own, which must exist.
+        /// In a folder, which must exist. Stores of one name need a folder each.
         ///
-        /// - Parameter count: how many of a store of this name are kept, the newest ones. At least 1.
+        /// - Parameter count: how many are kept, the newest ones. At least 1.
         public static func folder(_ url: URL, keeping count: Int) -> Backup {
             Backup(place: .folder(url), kept: max(1, count))
         }

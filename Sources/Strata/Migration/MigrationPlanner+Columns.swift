@@ -122,7 +122,7 @@ extension MigrationPlanner {
         do {
             let value = try make()
             let again = value == .null ? value : try make()
-            guard again == value else { return .made(make) }
+            guard again == value else { return .made(make, unless: nil) }
             return .value(value)
         } catch {
             changes.refusals.append("The default value of \(name) cannot be stored: \(error).")
@@ -137,7 +137,11 @@ extension MigrationPlanner {
         _ declared: ColumnSchema?,
         of table: TableDescription
     ) -> ColumnChange {
-        guard case .value(let value) = makeDefault(name, declared), value != .null else {
+        let value = makeDefault(name, declared)
+        if case .made(let make, _) = value, case .same(let column) = change.source, change.new.content != .external {
+            return ColumnChange(old: change.old, new: change.new, source: .made(make, unless: column))
+        }
+        guard case .value(let value) = value, value != .null else {
             changes.refusals.append(
                 "\(name) was optional and is not. Give it a default value, which those without one get, or write "
                     + ".filling(\"\(name)\", with: \"…\") with an expression of SQL over the old row."

@@ -64,7 +64,10 @@ extension MigrationRun {
         case .same(let name): return MigrationSQL.copied(name, from: table.old.name)
         case .value(let value): return MigrationSQL.literal(value)
         case .expression(let expression): return MigrationSQL.enclosed(expression)
-        case .made(let make): return made.expression(make)
+        case .made(let make, let column):
+            let value = made.expression(make)
+            guard let column else { return value }
+            return MigrationSQL.filled(MigrationSQL.copied(column, from: table.old.name), or: value)
         case .outside(let expression, let number):
             let content = MigrationSQL.enclosed(expression)
             let kept = number.map { MigrationSQL.copied($0, from: table.old.name) }

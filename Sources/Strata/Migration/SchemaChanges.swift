@@ -44,8 +44,8 @@ struct ColumnChange {
         case same(String)
         /// One value for all rows.
         case value(StoredValue)
-        /// A value made for each row.
-        case made(@Sendable () throws -> StoredValue)
+        /// A value made for each row, but for those that have one in an old column.
+        case made(@Sendable () throws -> StoredValue, unless: String?)
         /// An expression over the old row.
         case expression(String)
         /// Bytes that are to be kept outside, an expression over the old row; `number` is an old column whose numbers stay.

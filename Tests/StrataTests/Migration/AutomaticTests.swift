@@ -126,6 +126,35 @@ import Testing
         }
     }
 
+    enum Tokens {
+        @Model final class Key {
+            var name: String
+            var token: UUID?
+        }
+    }
+
+    enum RequiredTokens {
+        @Model final class Key {
+            var name: String
+            var token: UUID = UUID()
+        }
+    }
+
+    @Test("where nil is no value any more, each object gets a default value of its own, if that is another each time")
+    func ownValues() async throws {
+        let folder = try ScratchFolder()
+        let url = folder.file("keys.sqlite")
+        let token = UUID()
+        try await folder.with(url, [Tokens.Key.self]) { context in
+            for index in 0..<5 { context.insert(Tokens.Key(name: "\(index)", token: index == 2 ? token : nil)) }
+            try context.commit()
+        }
+        let tokens = try await folder.with(url, [RequiredTokens.Key.self]) {
+            try $0.fetch(RequiredTokens.Key.self).map(\.token)
+        }
+        #expect(Set(tokens).count == 5 && tokens[2] == token)
+    }
+
     @Test("a many-to-many relationship whose inverse is named on the other side keeps members and order")
     func otherSide() async throws {
         let folder = try ScratchFolder()

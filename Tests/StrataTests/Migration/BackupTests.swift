@@ -14,7 +14,8 @@ import Testing
         try FileManager.default.copyItem(at: url, to: copy)
         let before = try await folder.with(copy, Library1.models) { try LibraryContent(first: $0) }
         let rows = try folder.rows(url, "SELECT * FROM Article")
-        try await folder.with(url, Library2.models, Library2.migration) { _ in }
+        let now = try await folder.with(url, Library2.models, Library2.migration) { try LibraryContent(second: $0) }
+        #expect(now == before)
         let backup = folder.file(url.lastPathComponent + ".before-migration-1")
         #expect(try folder.rows(backup, "SELECT * FROM Article") == rows)
         #expect(try folder.image().keys.filter { $0.contains("partial") } == [])

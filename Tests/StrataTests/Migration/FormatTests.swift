@@ -29,6 +29,80 @@ import Testing
         #expect(recorded.first?.hasSuffix("|0") == true)
     }
 
+    @Test("what a store of format 1 did not record is told from its tables: an order that goes, members that must not")
+    func unrecorded() async throws {
+        let folder = try ScratchFolder()
+        let url = try folder.stored("library-format-1")
+        try await folder.expectRefusal(
+            url,
+            Loose.models,
+            Migration(),
+            .schemaMismatch,
+            ".dropping(\"Article.tags\")",
+            ".dropping(\"Article.scan\")"
+        )
+        let migration = Migration().dropping("Article.tags", "Article.scan")
+        let plan = try await migration.plan(for: .sqlite(url), models: Loose.models)
+        #expect(plan.refusals == [] && plan.changes.contains("drop Author.articles with its rows"))
+        let titles = try await folder.with(url, Loose.models, migration) { context in
+            try context.first(Loose.Author.where { $0.name == "Author 0" })!.articles.fetch().map(\.slug)
+        }
+        #expect(titles == ["article-0", "article-3", "article-6", "article-9"])
+        #expect(try folder.rows(url, "SELECT count(*) FROM strata_data") == ["0"])
+    }
+
+    enum Loose {
+        @Model(.index("country", "name")) final class Author {
+            @Attribute(.unique) var name: String
+            @Attribute(.indexed) var country: String = ""
+            var fee: Double = 0
+            var born: Date?
+            @Relationship(inverse: \Article.author) var articles: Many<Article>
+            @Relationship(inverse: \Portrait.author) var portrait: Portrait?
+        }
+
+        @Model(.unique("title", "year")) final class Article {
+            @Attribute(.unique) var slug: String
+            var title: String
+            var year: Int
+            var subtitle: String?
+            var views: Int = 0
+            var rating: Int?
+            var price: Decimal = 0
+            var checksum: Data = Data()
+            var author: Author?
+        }
+
+        @Model final class Tag { var label: String }
+
+        @Model final class Portrait {
+            var file: String
+            var author: Author?
+        }
+
+        static let models: [any Model.Type] = [Author.self, Article.self, Tag.self, Portrait.self]
+    }
+
+    @Test("a store whose own tables are damaged, or of a format to come, is refused and left as it is")
+    func damaged() async throws {
+        let folder = try ScratchFolder()
+        let url = try await folder.library(format: 2)
+        let cases: [(String, StrataError.Code)] = [
+            ("DROP TABLE strata_schema", .damagedStore), ("DROP TABLE strata_steps", .damagedStore),
+            ("DROP TABLE strata_layout", .damagedStore), ("DELETE FROM strata_schema", .damagedStore),
+            ("UPDATE strata_schema SET format = 3", .newerStore),
+            ("UPDATE strata_schema SET description = 'model'", .damagedStore),
+            ("DELETE FROM strata_layout WHERE name = 'Tag'", .schemaMismatch),
+        ]
+        for (statement, code) in cases {
+            let copy = folder.file("copy.sqlite")
+            try? FileManager.default.removeItem(at: copy)
+            try FileManager.default.copyItem(at: url, to: copy)
+            try folder.sql(copy, statement)
+            try await folder.expectRefusal(copy, Library1.models, Migration(), code)
+        }
+    }
+
     @Test("the bank of format 1 goes on")
     func bank() async throws {
         let folder = try ScratchFolder()
@@ -40,7 +114,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("the text of a schema, and what is read from it")
+    @Test("MD2: the text of a schema, and what is read from it")
     func text() throws {
         let text = try ContextStack.schemaText(of: Library1.models)
         #expect(
