@@ -98,7 +98,9 @@ let package = Package(
             dependencies: [
                 "Strata", "CStrataSQLite", "PublicModels", "MainActorModels", "StoreModels",
                 .product(name: "GRDB", package: "GRDB.swift"),
-            ]
+            ],
+            // Stores that earlier versions of Strata have made.
+            resources: [.copy("Migration/Stores")]
         ),
     ]
 )

@@ -115,6 +115,7 @@ struct ModelDiagnosticsTests {
         .init("empty table", model("table: \"\""), at: "\"\"", "it is empty"),
         .init("Strata's table", model("table: \"strata_x\""), at: "\"strata_x\"", "begin with strata_"),
         .init("SQLite's table", model("table: \"SQLITE_x\""), at: "\"SQLITE_x\"", "begin with sqlite_"),
+        .init("no original name", model("originalName: \"\""), at: "\"\"", "it is empty"),
     ]
 
     static let members: [WrongDeclaration] = [

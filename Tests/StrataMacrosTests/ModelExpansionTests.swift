@@ -6,11 +6,11 @@ struct ModelExpansionTests {
     func article() {
         expectExpansion(
             #"""
-            @Model(.unique("slug", "author"), .index("views")) public final class Article {
+            @Model(.unique("slug", "author"), .index("views"), originalName: "Post") public final class Article {
                 @Attribute(.unique, originalName: "handle") var slug: String
                 public var views: Int = 0
                 var author: Author?
-                @Relationship(deleteRule: .cascade, inverse: \Comment.article) var comments: Many<Comment>
+                @Relationship(deleteRule: .cascade, inverse: \Comment.article, originalName: "notes") var comments: Many<Comment>
                 @Relationship(inverse: \Cover.article) var cover: Cover?
             }
             """#,
@@ -177,13 +177,16 @@ struct ModelExpansionTests {
 
                 public static let _$schema = Strata.ModelSchema(
                     name: "Article",
+                    originalName: "Post",
                     columns: [
                         ._$column("slug", String.self, [.unique, .originalName("handle")]),
-                        ._$column("views", Int.self),
+                        ._$column("views", Int.self, default: {
+                                0
+                            }),
                         ._$column("author", (Author?).self),
                     ],
                     relationships: [
-                        ._$relationship("comments", Many<Comment>.self, deleteRule: .cascade, inverse: "article"),
+                        ._$relationship("comments", Many<Comment>.self, deleteRule: .cascade, inverse: "article", originalName: "notes"),
                         ._$relationship("cover", (Cover?).self, inverse: "article"),
                     ],
                     options: [

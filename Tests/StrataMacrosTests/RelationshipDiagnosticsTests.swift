@@ -138,5 +138,11 @@ struct RelationshipDiagnosticsTests {
         ),
         .init("range of a Bool", property: "@Attribute(.range(0...1)) var a: Bool", at: ".range(0...1)", "for numbers"),
         .init("original name", property: "@Attribute(originalName: \"\") var a: Int", at: "\"\"", "it is empty"),
+        .init(
+            "original name",
+            property: "@Relationship(inverse: \\Cover.article, originalName: \"front\") var cover: Cover?",
+            at: "\"front\"",
+            "the column of this relationship is on the other side"
+        ),
     ]
 }

@@ -134,7 +134,9 @@ struct SpecialExpansionTests {
                 static let _$schema = Strata.ModelSchema(
                     name: "Note",
                     columns: [
-                        ._$column("kind", Kind.self),
+                        ._$column("kind", Kind.self, default: {
+                                .plain
+                            }),
                         ._$column("class", (String?).self),
                     ],
                     hooks: Strata.ModelHooks(

@@ -46,7 +46,7 @@ public struct AttributeOption: Sendable {
     /// Calculated from other columns. Written by `@Model` for what is ``Derived(_:)``.
     public static let _$derived = AttributeOption(kind: .derived)
 
-    /// The name that the attribute had in stores of earlier versions.
+    /// The name that the property had in stores of earlier versions. May be given more than once, the newest name first.
     public static func originalName(_ name: String) -> AttributeOption { AttributeOption(kind: .originalName(name)) }
 
     /// A text of so many characters, as `String` counts them.

@@ -7,6 +7,7 @@
 /// - Parameters:
 ///   - options: compound unique constraints and indexes, by names of properties.
 ///   - table: the name of the table; by default the name of the class.
+///   - originalName: the name that the class had in stores of earlier versions, whose objects and ids it takes over.
 @attached(
     member,
     names: named(Row),
@@ -22,21 +23,26 @@
 )
 @attached(memberAttribute)
 @attached(extension, conformances: Model)
-public macro Model(_ options: ModelOption..., table: String? = nil) =
+public macro Model(_ options: ModelOption..., table: String? = nil, originalName: String? = nil) =
     #externalMacro(module: "StrataMacros", type: "ModelMacro")
 
 /// Options of an attribute, or of a to-one relationship without an inverse of its own.
+///
+/// `originalName` is the name that the property had in stores of earlier versions, whose values it takes over.
 @attached(peer)
 public macro Attribute(_ options: AttributeOption..., originalName: String? = nil) =
     #externalMacro(module: "StrataMacros", type: "AttributeMacro")
 
 /// Options of a relationship. The inverse is named on one side only.
+///
+/// `originalName` is the name that the property had in stores of earlier versions, whose members it takes over.
 @attached(peer)
 public macro Relationship(
     _ options: AttributeOption...,
     deleteRule: DeleteRule = .nullify,
     inverse: AnyKeyPath? = nil,
-    ordered: Bool = false
+    ordered: Bool = false,
+    originalName: String? = nil
 ) = #externalMacro(module: "StrataMacros", type: "RelationshipMacro")
 
 /// An attribute that is calculated from others of the same object whenever that is saved.

@@ -6,6 +6,8 @@ public struct ModelSchema: Sendable {
     public let name: String
     /// The name of the table; the name of the class unless `table:` says otherwise.
     public let table: String
+    /// The name that the class had in stores of earlier versions.
+    public let originalName: String?
     /// Stored columns in the order of their indexes, to-one relationships among them. The id is not one of them.
     public let columns: [ColumnSchema]
     /// To-many relationships and the derived sides of one-to-one relationships.
@@ -19,6 +21,7 @@ public struct ModelSchema: Sendable {
     public init(
         name: String,
         table: String? = nil,
+        originalName: String? = nil,
         columns: [ColumnSchema],
         relationships: [RelationshipSchema] = [],
         options: [ModelOption] = [],
@@ -26,6 +29,7 @@ public struct ModelSchema: Sendable {
     ) {
         self.name = name
         self.table = table ?? name
+        self.originalName = originalName
         self.columns = columns
         self.relationships = relationships
         self.options = options
@@ -53,6 +57,15 @@ public struct ColumnSchema: Sendable {
     public let isUnsigned: Bool
     /// Whether a transformer stores the values.
     let isTransformed: Bool
+    /// Whether the values follow from other columns.
+    var isDerived: Bool {
+        options.contains { if case .derived = $0.kind { true } else { false } }
+    }
+    /// What the column begins with where it is added to rows that are there, as the declaration says; nil where it says
+    /// nothing. Bytes that are kept outside of the row are given as such.
+    var defaultValue: (@Sendable () throws -> StoredValue)?
+    /// Whether a value of the column's type is one of the attribute's; nil where each is.
+    var accepts: (@Sendable (StoredValue) -> Bool)?
 }
 
 /// A relationship without a column of its own.
@@ -69,6 +82,8 @@ public struct RelationshipSchema: Sendable {
     public let destination: ModelReference
     /// The name of the relationship on the other side, where this side names it.
     public let inverse: String?
+    /// The name that the property had in stores of earlier versions.
+    public let originalName: String?
 }
 
 /// Another model, named without asking it for its own schema, which may lead back here.
@@ -97,9 +112,12 @@ extension ColumnSchema {
         _ name: String,
         _ type: Value.Type,
         _ options: [AttributeOption] = [],
-        deleteRule: DeleteRule = .nullify
+        deleteRule: DeleteRule = .nullify,
+        default value: (@Sendable () -> Value)? = nil
     ) -> ColumnSchema {
-        ColumnSchema(attribute: name, type, isOptional: false, options)
+        var column = ColumnSchema(attribute: name, type, isOptional: false, options)
+        if let value { column.defaultValue = { try value().valueInNewColumn } }
+        return column
     }
 
     /// The column of an optional attribute.
@@ -107,17 +125,21 @@ extension ColumnSchema {
         _ name: String,
         _ type: Value?.Type,
         _ options: [AttributeOption] = [],
-        deleteRule: DeleteRule = .nullify
+        deleteRule: DeleteRule = .nullify,
+        default value: (@Sendable () -> Value?)? = nil
     ) -> ColumnSchema {
-        ColumnSchema(attribute: name, Value.self, isOptional: true, options)
+        var column = ColumnSchema(attribute: name, Value.self, isOptional: true, options)
+        if let value { column.defaultValue = { try value()?.valueInNewColumn ?? .null } }
+        return column
     }
 
-    /// The column of a to-one relationship.
+    /// The column of a to-one relationship. Rows that are there begin without, whatever new objects begin with.
     public static func _$column<Destination: Model>(
         _ name: String,
         _ type: Destination?.Type,
         _ options: [AttributeOption] = [],
-        deleteRule: DeleteRule = .nullify
+        deleteRule: DeleteRule = .nullify,
+        default value: (@Sendable () -> Destination?)? = nil
     ) -> ColumnSchema {
         ColumnSchema(
             name: name,
@@ -157,6 +179,10 @@ extension ColumnSchema {
             isUnsigned: Value.heldType == UInt64.self || Value.heldType == UInt.self,
             isTransformed: Value.self is any TransformedValue.Type
         )
+        let whole: [any AttributeValue.Type] = [
+            Int.self, Int64.self, Bool.self, Double.self, Date.self, String.self, Data.self, ExternalData.self,
+        ]
+        if !whole.contains(where: { $0 == type }) { accepts = { Value(storedValue: $0) != nil } }
     }
 }
 
@@ -167,7 +193,8 @@ extension RelationshipSchema {
         _ type: Many<Destination>.Type,
         deleteRule: DeleteRule = .nullify,
         ordered: Bool = false,
-        inverse: String? = nil
+        inverse: String? = nil,
+        originalName: String? = nil
     ) -> RelationshipSchema {
         RelationshipSchema(
             name: name,
@@ -175,7 +202,8 @@ extension RelationshipSchema {
             isOrdered: ordered,
             deleteRule: deleteRule,
             destination: ModelReference(Destination.self),
-            inverse: inverse
+            inverse: inverse,
+            originalName: originalName
         )
     }
 
@@ -185,7 +213,8 @@ extension RelationshipSchema {
         _ type: Destination?.Type,
         deleteRule: DeleteRule = .nullify,
         ordered: Bool = false,
-        inverse: String? = nil
+        inverse: String? = nil,
+        originalName: String? = nil
     ) -> RelationshipSchema {
         RelationshipSchema(
             name: name,
@@ -193,7 +222,18 @@ extension RelationshipSchema {
             isOrdered: false,
             deleteRule: deleteRule,
             destination: ModelReference(Destination.self),
-            inverse: inverse
+            inverse: inverse,
+            originalName: originalName
         )
+    }
+}
+
+extension AttributeValue {
+    /// The value as it comes into a column that is new.
+    fileprivate var valueInNewColumn: StoredValue {
+        get throws {
+            if let external = self as? ExternalData { return external.data.map(StoredValue.blob) ?? .null }
+            return try storedValue
+        }
     }
 }

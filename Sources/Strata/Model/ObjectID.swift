@@ -36,15 +36,18 @@ extension ObjectID: LosslessStringConvertible {
         "\(Object._$schema.name)-\(number)-\(String(fingerprint, radix: 16))"
     }
 
-    /// Reads what ``description`` gave. Nil where the text has another form or names another model.
+    /// Reads what ``description`` gave, also under the model's original name. Nil where the text has another form or names
+    /// another model.
     public init?(_ description: String) {
         let parts = description.split(separator: "-", omittingEmptySubsequences: false)
-        guard parts.count == 3, parts[0] == Object._$schema.name, let number = Int64(parts[1]),
+        let schema = Object._$schema
+        guard parts.count == 3, parts[0] == schema.name || parts[0] == schema.originalName ?? schema.name,
+            let number = Int64(parts[1]),
             (0..<(1 << 48)).contains(number), let fingerprint = UInt16(parts[2], radix: 16)
         else { return nil }
         self.init(number: number, fingerprint: fingerprint)
         // One id has one text: leading zeros, plus signs and capitals are none of ours.
-        guard self.description == description else { return nil }
+        guard self.description == "\(schema.name)-\(parts[1])-\(parts[2])" else { return nil }
     }
 }
 

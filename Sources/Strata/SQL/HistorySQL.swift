@@ -5,18 +5,31 @@ enum HistorySQL {
     static let name = "strata_history"
 
     /// `total` is the number of bytes of all `changes` up to and with this row's, pruned ones too. `changes` is NULL where it is
-    /// not known what was changed.
+    /// not known what was changed. `migrations` says how often the store was migrated until then, so that whoever reads the number
+    /// sees at once that the tables are not those that he knows.
     static let table = """
         CREATE TABLE "strata_history" ("sequence" INTEGER PRIMARY KEY, "time" REAL NOT NULL, "author" TEXT, \
-        "total" INTEGER NOT NULL, "changes" BLOB)
+        "total" INTEGER NOT NULL, "changes" BLOB, "migrations" INTEGER NOT NULL)
         """
 
-    static let insertFirst = "INSERT INTO \"strata_history\" VALUES (0, ?, NULL, 0, NULL)"
-    static let readSequence = "SELECT max(\"sequence\") FROM \"strata_history\""
+    static let insertFirst = "INSERT INTO \"strata_history\" VALUES (0, ?, NULL, 0, NULL, 0)"
+    static let readSequence =
+        "SELECT \"sequence\", \"migrations\" FROM \"strata_history\" ORDER BY \"sequence\" DESC LIMIT 1"
     static let insert = """
-        INSERT INTO "strata_history" ("sequence", "time", "author", "changes", "total") \
-        VALUES (?, ?, ?, ?, ? + (SELECT "total" FROM "strata_history" WHERE "sequence" = ?))
+        INSERT INTO "strata_history" ("sequence", "time", "author", "changes", "total", "migrations") \
+        SELECT ?, ?, ?, ?, ? + "total", "migrations" FROM "strata_history" WHERE "sequence" = ?
         """
+    static let newestMigrations =
+        "(SELECT \"migrations\" FROM \"strata_history\" ORDER BY \"sequence\" DESC LIMIT 1)"
+    static let readMigrations = "SELECT \(newestMigrations)"
+    /// The commit of a migration, of which it is not known what it has changed.
+    static let insertMigration = """
+        INSERT INTO "strata_history" SELECT "sequence" + 1, ?, NULL, "total", NULL, "migrations" + 1 \
+        FROM "strata_history" ORDER BY "sequence" DESC LIMIT 1
+        """
+    /// In stores of format 1 the number stood in another table.
+    static let insertOldSequence =
+        "INSERT INTO \"strata_history\" SELECT \"sequence\", 0, NULL, 0, NULL, 0 FROM \"strata_store\""
     /// Where no history is kept, the newest row becomes the one of this commit.
     static let move = """
         UPDATE "strata_history" SET "sequence" = ?, "time" = ?, "author" = NULL, "changes" = NULL WHERE "sequence" = ?

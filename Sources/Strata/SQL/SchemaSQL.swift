@@ -1,23 +1,61 @@
 /// The statements that make Strata's tables.
 enum SchemaSQL {
-    /// One row about the store itself, and the fingerprints that it had before it was copied.
-    static let housekeeping = [
-        """
-        CREATE TABLE "strata_store" ("id" INTEGER PRIMARY KEY CHECK ("id" = 1), \
-        "next_id" INTEGER NOT NULL, "fingerprint" INTEGER NOT NULL, "place" TEXT NOT NULL)
-        """,
-        """
-        CREATE TABLE "strata_lineage" ("fingerprint" INTEGER NOT NULL, "before" INTEGER NOT NULL)
-        """,
-        HistorySQL.table,
+    /// The tables that Strata keeps for itself, each with the format that they came with. A store of an earlier format gets
+    /// those that it lacks when it is opened.
+    static let housekeeping: [(name: String, since: Int64, sql: String)] = [
+        // One row about the store itself.
+        (
+            "strata_store", 1,
+            """
+            CREATE TABLE "strata_store" ("id" INTEGER PRIMARY KEY CHECK ("id" = 1), \
+            "next_id" INTEGER NOT NULL, "fingerprint" INTEGER NOT NULL, "place" TEXT NOT NULL)
+            """
+        ),
+        // The fingerprints that it had before it was copied.
+        (
+            "strata_lineage", 1,
+            """
+            CREATE TABLE "strata_lineage" ("fingerprint" INTEGER NOT NULL, "before" INTEGER NOT NULL)
+            """
+        ),
+        // One row about the schema as the last migration left it.
+        (
+            "strata_schema", 2,
+            """
+            CREATE TABLE "strata_schema" ("id" INTEGER PRIMARY KEY CHECK ("id" = 1), "format" INTEGER NOT NULL, \
+            "version" INTEGER NOT NULL, "description" TEXT NOT NULL)
+            """
+        ),
+        // What the database said of Strata's tables then.
+        (
+            "strata_layout", 2,
+            """
+            CREATE TABLE "strata_layout" ("name" TEXT PRIMARY KEY, "sql" TEXT NOT NULL) WITHOUT ROWID
+            """
+        ),
+        (HistorySQL.name, 2, HistorySQL.table),
+        // The steps of migrations that were run, or that a new store did not need.
+        (
+            "strata_steps", 2,
+            """
+            CREATE TABLE "strata_steps" ("position" INTEGER PRIMARY KEY, "name" TEXT NOT NULL UNIQUE, \
+            "applied" REAL NOT NULL)
+            """
+        ),
     ]
 
-    static let housekeepingNames = ["strata_store", "strata_lineage", HistorySQL.name]
+    /// Changes to tables of earlier formats, by the format that they came with.
+    static let upgrades: [(since: Int64, sql: String)] = [
+        (2, HistorySQL.insertOldSequence),
+        (2, "ALTER TABLE \"strata_store\" DROP COLUMN \"sequence\""),
+    ]
 
     static let insertStore =
         "INSERT INTO \"strata_store\" (\"id\", \"next_id\", \"fingerprint\", \"place\") VALUES (1, 1, ?, ?)"
     static let readStore =
-        "SELECT \"next_id\", \"fingerprint\", \"place\" FROM \"strata_store\" WHERE \"id\" = 1"
+        """
+        SELECT "next_id", "fingerprint", "place", \(HistorySQL.newestMigrations) FROM "strata_store" WHERE "id" = 1
+        """
     static let readNextID = "SELECT \"next_id\" FROM \"strata_store\" WHERE \"id\" = 1"
     static let reserveIDs = "UPDATE \"strata_store\" SET \"next_id\" = \"next_id\" + ? WHERE \"id\" = 1"
     static let setFingerprint = "UPDATE \"strata_store\" SET \"fingerprint\" = ?, \"place\" = ? WHERE \"id\" = 1"
@@ -25,34 +63,54 @@ enum SchemaSQL {
     static let readLineage = "SELECT \"fingerprint\", \"before\" FROM \"strata_lineage\""
     static let readSchema =
         "SELECT \"name\", \"sql\", \"tbl_name\", \"type\" FROM sqlite_schema WHERE \"sql\" IS NOT NULL "
-        + "AND \"name\" <> 'sqlite_sequence'"
+        + "AND \"name\" <> 'sqlite_sequence' ORDER BY \"name\""
 
-    /// The names of everything that an entity needs, each with the statement that makes it.
-    static func statements(for info: EntityInfo) -> [(name: String, sql: String)] {
-        let columns = info.columns.map { column in
-            "\(column.name.quotedIdentifier) \(column.type.rawValue)\(column.isOptional ? "" : " NOT NULL")"
+    static let readRecord =
+        "SELECT \"format\", \"version\", \"description\" FROM \"strata_schema\" WHERE \"id\" = 1"
+    static let readLayout = "SELECT \"name\", \"sql\" FROM \"strata_layout\" ORDER BY \"name\""
+    static let readSteps = "SELECT \"name\" FROM \"strata_steps\" ORDER BY \"position\""
+    static let setRecord =
+        "INSERT OR REPLACE INTO \"strata_schema\" (\"id\", \"format\", \"version\", \"description\") "
+        + "VALUES (1, ?, ?, ?)"
+    static let deleteLayout = "DELETE FROM \"strata_layout\""
+    static let insertLayout = "INSERT INTO \"strata_layout\" (\"name\", \"sql\") VALUES (?, ?)"
+    static let insertStep = "INSERT INTO \"strata_steps\" (\"name\", \"applied\") VALUES (?, ?)"
+
+    /// The names of everything that a description needs, each with the statement that makes it.
+    static func statements(for description: SchemaDescription) -> [(name: String, sql: String)] {
+        let hasExternals = description.tables.contains { $0.columns.contains { $0.content == .external } }
+        return (hasExternals ? [ExternalSQL.table] : []) + description.tables.flatMap(statements)
+    }
+
+    /// The same for one table, the table first.
+    static func statements(for table: TableDescription) -> [(name: String, sql: String)] {
+        var result = [(table.name, createTable(table, named: table.name))]
+        for (isUnique, sets) in [(true, table.uniques), (false, table.indexes)] {
+            result += sets.map { index($0, isUnique: isUnique, of: table) }
         }
-        let all = ["\"id\" INTEGER PRIMARY KEY"] + columns + ["\"_version\" INTEGER NOT NULL DEFAULT 0"]
-        var result = [
-            (info.table, "CREATE TABLE \(info.table.quotedIdentifier) (\(all.joined(separator: ", ")))")
-        ]
-        for (isUnique, sets) in [(true, info.uniques), (false, info.indexes)] {
-            for set in sets {
-                let names = set.map { info.columns[$0].name }
-                let name = ([info.table] + names + [isUnique ? "unique" : "index"]).joined(separator: "_")
-                let list = names.map(\.quotedIdentifier).joined(separator: ", ")
-                result.append(
-                    (
-                        name,
-                        "CREATE \(isUnique ? "UNIQUE " : "")INDEX \(name.quotedIdentifier) "
-                            + "ON \(info.table.quotedIdentifier) (\(list))"
-                    )
-                )
-            }
-        }
-        for column in info.externals {
-            result += ExternalSQL.triggers(table: info.table, column: info.columns[column].name)
+        for column in table.columns where column.content == .external {
+            result += ExternalSQL.triggers(table: table.name, column: column.name)
         }
         return result
+    }
+
+    static func createTable(_ table: TableDescription, named name: String) -> String {
+        let all =
+            ["\"id\" INTEGER PRIMARY KEY"] + table.columns.map(column) + ["\"_version\" INTEGER NOT NULL DEFAULT 0"]
+        return "CREATE TABLE \(name.quotedIdentifier) (\(all.joined(separator: ", ")))"
+    }
+
+    static func column(_ column: ColumnDescription) -> String {
+        "\(column.name.quotedIdentifier) \(column.type.rawValue)\(column.isOptional ? "" : " NOT NULL")"
+    }
+
+    static func index(_ columns: [String], isUnique: Bool, of table: TableDescription) -> (name: String, sql: String) {
+        let name = ([table.name] + columns + [isUnique ? "unique" : "index"]).joined(separator: "_")
+        let list = columns.map(\.quotedIdentifier).joined(separator: ", ")
+        return (
+            name,
+            "CREATE \(isUnique ? "UNIQUE " : "")INDEX \(name.quotedIdentifier) "
+                + "ON \(table.name.quotedIdentifier) (\(list))"
+        )
     }
 }

@@ -15,6 +15,10 @@ final class Schema: Sendable {
     let infosByTable: [String: EntityInfo]
     /// By the entity of the members of relationships: the relationships that the members belong to.
     let memberships: [Int: [Membership]]
+    /// What a store of these models keeps.
+    let description: SchemaDescription
+    /// The same as text.
+    let text: String
     private let models: [any Model.Type]
     private let indexes: [ObjectIdentifier: Int]
 
@@ -35,6 +39,8 @@ final class Schema: Sendable {
         memberships = Self.memberships(of: entities.map(\.info))
         infosByName = Dictionary(entities.map { ($0.info.name, $0.info) }, uniquingKeysWith: { first, _ in first })
         infosByTable = Dictionary(entities.map { ($0.info.table, $0.info) }, uniquingKeysWith: { first, _ in first })
+        description = SchemaDescription(entities.map(\.info))
+        text = description.description
         indexes = Dictionary(
             models.enumerated().map { (ObjectIdentifier($0.element), $0.offset) },
             uniquingKeysWith: { first, _ in first }
@@ -190,6 +196,9 @@ protocol AnyEntity: AnyObject, Sendable {
     func checkReferences(_ job: CommitJob) throws
     func write(_ job: CommitJob) throws
     func noteShadowed(_ job: CommitJob)
+
+    // Migration
+    func writeDerived(on connection: Connection) throws
 
     // Batches
     func runBatch(_ sql: String, _ values: [StoredValue], _ job: BatchJob) throws -> NumberRuns

@@ -4,36 +4,51 @@ public import Logging
 extension ContextStack {
     /// Opens a store and sets up the contexts above it.
     ///
-    /// A file that does not exist is made. One that is there is opened if it is Strata's, no newer than this version and
-    /// made for these models; otherwise it is left as it is.
+    /// A file that does not exist is made. One that is there is opened if it is Strata's and no newer than this version. If
+    /// it was made for earlier versions of these models, it is migrated first, in one transaction: see ``Migration``.
+    /// Otherwise it is left as it is.
     ///
     /// - Parameters:
     ///   - location: where the data is kept; without it, ``StoreLocation/userData``.
     ///   - models: all models, those that relationships lead to among them.
     ///   - stack: which contexts the stack begins with.
+    ///   - migration: what stores of earlier versions need beyond what Strata does by itself.
     ///   - mergePolicy: what contexts begin with: what they do when others have changed the same columns.
     ///   - author: who the history names for commits of this stack; a context may have another one.
     ///   - logger: told of unsaved changes that are dropped, and of failures that nobody waits for.
     /// - Isolation: callable from anywhere; the disk is waited for on a queue of its own.
-    /// - Throws: ``StrataError`` with `invalidSchema`, `schemaMismatch`, `notAStore`, `newerStore`, `damagedStore`,
-    ///   `readOnly`, `cannotOpen`, `busy` or `diskFull`.
+    /// - Throws: ``StrataError`` with `invalidSchema`, `schemaMismatch`, `notUnique`, `notAStore`, `newerStore`,
+    ///   `damagedStore`, `readOnly`, `cannotOpen`, `busy` or `diskFull`; what a step of the migration throws;
+    ///   `CancellationError` when the task is cancelled while the store is migrated, which then is as it was.
     public static func open(
         _ location: StoreLocation = .userData,
         models: [any Model.Type],
         stack: StackSetUp = .standard,
         configuration: StoreConfiguration = StoreConfiguration(),
+        migration: Migration = Migration(),
         mergePolicy: MergePolicy = .error,
         author: String? = nil,
         logger: Logger = Logger(label: "strata")
     ) async throws -> ContextStack {
-        let store = try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue.global().async {
-                continuation.resume(
-                    with: Result {
-                        try Store(location, schema: try Schema(models), configuration: configuration)
-                    }
-                )
+        let cancellation = MigrationCancellation()
+        let store = try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                DispatchQueue.global().async {
+                    continuation.resume(
+                        with: Result {
+                            try Store(
+                                location,
+                                schema: try Schema(models),
+                                configuration: configuration,
+                                migration: migration,
+                                cancellation: cancellation
+                            )
+                        }
+                    )
+                }
             }
+        } onCancel: {
+            cancellation.cancel()
         }
         return ContextStack(setUp: stack, engine: store, mergePolicy: mergePolicy, author: author) {
             logger.warning("\($0)")

@@ -7,6 +7,8 @@ import CStrataSQLite
 final class Connection {
     let pointer: OpaquePointer
     let fingerprint: UInt16
+    /// How often the store had been migrated when it was opened. Where it was since, nothing is read or written.
+    private(set) var migrations: Int64?
     /// What queries on this connection see on top of the store.
     let overlay = Overlay()
     private var statements: [String: Statement] = [:]
@@ -23,6 +25,11 @@ final class Connection {
     init(_ pointer: OpaquePointer, fingerprint: UInt16) {
         self.pointer = pointer
         self.fingerprint = fingerprint
+    }
+
+    convenience init(_ pointer: OpaquePointer, _ identity: StoreIdentity) {
+        self.init(pointer, fingerprint: identity.fingerprint)
+        migrations = identity.migrations
     }
 
     /// Lets go of all statements. Must come before the connection is closed.
@@ -101,6 +108,11 @@ final class Connection {
         if hasFunctions { return }
         try SQLFunctions.register(on: pointer)
         hasFunctions = true
+    }
+
+    /// The file; nil where there is none.
+    var path: String? {
+        sqlite3_db_filename(pointer, "main").map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
 
     var changes: Int { Int(sqlite3_changes(pointer)) }

@@ -28,7 +28,7 @@ final class Reader: @unchecked Sendable {
         guard let pointer = pointer.use({ $0 }) else {
             throw StrataError(.closed, "The store is closed.")
         }
-        connection = Connection(pointer, fingerprint: identity.fingerprint)
+        connection = Connection(pointer, identity)
         // Where another file has taken the place of the store, this would read that one.
         guard StorePlace.current(of: connection) == identity.place else { throw LayerStore.replacedError }
         try connection.overlay.register(entities, on: pointer)

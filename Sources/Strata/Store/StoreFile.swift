@@ -6,7 +6,7 @@ enum StoreFile {
     /// `Stra` in ASCII, at the place that SQLite reserves for the application that a file belongs to.
     static let applicationID: Int64 = 0x5374_7261
     /// The version of the tables that Strata keeps for itself.
-    static let formatVersion: Int64 = 1
+    static let formatVersion: Int64 = 2
 
     /// Says whether the file is still to be made.
     ///

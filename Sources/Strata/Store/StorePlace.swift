@@ -22,14 +22,19 @@ struct StoreIdentity: Sendable {
     var fingerprint: UInt16
     /// The file's identity on this machine.
     var place = ""
+    /// How often it was migrated.
+    var migrations: Int64 = 0
     /// Fingerprints of the files that this one was copied from, each with the first id that came after the copy.
     var lineage: [(fingerprint: UInt16, before: Int64)] = []
 
     /// Reads it, and takes a new fingerprint where the file is a copy; nil where nothing may be written and it is one.
     static func read(on connection: Connection, mayWrite: Bool) throws -> StoreIdentity? {
-        var stored: (fingerprint: Int64, nextID: Int64, place: String)?
+        var stored: (fingerprint: Int64, nextID: Int64, place: String, migrations: Int64)?
         try connection.statement(SchemaSQL.readStore).run([]) { row in
-            stored = (try row.read(Int64.self, at: 1), try row.read(Int64.self, at: 0), row.string(at: 2))
+            stored = (
+                try row.read(Int64.self, at: 1), try row.read(Int64.self, at: 0), row.string(at: 2),
+                try row.read(Int64.self, at: 3)
+            )
         }
         guard var stored, IDSource.isRange(from: stored.nextID) else { throw damaged }
         let place = StorePlace.current(of: connection)
@@ -39,7 +44,11 @@ struct StoreIdentity: Sendable {
             stored.fingerprint = StorePlace.newFingerprint()
             try connection.execute(SchemaSQL.setFingerprint, [.integer(stored.fingerprint), .text(place)])
         }
-        var identity = StoreIdentity(fingerprint: UInt16(truncatingIfNeeded: stored.fingerprint), place: place)
+        var identity = StoreIdentity(
+            fingerprint: UInt16(truncatingIfNeeded: stored.fingerprint),
+            place: place,
+            migrations: stored.migrations
+        )
         try connection.statement(SchemaSQL.readLineage).run([]) { row in
             identity.lineage.append(
                 (UInt16(truncatingIfNeeded: try row.read(Int64.self, at: 0)), try row.read(Int64.self, at: 1))
@@ -51,6 +60,14 @@ struct StoreIdentity: Sendable {
     /// Strata's own row is gone, or holds what Strata never writes.
     static var damaged: StrataError {
         StrataError(.damagedStore, "The store's own table is damaged. Restore a backup of the file.")
+    }
+
+    /// Another process has changed the tables that this one knows.
+    static var migrated: StrataError {
+        StrataError(
+            .schemaMismatch,
+            "The store was migrated by another stack since this one was opened. Close this one and open it again."
+        )
     }
 
     /// Whether this store handed out the id, or the file that it is a copy of did before.
@@ -67,6 +84,7 @@ extension Connection {
         let statement = try self.statement(.readSequence)
         defer { statement.reset() }
         guard try statement.step() else { throw StoreIdentity.damaged }
+        if let migrations, sqlite3_column_int64(statement.pointer, 1) != migrations { throw StoreIdentity.migrated }
         let sequence = sqlite3_column_int64(statement.pointer, 0)
         guard sqlite3_column_type(statement.pointer, 0) == SQLITE_INTEGER, (0..<(.max / 2)).contains(sequence) else {
             throw StoreIdentity.damaged

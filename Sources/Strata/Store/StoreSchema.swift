@@ -1,151 +1,124 @@
 import Foundation
 
-/// Makes the tables of a new store, and holds those of an old one against the models.
+/// Holds the tables of a store against the models, and makes those of a new one.
 enum StoreSchema {
-    /// Makes what is missing in a store without any of Strata's tables. Says whether everything is there.
+    /// What a database needs before it is a store of the models.
+    enum Condition {
+        /// Nothing.
+        case ready
+        /// All tables.
+        case empty
+        case outdated(PendingMigration)
+    }
+
+    /// Finds out what has to be done. Reads only.
     ///
-    /// - Parameter mayWrite: where it is not, nothing is made.
-    /// - Throws: ``StrataError`` with `schemaMismatch`, a line for each difference, where tables and models differ.
-    static func prepare(_ entities: [any AnyEntity], on connection: Connection, mayWrite: Bool) throws -> Bool {
-        var entries: [(name: String, sql: String, table: String)] = []
-        try connection.statement(SchemaSQL.readSchema).run([]) { row in
-            entries.append((row.string(at: 0), row.string(at: 1), row.string(at: 2)))
+    /// - Throws: ``StrataError`` with `schemaMismatch` where names are taken or the store was changed by hand,
+    ///   `newerStore`, or `damagedStore`. What stands against a migration is part of it.
+    static func examine(_ schema: Schema, _ migration: Migration, on connection: Connection) throws -> Condition {
+        try migration.check()
+        let state = try StoreState(on: connection)
+        guard state.isStore else {
+            try checkNames(schema, state)
+            return .empty
         }
-        var wanted = entities.flatMap { SchemaSQL.statements(for: $0.info) }
-        if entities.contains(where: { !$0.info.externals.isEmpty }) { wanted.append(ExternalSQL.table) }
-        if isExact(entries.map(\.sql), wanted) { return true }
-        var found: [String: (name: String, sql: String, table: String)] = [:]
-        for (name, sql, table) in entries { found[name.lowercased()] = (name, sql, table.lowercased()) }
-        if found["strata_store"] == nil {
-            let names = SchemaSQL.housekeepingNames + wanted.map(\.name)
-            if let taken = names.first(where: { found[$0.lowercased()] != nil }) {
-                throw StrataError(
-                    .schemaMismatch,
-                    "The database has something of its own by the name of '\(taken)', and nothing was changed. Name "
-                        + "another table: @Model(table: …)."
-                )
-            }
-            guard mayWrite else { return false }
-            for sql in SchemaSQL.housekeeping { try connection.execute(sql) }
-            let place = StorePlace.current(of: connection)
-            try connection.execute(
-                SchemaSQL.insertStore,
-                [.integer(StorePlace.newFingerprint()), .text(place)]
+        if let record = state.record {
+            try check(record, migration)
+            // The way of almost every opening.
+            let isSame =
+                record.description == schema.text && record.version == migration.version
+                && record.steps.count == migration.steps.count && record.format == StoreFile.formatVersion
+            if isSame, isUnchanged(state.entries.own(schema.description), record) { return .ready }
+        }
+        let old =
+            try state.record.map { try SchemaDescription(parsing: $0.description) }
+            ?? SchemaDescription(tables: state.entries, on: connection)
+        try StoreDifference(state, old, on: connection).check()
+        let planner = try MigrationPlanner(from: old, to: schema, migration)
+        let seen = Set(state.record?.steps ?? [])
+        let pending = PendingMigration(
+            format: state.record?.format ?? 1,
+            old: old,
+            new: schema.description,
+            changes: planner.changes,
+            steps: migration.steps.filter { !seen.contains($0.name) },
+            isRecorded: state.record.map { $0.description == schema.text && $0.version == migration.version } ?? false
+        )
+        try pending.checkNames(state)
+        return pending.isNothing ? .ready : .outdated(pending)
+    }
+
+    private static func isUnchanged(_ own: [SchemaEntry], _ record: SchemaRecord) -> Bool {
+        own.count == record.layout.count
+            && zip(own, record.layout).allSatisfy { $0.name == $1.name && $0.sql == $1.sql }
+    }
+
+    /// Whether the program knows all that the store has seen.
+    private static func check(_ record: SchemaRecord, _ migration: Migration) throws {
+        guard record.format <= StoreFile.formatVersion else {
+            throw StrataError(
+                .newerStore,
+                "The store was written by a newer version of Strata (format \(record.format), this one knows "
+                    + "\(StoreFile.formatVersion)), and was left as it is. Use that version."
             )
-            try connection.execute(HistorySQL.insertFirst, [.real(Date().timeIntervalSinceReferenceDate)])
-            for statement in wanted { try connection.execute(statement.sql) }
-            return true
         }
-        if wanted.allSatisfy({ found[$0.name.lowercased()]?.sql == $0.sql }), !hasMore(found, than: wanted) {
-            return true
+        let unknown = record.steps.filter { name in !migration.steps.contains { $0.name == name } }
+        guard record.version <= migration.version, unknown.isEmpty else {
+            let reason =
+                unknown.isEmpty
+                ? "its models have version \(record.version), these have \(migration.version)"
+                : "it has seen the steps \(unknown.map { "'\($0)'" }.joined(separator: ", ")), which this migration does not list"
+            throw StrataError(
+                .newerStore,
+                "The store is newer than this program, and was left as it is: \(reason). Use the newer program, or a backup "
+                    + "from before."
+            )
         }
-        let differences = try differences(entities, found: found, wanted: wanted, on: connection)
-        throw StrataError(
+    }
+
+    private static func checkNames(_ schema: Schema, _ state: StoreState) throws {
+        let wanted = SchemaSQL.housekeeping.map(\.name) + SchemaSQL.statements(for: schema.description).map(\.name)
+        let taken = Set(state.entries.map { $0.name.lowercased() })
+        guard let name = wanted.first(where: { taken.contains($0.lowercased()) }) else { return }
+        throw nameTaken(name)
+    }
+
+    static func nameTaken(_ name: String) -> StrataError {
+        StrataError(
             .schemaMismatch,
-            "The store's tables differ from the models, and nothing was changed:\n"
-                + differences.map { "  - \($0)" }.joined(separator: "\n")
+            "The database has something of its own by the name of '\(name)', and nothing was changed. Name another table: "
+                + "@Model(table: …)."
         )
     }
 
-    /// Whether there is everything that is wanted and nothing else, as in most files.
-    private static func isExact(_ found: [String], _ wanted: [(name: String, sql: String)]) -> Bool {
-        guard found.count == wanted.count + SchemaSQL.housekeeping.count else { return false }
-        let found = Set(found)
-        return SchemaSQL.housekeeping.allSatisfy(found.contains) && wanted.allSatisfy { found.contains($0.sql) }
+    /// Makes all tables of a new store. Steps are for older ones.
+    static func create(_ schema: Schema, _ migration: Migration, on connection: Connection) throws {
+        for table in SchemaSQL.housekeeping { try connection.execute(table.sql) }
+        let place = StorePlace.current(of: connection)
+        try connection.execute(SchemaSQL.insertStore, [.integer(StorePlace.newFingerprint()), .text(place)])
+        try connection.execute(HistorySQL.insertFirst, [.real(Date().timeIntervalSinceReferenceDate)])
+        for statement in SchemaSQL.statements(for: schema.description) { try connection.execute(statement.sql) }
+        try record(schema.description, migration, steps: migration.steps.map(\.name), on: connection)
     }
 
-    /// Indexes and triggers on Strata's tables that Strata did not make, and tables of models that are gone.
-    private static func hasMore(
-        _ found: [String: (name: String, sql: String, table: String)],
-        than wanted: [(name: String, sql: String)]
-    ) -> Bool {
-        let names = Set(wanted.map { $0.name.lowercased() })
-        return found.contains { name, entry in isUnknown(name, entry, wanted: names) }
-    }
-
-    private static func isUnknown(
-        _ name: String,
-        _ entry: (name: String, sql: String, table: String),
-        wanted: Set<String>
-    ) -> Bool {
-        guard !wanted.contains(name), !entry.table.hasPrefix("strata_") else { return false }
-        return wanted.contains(entry.table) || (name == entry.table && entry.sql.contains("\"_version\" INTEGER"))
-    }
-
-    private static func differences(
-        _ entities: [any AnyEntity],
-        found: [String: (name: String, sql: String, table: String)],
-        wanted: [(name: String, sql: String)],
+    /// Notes what the tables are now, and which steps have been run.
+    static func record(
+        _ description: SchemaDescription,
+        _ migration: Migration,
+        steps: [String],
         on connection: Connection
-    ) throws -> [String] {
-        var result: [String] = []
-        for entity in entities {
-            let info = entity.info
-            for (name, sql) in SchemaSQL.statements(for: info) {
-                guard let there = found[name.lowercased()] else {
-                    result.append(
-                        name == info.table
-                            ? "table '\(name)' of model \(info.name) is missing" : "\(kind(sql)) '\(name)' is missing"
-                    )
-                    continue
-                }
-                guard there.sql != sql else { continue }
-                guard name == info.table else {
-                    result.append("\(kind(sql)) '\(name)' is another one: \(there.sql)")
-                    continue
-                }
-                let columns = try columnDifferences(info, on: connection)
-                result += columns.isEmpty ? ["table '\(name)' is declared in another way: \(there.sql)"] : columns
-            }
+    ) throws {
+        try connection.execute(
+            SchemaSQL.setRecord,
+            [
+                .integer(StoreFile.formatVersion), .integer(migration.version), .text(description.description),
+            ]
+        )
+        let now = Date().timeIntervalSinceReferenceDate
+        for step in steps { try connection.execute(SchemaSQL.insertStep, [.text(step), .real(now)]) }
+        try connection.execute(SchemaSQL.deleteLayout)
+        for entry in try connection.schemaEntries().own(description) {
+            try connection.execute(SchemaSQL.insertLayout, [.text(entry.name), .text(entry.sql)])
         }
-        let (external, sql) = ExternalSQL.table
-        if wanted.contains(where: { $0.name == external }), found[external]?.sql != sql {
-            result.append("table '\(external)' is missing, or is another one")
-        }
-        let names = Set(wanted.map { $0.name.lowercased() })
-        for (name, entry) in found.sorted(by: { $0.key < $1.key }) where isUnknown(name, entry, wanted: names) {
-            let kind = name == entry.table ? "table" : "index or trigger"
-            result.append("\(kind) '\(entry.name)' is in the store and in no model: \(entry.sql)")
-        }
-        return result
-    }
-
-    /// What a statement makes.
-    private static func kind(_ sql: String) -> String { sql.hasPrefix("CREATE TRIGGER") ? "trigger" : "index" }
-
-    private static func columnDifferences(_ info: EntityInfo, on connection: Connection) throws -> [String] {
-        var there: [(name: String, type: String, isOptional: Bool)] = []
-        let pragma = "SELECT name, type, \"notnull\" FROM pragma_table_info(?)"
-        try connection.statement(pragma).run([.text(info.table)]) { row in
-            there.append((row.string(at: 0), row.string(at: 1), row.value(at: 2) == .integer(0)))
-        }
-        var result: [String] = []
-        for column in info.columns {
-            let place = "\(info.name).\(column.name)"
-            guard let stored = there.first(where: { $0.name == column.name }) else {
-                result.append("\(place) is missing in the store")
-                continue
-            }
-            if stored.type != column.type.rawValue {
-                result.append("\(place) is \(stored.type) in the store and \(column.type.rawValue) in the model")
-            }
-            if stored.isOptional != column.isOptional {
-                result.append("\(place) is optional in the \(stored.isOptional ? "store" : "model") only")
-            }
-        }
-        for stored in there
-        where stored.name != "id" && stored.name != "_version"
-            && !info.columns.contains(where: { $0.name == stored.name })
-        {
-            result.append("column '\(stored.name)' of table '\(info.table)' is in no model")
-        }
-        let (stored, declared) = (there.map(\.name).filter(info.columns.map(\.name).contains), info.columns.map(\.name))
-        if result.isEmpty && stored != declared {
-            result.append(
-                "the properties of \(info.name) stand in another order: \(stored.joined(separator: ", ")) in the store, "
-                    + "\(declared.joined(separator: ", ")) in the model"
-            )
-        }
-        return result
     }
 }

@@ -9,7 +9,8 @@ extension ColumnSchema {
         _ name: String,
         _ type: Destination.Type,
         _ options: [AttributeOption] = [],
-        deleteRule: DeleteRule = .nullify
+        deleteRule: DeleteRule = .nullify,
+        default value: (@Sendable () -> Destination)? = nil
     ) -> ColumnSchema {
         // Unreachable: what is unavailable cannot be called.
         fatalError()

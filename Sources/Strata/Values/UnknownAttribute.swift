@@ -16,7 +16,8 @@ extension ColumnSchema {
         _ name: String,
         _ type: Value.Type,
         _ options: [AttributeOption] = [],
-        deleteRule: DeleteRule = .nullify
+        deleteRule: DeleteRule = .nullify,
+        default value: (@Sendable () -> Value)? = nil
     ) -> ColumnSchema {
         // Unreachable: what is unavailable cannot be called.
         fatalError()
@@ -28,7 +29,8 @@ extension ColumnSchema {
         _ name: String,
         _ type: [Member].Type,
         _ options: [AttributeOption] = [],
-        deleteRule: DeleteRule = .nullify
+        deleteRule: DeleteRule = .nullify,
+        default value: (@Sendable () -> [Member])? = nil
     ) -> ColumnSchema {
         // Unreachable: what is unavailable cannot be called.
         fatalError()

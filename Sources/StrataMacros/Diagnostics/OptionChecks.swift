@@ -12,6 +12,8 @@ struct OptionChecks {
         for argument in node.arguments?.as(LabeledExprListSyntax.self) ?? [] {
             if argument.label?.text == "table" {
                 checkTable(argument.expression)
+            } else if argument.label?.text == "originalName" {
+                checkOriginalName(argument.expression)
             } else if let call = argument.expression.as(FunctionCallExprSyntax.self) {
                 checkColumns(of: call)
             }
@@ -23,6 +25,13 @@ struct OptionChecks {
             let reason = ReservedNames.objection(toTable: text)
         else { return }
         context.report("table", at: expression, "a table cannot be called '\(text)': \(reason); choose another name")
+    }
+
+    private func checkOriginalName(_ expression: ExprSyntax) {
+        guard let text = expression.as(StringLiteralExprSyntax.self)?.representedLiteralValue,
+            let reason = ReservedNames.objection(toTable: text)
+        else { return }
+        context.report("originalName", at: expression, "no model was ever called '\(text)': \(reason)")
     }
 
     private func checkColumns(of call: FunctionCallExprSyntax) {

@@ -11,6 +11,7 @@ struct RelationshipChecks {
         if let attribute = property.attribute { check(attribute: attribute) }
         if let relationship = property.relationship { check(relationship: relationship) }
         for options in [property.attribute, property.relationship].compactMap(\.self) {
+            checkOriginalName(options)
             checkTimestamps(options)
             checkSubjects(options)
         }
@@ -21,12 +22,23 @@ struct RelationshipChecks {
         if property.type.isMany { checkMany() }
     }
 
-    private func check(attribute: PropertyOptions) {
-        if let name = attribute.originalName?.as(StringLiteralExprSyntax.self),
-            let text = name.representedLiteralValue, let reason = ReservedNames.objection(toTable: text)
+    private func checkOriginalName(_ options: PropertyOptions) {
+        guard let name = options.originalName else { return }
+        if let text = name.as(StringLiteralExprSyntax.self)?.representedLiteralValue,
+            let reason = ReservedNames.objection(toTable: text)
         {
-            context.report("originalName", at: name, "no column was ever called '\(text)': \(reason)")
+            context.report("originalName", at: name, "no property was ever called '\(text)': \(reason)")
         }
+        if property.kind == .derived {
+            context.report(
+                "originalName",
+                at: name,
+                "the column of this relationship is on the other side; write 'originalName' there"
+            )
+        }
+    }
+
+    private func check(attribute: PropertyOptions) {
         guard property.kind != .column else { return }
         context.report(
             "attribute",

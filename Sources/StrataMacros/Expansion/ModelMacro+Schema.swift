@@ -6,10 +6,13 @@ extension ModelMacro {
     static func schema(of model: ParsedModel, _ node: AttributeSyntax) -> DeclSyntax {
         let arguments = node.arguments?.as(LabeledExprListSyntax.self) ?? []
         let options = arguments.filter { $0.label == nil }.map { $0.expression.trimmedDescription }
-        let table = arguments.first { $0.label?.text == "table" }?.expression
 
         var lines = ["name: \(SourceText.literal(model.name))"]
-        if let table { lines.append("table: \(table.trimmedDescription)") }
+        for label in ["table", "originalName"] {
+            if let value = arguments.first(where: { $0.label?.text == label })?.expression {
+                lines.append("\(label): \(value.trimmedDescription)")
+            }
+        }
         lines.append("columns: " + list(model.columns.map(column)))
         if !model.relationships.isEmpty {
             lines.append("relationships: " + list(model.relationships.map(relationship)))
@@ -33,6 +36,7 @@ extension ModelMacro {
         var arguments = [SourceText.literal(property.name), "\(property.columnType).self"]
         if !property.options.isEmpty { arguments.append("[\(property.options.joined(separator: ", "))]") }
         if let rule = property.relationship?.deleteRule { arguments.append("deleteRule: \(rule.trimmedDescription)") }
+        if let value = property.storedDefault { arguments.append("default: { \(value) }") }
         return "._$column(\(arguments.joined(separator: ", ")))"
     }
 
@@ -42,6 +46,9 @@ extension ModelMacro {
         if let ordered = property.relationship?.ordered { arguments.append("ordered: \(ordered.trimmedDescription)") }
         if let inverse = property.relationship?.inverse.flatMap(InverseKeyPath.init)?.property {
             arguments.append("inverse: \(SourceText.literal(inverse))")
+        }
+        if let name = property.relationship?.originalName {
+            arguments.append("originalName: \(name.trimmedDescription)")
         }
         return "._$relationship(\(arguments.joined(separator: ", ")))"
     }

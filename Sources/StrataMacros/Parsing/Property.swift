@@ -94,10 +94,19 @@ struct Property {
 
     /// The options of the column, those of `@Attribute` first.
     var options: [String] {
-        let originalName = attribute?.originalName.map { ".originalName(\($0.trimmedDescription))" }
-        return (attribute?.options ?? []).map(\.trimmedDescription)
-            + [originalName, isDerived ? "._$derived" : nil].compactMap(\.self)
-            + (relationship?.options ?? []).map(\.trimmedDescription)
+        [attribute, relationship].compactMap(\.self).flatMap { written in
+            let originalName = written.originalName.map { ".originalName(\($0.trimmedDescription))" }
+            return written.options.map(\.trimmedDescription) + [originalName].compactMap(\.self)
+        } + (isDerived ? ["._$derived"] : [])
+    }
+
+    /// What the column begins with where it is added to rows that are there; nil where that is nothing.
+    var storedDefault: String? {
+        guard let value = defaultValue, !value.is(NilLiteralExprSyntax.self) else { return nil }
+        if let transformer {
+            return "Strata.RowSupport.transformed(\(value.trimmedDescription), by: \(transformer).self)"
+        }
+        return isExternal ? "Strata.ExternalData._$wrap(\(value.trimmedDescription))" : value.trimmedDescription
     }
 
     /// Whether the memberwise initialiser has a parameter for it. Nobody outside could pass what is private, so that

@@ -51,6 +51,22 @@ enum Work {
         }
     }
 
+    /// Migrates a store to the bank's next version, and says how far it has come and at last how many customers there are.
+    static func migrate(_ path: String) async throws {
+        let migration = NewBank.migration.onProgress { progress in
+            acknowledge("\(progress.fraction) \(progress.activity)")
+        }
+        let stack = try await ContextStack.open(
+            .sqlite(path: path),
+            models: NewBank.models,
+            stack: .rootOnly,
+            migration: migration
+        )
+        let count = try await stack.background { try $0.count(NewBank.Customer.all) }
+        try await stack.close()
+        acknowledge("done \(count)")
+    }
+
     /// Opens a store in memory, and stays until it is killed.
     static func memory() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Bank.models, stack: .rootOnly)

@@ -27,6 +27,7 @@ do {
     case "add": try await Work.add(path, amount: number, times: 30)
     case "ids": try await Work.ids(path, count: number)
     case "lock": try await Work.lock(path)
+    case "migrate": try await Work.migrate(path)
     case "memory": try await Work.memory()
     case "open": try await Work.open(path)
     default: throw StrataError(.misuse, "There is no command '\(arguments[1])'.")

@@ -55,8 +55,8 @@ import Testing
         "Strata's own row is gone or holds nonsense",
         arguments: [
             "DELETE FROM strata_store", "DELETE FROM strata_history",
-            "DELETE FROM strata_history; INSERT INTO strata_history VALUES (-1, 0, NULL, 0, NULL)",
-            "INSERT INTO strata_history VALUES (9223372036854775807, 0, NULL, 0, NULL)",
+            "DELETE FROM strata_history; INSERT INTO strata_history VALUES (-1, 0, NULL, 0, NULL, 0)",
+            "INSERT INTO strata_history VALUES (9223372036854775807, 0, NULL, 0, NULL, 0)",
             "UPDATE strata_store SET next_id = -5", "UPDATE strata_store SET next_id = 9223372036854775807",
             "UPDATE strata_store SET next_id = 0", "UPDATE strata_store SET next_id = 281474976710656",
         ]

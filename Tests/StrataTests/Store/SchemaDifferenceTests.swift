@@ -4,7 +4,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("C22 a store that differs from the models is refused with a list of what differs") struct SchemaDifferenceTests {
+@Suite("C22 a store that was changed by hand is refused with a list of what differs") struct SchemaDifferenceTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let title: String
         let statements: [String]
@@ -27,22 +27,22 @@ import Testing
         Case(
             title: "a missing table",
             statements: [#"DROP TABLE "Counter""#],
-            texts: ["table 'Counter' of model Counter is missing"]
+            texts: ["table 'Counter' of Counter is missing"]
         ),
         Case(
             title: "a missing column",
             statements: [#"ALTER TABLE "Account" DROP COLUMN "note""#],
-            texts: ["Account.note is missing in the store"]
+            texts: ["Account.note is missing"]
         ),
         Case(
             title: "an extra column",
             statements: [#"ALTER TABLE "Account" ADD COLUMN "more" TEXT"#],
-            texts: ["column 'more' of table 'Account' is in no model"]
+            texts: ["column 'more' of 'Account' is not Strata's"]
         ),
         Case(
             title: "a missing index",
             statements: [#"DROP INDEX "Account_name_unique""#],
-            texts: ["index 'Account_name_unique' is missing"]
+            texts: ["'Account_name_unique' is missing"]
         ),
         Case(
             title: "another index under the same name",
@@ -60,12 +60,12 @@ import Testing
         Case(
             title: "another type",
             statements: rebuilt(#""balance" INTEGER"#, as: #""balance" TEXT"#),
-            texts: ["Account.balance is TEXT in the store and INTEGER in the model"]
+            texts: ["Account.balance was INTEGER and is TEXT"]
         ),
         Case(
             title: "optional in the store only",
             statements: rebuilt(#""balance" INTEGER NOT NULL"#, as: #""balance" INTEGER"#),
-            texts: ["Account.balance is optional in the store only"]
+            texts: ["Account.balance was not optional and is"]
         ),
         Case(
             title: "optional in the model only",
@@ -73,7 +73,7 @@ import Testing
                 #"DROP TABLE "Leg""#,
                 #"CREATE TABLE "Leg" ("id" INTEGER PRIMARY KEY, "amount" INTEGER NOT NULL, "transfer" INTEGER NOT NULL, "account" INTEGER, "_version" INTEGER NOT NULL DEFAULT 0)"#,
             ],
-            texts: ["Leg.transfer is optional in the model only"]
+            texts: ["Leg.transfer was optional and is not"]
         ),
         Case(
             title: "another order of the columns",
@@ -82,7 +82,7 @@ import Testing
                 as: #""balance" INTEGER NOT NULL, "name" TEXT NOT NULL"#
             ),
             texts: [
-                "the properties of Account stand in another order: balance, name, note in the store, name, balance, note in"
+                "table 'Account' is another one"
             ]
         ),
         Case(
@@ -91,7 +91,7 @@ import Testing
                 #""balance" INTEGER NOT NULL"#,
                 as: #""balance" INTEGER NOT NULL CHECK ("balance" > 0)"#
             ),
-            texts: ["table 'Account' is declared in another way"]
+            texts: ["table 'Account' is another one"]
         ),
         Case(
             title: "no version column",
@@ -114,7 +114,7 @@ import Testing
                 #"ALTER TABLE "Account" DROP COLUMN "note""#, #"DROP TABLE "Counter""#,
                 #"ALTER TABLE "Leg" ADD COLUMN "extra" TEXT"#, #"CREATE INDEX "more" ON "Transfer" ("id")"#,
             ],
-            texts: ["Account.note is missing", "table 'Counter'", "column 'extra' of table 'Leg'", "'more'"]
+            texts: ["Account.note is missing", "table 'Counter'", "column 'extra' of 'Leg'", "'more'"]
         ),
     ]
 
@@ -128,26 +128,6 @@ import Testing
             #expect(error?.message.contains(text) == true, "\(text) in \(error?.message ?? "nothing")")
         }
         try await expectRefusal(url, in: folder, .schemaMismatch)
-    }
-
-    @Test("a model that the stack is opened without, and one that the store has never seen")
-    func models() async throws {
-        let folder = try ScratchFolder()
-        let url = try await folder.makeBank()
-        let before = try folder.image()
-        for (models, text) in [
-            ([Account.self, Transfer.self, Leg.self], "table 'Counter' is in the store and in no model"),
-            (Bank.models + [Seal.self, Contract.self, Publisher.self], "Seal"),
-        ]
-            as [([any Model.Type], String)]
-        {
-            let error = await #expect(throws: StrataError.self) {
-                try await ContextStack.open(.sqlite(url), models: models, stack: .rootOnly).close()
-            }
-            #expect(error?.code == .schemaMismatch)
-            #expect(error?.message.contains(text) == true, "\(error?.message ?? "nothing")")
-            #expect(try folder.image() == before)
-        }
     }
 
     @Test("a store without its own table is refused, not filled anew")

@@ -29,6 +29,7 @@ struct Sizes: Sendable {
     var pendingStored = 20_000
     var pendingQueries = 20
     var openings = 20
+    var migrated = 1_000_000
     var gitCommits = 20_000
     var gitChanges = 100_000
 
@@ -51,6 +52,7 @@ struct Sizes: Sendable {
         pendingStored: 5_000,
         pendingQueries: 3,
         openings: 3,
+        migrated: 50_000,
         gitCommits: 1_000,
         gitChanges: 5_000
     )

@@ -4,7 +4,7 @@ enum Work: String, CaseIterable, Sendable {
     case update, updateApart, delete, commitNormal, commitNumbered, commitFull
     case hopFromPool, hopFromMain, memory
     case streamRows, streamObjects, prefetch, group
-    case walk, pending, open, openReserving, gitImport
+    case walk, pending, open, openReserving, migration, gitImport
 }
 
 /// What a row measures, per operation.

@@ -8,7 +8,8 @@ extension Row {
             hopFromPool(sizes), hopFromMain(sizes), memory(sizes), walk(sizes), prefetch(sizes),
             stream(sizes, objects: false), stream(sizes, objects: true), group(sizes),
             pending(sizes),
-            open(sizes, reserving: false), open(sizes, reserving: true), gitImport(sizes),
+            open(sizes, reserving: false), open(sizes, reserving: true), migration(sizes),
+            gitImport(sizes),
         ]
     }
 }

@@ -14,7 +14,7 @@ enum StrataSides {
             .commitNumbered: { try await commits($0, .normal) }, .commitFull: { try await commits($0, .full) },
             .hopFromPool: hopFromPool, .hopFromMain: hopFromMain, .memory: memory, .walk: walk, .pending: pending,
             .streamRows: streamRows, .streamObjects: streamObjects, .prefetch: prefetch,
-            .group: group, .open: open, .openReserving: open, .gitImport: gitImport,
+            .group: group, .open: open, .openReserving: open, .migration: migrate, .gitImport: gitImport,
         ]
     )
 

@@ -1,0 +1,22 @@
+extension Entity {
+    /// Writes the derived columns of all rows, which follow from the others.
+    func writeDerived(on connection: Connection) throws {
+        let select = try connection.statement(MigrationSQL.selectRows(info))
+        let update = try connection.statement(MigrationSQL.updateColumns(info.derived, info))
+        var last: Int64 = 0
+        while true {
+            var rows: [Row] = []
+            try select.run([.integer(last), .integer(Int64(MigrationRun.rowsAtOnce))]) {
+                rows.append(try Row(_$from: $0))
+            }
+            guard let end = rows.last?._$number else { return }
+            for row in rows {
+                var binder = update.binder
+                try withUnsafePointer(to: row) { try Row._$bind(info.derived, of: $0, to: &binder) }
+                try binder.bind(row._$number, at: Int32(info.derived.count + 1))
+                try update.runBound()
+            }
+            last = end
+        }
+    }
+}

@@ -1,0 +1,154 @@
+import CStrataSQLite
+import Foundation
+
+/// The store as a step of a migration sees it: by SQL, inside of the migration's transaction.
+///
+/// A model's table has a column `id`, a column for each attribute and to-one relationship (the id of the object at the
+/// other end), and `_version`, which has a default value. The table of a relationship to many on both sides is
+/// `Article_tags`, with `id`, `left`, `right`, `left_place` and `right_place`.
+///
+/// Isolation: inside of the step. Afterwards each call throws `misuse`.
+public final class MigrationDatabase {
+    private var connection: Connection?
+    private let cancellation: MigrationCancellation
+
+    init(_ connection: Connection, _ cancellation: MigrationCancellation) {
+        self.connection = connection
+        self.cancellation = cancellation
+    }
+
+    func end() { connection = nil }
+
+    /// Runs one statement.
+    ///
+    /// - Parameter values: what stands for the question marks in it.
+    /// - Returns: how many rows an `INSERT`, `UPDATE` or `DELETE` has changed.
+    /// - Throws: ``StrataError`` with `misuse` for several statements at once or one that would end the transaction;
+    ///   otherwise whatever SQLite says of it.
+    @discardableResult
+    public func execute(_ sql: String, _ values: (any AttributeValue)?...) throws -> Int {
+        let connection = try open()
+        let before = sqlite3_total_changes(connection.pointer)
+        try run(sql, values) { _ in }
+        return Int(sqlite3_total_changes(connection.pointer) - before)
+    }
+
+    /// The rows of a query.
+    public func rows(_ sql: String, _ values: (any AttributeValue)?...) throws -> [MigrationRow] {
+        var rows: [MigrationRow] = []
+        try run(sql, values) { rows.append($0) }
+        return rows
+    }
+
+    /// Gives each row of a query to a closure, one at a time, so that they are not all in memory.
+    public func forEach(
+        _ sql: String,
+        _ values: (any AttributeValue)?...,
+        do body: (MigrationRow) throws -> Void
+    ) throws {
+        try run(sql, values, body)
+    }
+
+    /// Ids for rows that a step inserts, which no object has or will have.
+    public func newIDs(_ count: Int) throws -> Range<Int64> {
+        let connection = try open()
+        guard count >= 0, let first = try connection.integer(SchemaSQL.readNextID), IDSource.isRange(from: first)
+        else { throw StoreIdentity.damaged }
+        try connection.execute(SchemaSQL.reserveIDs, [.integer(Int64(count))])
+        return first..<(first + Int64(count))
+    }
+
+    /// Whether there is a table, a model's or another, and in it a column of that name if one is given.
+    public func has(_ table: String, _ column: String? = nil) throws -> Bool {
+        let columns = try open().tableColumns(of: table)
+        guard let column else { return !columns.isEmpty }
+        return columns.contains { $0.name == column }
+    }
+
+    private func open() throws -> Connection {
+        guard let connection else {
+            throw StrataError(.misuse, "The step that was given this database is over. Use it inside of the step only.")
+        }
+        try cancellation.check()
+        return connection
+    }
+
+    private func run(
+        _ sql: String,
+        _ values: [(any AttributeValue)?],
+        _ body: (MigrationRow) throws -> Void
+    ) throws {
+        let connection = try open()
+        guard Statement.isSingle(sql, on: connection) else {
+            throw StrataError(
+                .misuse,
+                "A step runs one statement at a time, which must not end the transaction: \(sql)"
+            )
+        }
+        let statement = try Statement(sql, on: connection)
+        let names = (0..<sqlite3_column_count(statement.pointer)).map { index in
+            sqlite3_column_name(statement.pointer, index).map { String(cString: $0) } ?? ""
+        }
+        try statement.run(try values.map { try $0?.storedValue ?? .null }) { reader in
+            let values = names.enumerated().map { ($1, reader.value(at: Int32($0))) }
+            try body(MigrationRow(values: Dictionary(values, uniquingKeysWith: { first, _ in first })))
+        }
+    }
+}
+
+/// A row of a query that a step has asked.
+public struct MigrationRow: Sendable {
+    let values: [String: StoredValue]
+
+    /// The value of a column as the store keeps it; NULL for a column that the query does not have.
+    public subscript(column: String) -> StoredValue { values[column] ?? .null }
+
+    /// The value of a column as an attribute's; nil for NULL.
+    ///
+    /// - Throws: ``StrataError`` with `undecodable` where it is none of the type, or the query has no such column.
+    public func get<Value: AttributeValue>(_ column: String, as type: Value.Type = Value.self) throws -> Value? {
+        guard let stored = values[column] else {
+            throw StrataError(.undecodable, "The query has no column '\(column)'.")
+        }
+        if stored == .null { return nil }
+        guard let value = Value(storedValue: stored) else {
+            throw StrataError(.undecodable, "\(stored) in column '\(column)' is no \(type).")
+        }
+        return value
+    }
+}
+
+extension Statement {
+    /// Whether a text is one statement, and none that begins or ends a transaction.
+    fileprivate static func isSingle(_ sql: String, on connection: Connection) -> Bool {
+        sql.withCString { start in
+            var statement: OpaquePointer?
+            var rest: UnsafePointer<CChar>?
+            guard sqlite3_prepare_v2(connection.pointer, start, -1, &statement, &rest) == SQLITE_OK else { return true }
+            defer { sqlite3_finalize(statement) }
+            guard statement != nil, isTransactionControl(statement) == false else { return false }
+            var next: OpaquePointer?
+            guard let rest, sqlite3_prepare_v2(connection.pointer, rest, -1, &next, nil) == SQLITE_OK else {
+                return false
+            }
+            defer { sqlite3_finalize(next) }
+            return next == nil
+        }
+    }
+
+    private static func isTransactionControl(_ statement: OpaquePointer?) -> Bool {
+        var text = (sqlite3_sql(statement).map { String(cString: $0) } ?? "")[...]
+        while true {
+            text = text.drop(while: \.isWhitespace)
+            if text.hasPrefix("--") {
+                text = text.drop { !$0.isNewline }
+            } else if text.hasPrefix("/*"), let end = text.range(of: "*/") {
+                text = text[end.upperBound...]
+            } else {
+                break
+            }
+        }
+        let word = text.prefix(while: \.isLetter).uppercased()
+        return ["BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE"].contains(word)
+    }
+}

@@ -1,0 +1,125 @@
+/// Finds out what has to be done to the tables of a store, by what they are and what the models want.
+///
+/// A table or column keeps what it has if its name is still there; then the original names of those that are new are
+/// looked for.
+struct MigrationPlanner {
+    let old: SchemaDescription
+    let new: SchemaDescription
+    let schema: Schema
+    let migration: Migration
+    var changes = SchemaChanges()
+    /// Old tables by the names of new ones, and the other way round.
+    private(set) var origins: [String: TableDescription] = [:]
+    private(set) var successors: [String: String] = [:]
+
+    /// - Throws: ``StrataError`` with `invalidSchema` where the migration names what there is not.
+    init(from old: SchemaDescription, to schema: Schema, _ migration: Migration) throws {
+        self.old = old
+        self.schema = schema
+        self.migration = migration
+        new = schema.description
+        try checkDeclarations()
+        matchModels()
+        matchRelationships()
+        for table in new.tables {
+            if let origin = origins[table.name] {
+                changes.changed.append(change(origin, table))
+            } else {
+                changes.created.append(table)
+            }
+        }
+        for table in old.tables where successors[table.name] == nil { drop(table) }
+    }
+
+    private func checkDeclarations() throws {
+        for name in migration.fills.keys {
+            guard let (table, property) = new.property(named: name), table.column(named: property) != nil else {
+                throw StrataError(
+                    .invalidSchema,
+                    "The migration fills '\(name)', which is no column of a model. Name it as in \"Article.title\"."
+                )
+            }
+        }
+    }
+
+    // MARK: Tables
+
+    private mutating func matchModels() {
+        let models = new.tables.filter { $0.ends == nil }
+        match(models) { $0.content == $1.content && $0.name == $1.name }
+        match(models) { $0.content == $1.content }
+        match(models) { $0.name == $1.name }
+        match(models) { [schema] old, new in
+            guard let original = schema.original(of: new) else { return false }
+            return old.content == .model(original) || old.name == original
+        }
+        match(models) { $0.name.lowercased() == $1.name.lowercased() }
+    }
+
+    private mutating func matchRelationships() {
+        let (successors, schema) = (successors, schema)
+        /// Whether an old side of a relationship has become the new one.
+        func isSame(_ path: PropertyPath, _ other: PropertyPath, renamed: Bool) -> Bool {
+            if !path.isKnown { return true }
+            guard successors[path.table] == other.table else { return false }
+            if path.property == other.property { return true }
+            return renamed && schema.originals(of: other).contains(path.property)
+        }
+        let joins = new.tables.filter { $0.ends != nil }
+        for renamed in [false, true] {
+            match(joins) { old, new in
+                guard let (near, far) = old.ends, let (newNear, newFar) = new.ends, old.isLike(new) else {
+                    return false
+                }
+                return isSame(near, newNear, renamed: renamed) && isSame(far, newFar, renamed: true)
+            }
+            match(joins) { old, new in
+                guard let (near, far) = old.ends, let (newNear, newFar) = new.ends, old.isLike(new),
+                    case .members = old.content
+                else { return false }
+                // The inverse is named on the other side now.
+                return isSame(near, newFar, renamed: renamed) && isSame(far, newNear, renamed: true)
+            }
+        }
+    }
+
+    /// Finds an old table for each of these that has none.
+    private mutating func match(
+        _ tables: [TableDescription],
+        _ isSame: (_ old: TableDescription, _ new: TableDescription) -> Bool
+    ) {
+        for table in tables where origins[table.name] == nil {
+            let found = old.tables.first {
+                ($0.ends == nil) == (table.ends == nil) && successors[$0.name] == nil && isSame($0, table)
+            }
+            guard let found else { continue }
+            origins[table.name] = found
+            successors[found.name] = table.name
+        }
+    }
+
+    /// A table that no model wants.
+    private mutating func drop(_ table: TableDescription) {
+        changes.dropped.append(table)
+        guard let (near, far) = table.ends else {
+            guard !migration.drops(table) else { return }
+            changes.refusals.append(
+                "\(table.subject) is in the store and in no model. If its objects are to be deleted, write "
+                    + ".dropping(\"\(table.subject)\"); if another model takes them over, write there "
+                    + "@Model(originalName: \"\(table.subject)\")."
+            )
+            return
+        }
+        // Members go with either end. Places go where the relationship stays and has no order any more.
+        if [near, far].contains(where: { $0.isKnown && successors[$0.table] == nil }) { return }
+        let path = PropertyPath(table: successors[near.table] ?? near.table, property: near.property)
+        if table.isOfPlaces(with: schema.inverseColumn(of: path), before: origins) { return }
+        let names = [near.table, path.table, old.model(ofTable: near.table), new.model(ofTable: path.table)]
+        guard !names.contains(where: { migration.drops.contains("\($0).\(near.property)") }) else { return }
+        changes.refusals.append(
+            "The members of the relationship \(near) are in the store and in no model. If they are to be forgotten, write "
+                + ".dropping(\"\(near)\"); if another relationship takes them over, write there "
+                + "@Relationship(originalName: \"\(near.property)\")."
+        )
+    }
+}

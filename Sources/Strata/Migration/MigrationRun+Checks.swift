@@ -1,0 +1,79 @@
+// What rows hold that the models cannot have.
+
+extension MigrationRun {
+    /// Names the column that is the reason why rows could not be copied, where that is a missing value.
+    func explain(_ change: TableChange, _ columns: [(name: String, expression: String)]) throws {
+        for (column, expression) in zip(change.columns, columns.map(\.expression)) where !column.new.isOptional {
+            try refuse(
+                MigrationSQL.rows(expression, of: change.old.name, where: MigrationSQL.isNull(expression)),
+                change.new,
+                column,
+                "has no value, and must have one"
+            )
+        }
+    }
+
+    /// Throws where a query finds rows, which it gives with their ids and values.
+    func refuse(
+        _ sql: String,
+        _ table: TableDescription,
+        _ column: ColumnChange,
+        _ message: String
+    ) throws {
+        var details: [StrataError.Detail] = []
+        try connection.statement(sql).run([]) { row in
+            details.append(detail(table, try row.read(Int64.self, at: 0), column, message, row.value(at: 1)))
+        }
+        if !details.isEmpty { throw Self.refusal(details) }
+    }
+
+    func detail(
+        _ table: TableDescription,
+        _ number: Int64,
+        _ column: ColumnChange,
+        _ message: String,
+        _ value: StoredValue
+    ) -> StrataError.Detail {
+        StrataError.Detail(
+            model: table.subject,
+            number: number,
+            column: column.new.name,
+            message: "\(message): \(value)",
+            mine: value
+        )
+    }
+
+    static func refusal(_ details: [StrataError.Detail]) -> StrataError {
+        StrataError(
+            .schemaMismatch,
+            "The store holds values that the models cannot have, and nothing was changed. Mend them by a step that runs before, "
+                + "or by .filling.",
+            details: details
+        )
+    }
+
+    /// Holds what has come into a column against the attribute's type.
+    func check(_ column: ColumnChange, in name: String, _ table: TableDescription) throws {
+        guard let declared = column.checked else { return }
+        var details: [StrataError.Detail] = []
+        try connection.statement(MigrationSQL.values(of: column.new.name, in: name)).run([]) { row in
+            let value = row.value(at: 1)
+            guard details.count < 5, !declared.holds(value) else { return }
+            details.append(
+                detail(table, try row.read(Int64.self, at: 0), column, "is none of the attribute's type", value)
+            )
+        }
+        if !details.isEmpty { throw Self.refusal(details) }
+    }
+}
+
+extension ColumnSchema {
+    /// Whether a value is one that the attribute has.
+    fileprivate func holds(_ value: StoredValue) -> Bool {
+        switch (type, value) {
+        case (.integer, .integer), (.real, .real), (.text, .text), (.blob, .blob): accepts?(value) ?? true
+        case (.integer, .blob): isUnsigned && accepts?(value) ?? true
+        default: false
+        }
+    }
+}

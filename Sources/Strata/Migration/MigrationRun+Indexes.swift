@@ -1,0 +1,60 @@
+extension MigrationRun {
+    /// Makes what is missing, and first of all drops what is not wanted. Unique constraints come last.
+    func changeIndexes(isUnique: Bool) throws {
+        let entries = try connection.schemaEntries().own(pending.new)
+        let wanted = Dictionary(
+            pending.new.tables.flatMap { SchemaSQL.statements(for: $0).dropFirst() }.map { ($0.name, $0.sql) },
+            uniquingKeysWith: { first, _ in first }
+        )
+        var there: Set<String> = []
+        for entry in entries where !entry.isTable && !entry.isHousekeeping {
+            if wanted[entry.name] == entry.sql {
+                there.insert(entry.name)
+            } else {
+                try connection.execute(MigrationSQL.drop(entry))
+            }
+        }
+        for table in pending.new.tables {
+            let missing = SchemaSQL.statements(for: table).dropFirst()
+                .filter { !there.contains($0.name) && $0.sql.isUnique == isUnique }
+            guard !missing.isEmpty else { continue }
+            let rows = meter.isUsed ? Double(try connection.integer(MigrationSQL.count(table.name)) ?? 0) : 0
+            for (name, sql) in missing {
+                let activity = "Making '\(name)'"
+                meter.begin(activity)
+                do {
+                    try connection.execute(sql)
+                } catch {
+                    try cancellation.check()
+                    for columns in table.uniques where isUnique { try explainDuplicates(of: columns, in: table) }
+                    throw error
+                }
+                if !sql.isTrigger { meter.advance(rows * Self.indexEffort, activity) }
+            }
+        }
+    }
+
+    private func explainDuplicates(of columns: [String], in table: TableDescription) throws {
+        var details: [StrataError.Detail] = []
+        try connection.statement(MigrationSQL.duplicates(of: columns, in: table.name)).run([]) { row in
+            let values = columns.indices.map { row.value(at: Int32($0 + 2)) }
+            let text = values.map(\.description).joined(separator: ", ")
+            details.append(
+                StrataError.Detail(
+                    model: table.subject,
+                    number: try row.read(Int64.self, at: 0),
+                    column: columns.joined(separator: ", "),
+                    message: "has the same value as \(table.subject) \(try row.read(Int64.self, at: 1)): \(text)",
+                    mine: values.first
+                )
+            )
+        }
+        guard !details.isEmpty else { return }
+        throw StrataError(
+            .notUnique,
+            "\(table.subject) is to have a unique constraint on \(columns.joined(separator: ", ")), and nothing was changed, since "
+                + "objects share values. Make them differ by a step of the migration.",
+            details: details
+        )
+    }
+}

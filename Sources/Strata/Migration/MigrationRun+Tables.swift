@@ -1,0 +1,151 @@
+extension MigrationRun {
+    /// Makes all tables those of the models, but for their indexes.
+    func changeTables() throws {
+        let changes = pending.changes
+        let rebuilt = changes.changed.filter(\.isRebuilt)
+        let hasExternals = SchemaSQL.statements(for: pending.new).contains { $0.name == ExternalSQL.table.name }
+        if hasExternals, try !connection.schemaEntries().contains(where: { $0.name == ExternalSQL.table.name }) {
+            try connection.execute(ExternalSQL.table.sql)
+        }
+        for (index, change) in rebuilt.enumerated() { try copy(change, to: copyName(index)) }
+        for change in rebuilt { try dropOutside(change) }
+        for table in changes.dropped { try drop(table) }
+        try rename(changes.changed.filter { $0.old.name != $0.new.name })
+        try replace(rebuilt)
+        for change in changes.changed where !change.isRebuilt && !change.isEmpty { try alter(change) }
+        for table in changes.created {
+            meter.begin("Making \(table.subject)")
+            try connection.execute(SchemaSQL.createTable(table, named: table.name))
+        }
+    }
+
+    private func copyName(_ index: Int) -> String { "strata_new_\(index)" }
+
+    private func copy(_ change: TableChange, to name: String) throws {
+        let activity = "Copying \(change.new.subject)"
+        meter.begin(activity)
+        let (old, new) = (change.old.name, change.new)
+        for column in change.columns {
+            if let loses = column.loses, let origin = column.old {
+                let value = MigrationSQL.copied(origin.name, from: old)
+                try refuse(
+                    MigrationSQL.rows(value, of: old, where: loses),
+                    new,
+                    column,
+                    "cannot be converted without a loss to \(column.new.type.rawValue)"
+                )
+            }
+        }
+        try connection.execute(SchemaSQL.createTable(new, named: name))
+        let made = try MadeValues(change, on: connection)
+        defer { made.end() }
+        let columns = try change.columns.map { (name: $0.new.name, expression: try expression($0, change, made)) }
+        let sql = MigrationSQL.copy(columns, from: old, to: name, limit: Self.rowsAtOnce)
+        var last = Int64.min
+        while true {
+            try cancellation.check()
+            do {
+                try connection.execute(sql, [.integer(last)])
+            } catch {
+                try explain(change, columns)
+                throw error
+            }
+            let count = connection.changes
+            guard count > 0, let next = try connection.integer(MigrationSQL.lastID(name)) else { break }
+            last = next
+            meter.advance(Double(count), activity)
+        }
+        for column in change.columns { try check(column, in: name, new) }
+    }
+
+    /// What a new row has in a column, over the old one.
+    private func expression(_ change: ColumnChange, _ table: TableChange, _ made: MadeValues) throws -> String {
+        switch change.source {
+        case .same(let name): return MigrationSQL.copied(name, from: table.old.name)
+        case .value(let value): return MigrationSQL.literal(value)
+        case .expression(let expression): return MigrationSQL.enclosed(expression)
+        case .made(let make, let column):
+            let value = made.expression(make)
+            guard let column else { return value }
+            return MigrationSQL.filled(MigrationSQL.copied(column, from: table.old.name), or: value)
+        case .outside(let expression, let number):
+            let content = MigrationSQL.enclosed(expression)
+            let kept = number.map { MigrationSQL.copied($0, from: table.old.name) }
+            let base = max(
+                try connection.integer(MigrationSQL.lastExternal) ?? 0,
+                try connection.integer(MigrationSQL.lastExternalEver) ?? 0
+            )
+            try connection.execute(
+                MigrationSQL.keepOutside(
+                    content,
+                    of: table.old.name,
+                    where: kept.map(MigrationSQL.isNull),
+                    base: base
+                )
+            )
+            let number = MigrationSQL.outsideNumber(content, of: table.old.name, base: base)
+            return kept.map { MigrationSQL.filled($0, or: number) } ?? number
+        }
+    }
+
+    /// Lets bytes go that no row of the new table stands for.
+    private func dropOutside(_ change: TableChange) throws {
+        let gone = change.dropped.filter { $0.content == .external }.map(\.name)
+        let inside = change.columns.compactMap { $0.bringsInside ? $0.old?.name : nil }
+        for column in gone + inside { try connection.execute(MigrationSQL.dropOutside(column, of: change.old.name)) }
+    }
+
+    private func drop(_ table: TableDescription) throws {
+        meter.begin("Dropping \(table.subject)")
+        for column in table.columns where column.content == .external {
+            try connection.execute(MigrationSQL.dropOutside(column.name, of: table.name))
+        }
+        var others: [String] = []
+        try connection.statement(MigrationSQL.referringTables).run([.text(table.name)]) {
+            others.append($0.string(at: 0))
+        }
+        guard others.isEmpty else {
+            throw StrataError(
+                .schemaMismatch,
+                "\(table.subject) cannot be dropped, and nothing was changed: foreign keys of \(others.joined(separator: ", ")) "
+                    + "lead to its table."
+            )
+        }
+        try connection.execute(MigrationSQL.dropTable(table.name))
+    }
+
+    /// By way of other names, so that two may change places.
+    private func rename(_ changes: [TableChange]) throws {
+        for (index, change) in changes.enumerated() {
+            try connection.execute(MigrationSQL.renameTable(change.old.name, to: "strata_renamed_\(index)"))
+        }
+        for (index, change) in changes.enumerated() {
+            try connection.execute(MigrationSQL.renameTable("strata_renamed_\(index)", to: change.new.name))
+        }
+    }
+
+    private func replace(_ rebuilt: [TableChange]) throws {
+        // Views of others that look at a table do so while it is away for a moment; and nothing is called as the copies.
+        let legacy = try connection.integer("PRAGMA legacy_alter_table") ?? 0
+        try connection.execute(MigrationSQL.setLegacyAlterTable(true))
+        defer { try? connection.execute(MigrationSQL.setLegacyAlterTable(legacy != 0)) }
+        for (index, change) in rebuilt.enumerated() {
+            try connection.execute(MigrationSQL.dropTable(change.new.name))
+            try connection.execute(MigrationSQL.renameTable(copyName(index), to: change.new.name))
+        }
+    }
+
+    private func alter(_ change: TableChange) throws {
+        let table = change.new.name
+        for column in change.columns {
+            if let old = column.old, column.isRenamed {
+                try connection.execute(MigrationSQL.renameColumn(old.name, to: column.new.name, in: table))
+            }
+        }
+        for column in change.columns {
+            if case .value(let value) = column.source {
+                try connection.execute(MigrationSQL.addColumn(column.new, MigrationSQL.literal(value), to: table))
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+import CStrataSQLite
+import Foundation
+
+/// Carries out a migration, inside of one transaction.
+///
+/// Tables whose rows change are copied into new ones first, while all old ones are still there, so that expressions may look
+/// at any of them. Only then do tables go and get their names.
+struct MigrationRun {
+    let connection: Connection
+    let schema: Schema
+    let migration: Migration
+    let pending: PendingMigration
+    let cancellation: MigrationCancellation
+    let meter: MigrationMeter
+
+    /// - Parameter backup: where the store is copied to before anything is written.
+    func run(backup: StoreBackup?) throws {
+        try estimate(backup)
+        if let backup {
+            meter.begin("Backing up")
+            let effort = meter.expected / 5
+            var copied = 0.0
+            try backup.make(cancellation) { fraction in
+                meter.advance((fraction - copied) * effort, "Backing up")
+                copied = fraction
+            }
+        }
+        try upgradeFormat()
+        try runSteps("before", \.before, expecting: pending.old)
+        try changeTables()
+        try changeIndexes(isUnique: false)
+        try runSteps("after", \.after, expecting: pending.new)
+        for entity in schema.entities where !entity.info.derived.isEmpty { try entity.writeDerived(on: connection) }
+        try changeIndexes(isUnique: true)
+        try StoreSchema.record(pending.new, migration, steps: pending.steps.map(\.name), on: connection)
+        if pending.changesStore {
+            try connection.execute(HistorySQL.insertMigration, [.real(Date().timeIntervalSinceReferenceDate)])
+        }
+        try cancellation.check()
+    }
+
+    // MARK: Effort
+
+    static let rowsAtOnce = 20_000
+
+    private func estimate(_ backup: StoreBackup?) throws {
+        guard meter.isUsed else { return }
+        for change in pending.changes.changed {
+            let rows = Double(try connection.integer(MigrationSQL.count(change.old.name)) ?? 0)
+            if change.isRebuilt { meter.expect(rows) }
+            meter.expect(rows * Self.indexEffort * Double(newIndexes(of: change).count))
+        }
+        let effort = max(1, meter.expected)
+        meter.expect(effort / 10 * Double(pending.steps.count))
+        if backup != nil { meter.expect(meter.expected / 4) }
+    }
+
+    /// What a row costs in an index, against copying it.
+    static let indexEffort = 0.4
+
+    private func newIndexes(of change: TableChange) -> [(name: String, sql: String)] {
+        let statements = SchemaSQL.statements(for: change.new).dropFirst().filter { !$0.sql.isTrigger }
+        if change.isRebuilt { return Array(statements) }
+        let old = Set(SchemaSQL.statements(for: change.old).map(\.sql))
+        return statements.filter { !old.contains($0.sql) }
+    }
+
+    // MARK: Steps
+
+    private func runSteps(
+        _ moment: String,
+        _ body: KeyPath<Migration.Step, (@Sendable (MigrationDatabase) throws -> Void)?>,
+        expecting description: SchemaDescription
+    ) throws {
+        for step in pending.steps {
+            guard let body = step[keyPath: body] else { continue }
+            let activity = "Step '\(step.name)'"
+            meter.begin(activity)
+            let layout = try connection.schemaEntries().own(description)
+            let database = MigrationDatabase(connection, cancellation)
+            defer { database.end() }
+            do {
+                try body(database)
+            } catch {
+                try cancellation.check()
+                throw PassedError(error)
+            }
+            try cancellation.check()
+            guard sqlite3_get_autocommit(connection.pointer) == 0 else {
+                throw StrataError(.misuse, "The step '\(step.name)' has ended the transaction of the migration.")
+            }
+            let changed = Set(try connection.schemaEntries().own(description)).symmetricDifference(layout)
+            guard changed.isEmpty else {
+                let names = Set(changed.map { "'\($0.name)'" }).sorted().joined(separator: ", ")
+                throw StrataError(
+                    .misuse,
+                    "The step '\(step.name)' (\(moment) the tables are changed) changes \(names), which are Strata's. Steps "
+                        + "change rows; tables follow the models."
+                )
+            }
+            meter.advance(meter.expected / 10 / Double(pending.steps.count), activity)
+        }
+    }
+
+    private func upgradeFormat() throws {
+        let format = pending.format
+        guard format < StoreFile.formatVersion else { return }
+        for table in SchemaSQL.housekeeping where table.since > format { try connection.execute(table.sql) }
+        for upgrade in SchemaSQL.upgrades where upgrade.since > format { try connection.execute(upgrade.sql) }
+    }
+}
+
+extension String {
+    var isTrigger: Bool { hasPrefix("CREATE TRIGGER") }
+    var isUnique: Bool { hasPrefix("CREATE UNIQUE") }
+}

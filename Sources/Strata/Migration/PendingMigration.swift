@@ -1,0 +1,102 @@
+/// What a store needs to become one of the models.
+struct PendingMigration {
+    /// The format of Strata's own tables that it has.
+    let format: Int64
+    let old: SchemaDescription
+    let new: SchemaDescription
+    let changes: SchemaChanges
+    /// Those that it has not seen, in their order.
+    let steps: [Migration.Step]
+    /// Whether it says of itself what the models say.
+    let isRecorded: Bool
+
+    /// Whether the tables of models become others, or rows may.
+    var changesStore: Bool {
+        !steps.isEmpty || changes.isDestructive || !changes.created.isEmpty
+            || changes.changed.contains {
+                !$0.isEmpty || $0.old.uniques != $0.new.uniques || $0.old.indexes != $0.new.indexes
+            }
+    }
+
+    var isNothing: Bool { isRecorded && steps.isEmpty && format == StoreFile.formatVersion }
+
+    /// Whether a backup is made first.
+    var needsBackup: Bool { changes.isDestructive || steps.contains { $0.before != nil || $0.after != nil } }
+
+    /// - Throws: ``StrataError`` with `schemaMismatch`, a line for each thing that the user has to write.
+    func check() throws {
+        guard !changes.refusals.isEmpty else { return }
+        throw StrataError(
+            .schemaMismatch,
+            "The store needs a migration that says more, and was left as it is. If it is of a newer version of this program, "
+                + "use that one; otherwise:\n" + changes.refusals.map { "  - \($0)" }.joined(separator: "\n")
+        )
+    }
+
+    /// Whether what is to be made has a name that something else in the database has.
+    func checkNames(_ state: StoreState) throws {
+        let own = Set(state.entries.own(old).map(\.name))
+        let others = Set(state.entries.map(\.name).filter { !own.contains($0) }.map { $0.lowercased() })
+        guard !others.isEmpty,
+            let taken = SchemaSQL.statements(for: new).map(\.name).first(where: { others.contains($0.lowercased()) })
+        else { return }
+        throw StoreSchema.nameTaken(taken)
+    }
+}
+
+extension SchemaChanges {
+    /// A line for each change, as a plan shows them.
+    var lines: [String] {
+        dropped.map { "drop \($0.subject) with its rows" } + changed.flatMap(\.lines)
+            + created.map { "make \($0.subject)" }
+    }
+}
+
+extension TableChange {
+    fileprivate var lines: [String] {
+        var lines: [String] = []
+        if old.subject != new.subject { lines.append("rename \(old.subject) to \(new.subject)") }
+        for change in columns where new.ends == nil {
+            let name = "\(new.subject).\(change.new.name)"
+            guard let old = change.old else {
+                lines.append("add \(name) \(change.origin)")
+                continue
+            }
+            if change.isRenamed { lines.append("rename \(new.subject).\(old.name) to \(change.new.name)") }
+            if old.isOptional != change.new.isOptional {
+                lines.append("make \(name) \(change.new.isOptional ? "optional" : "not optional")")
+            }
+            if old.type != change.new.type || old.content != change.new.content {
+                lines.append("change \(name) from \(old.kind) to \(change.new.kind) \(change.origin)")
+            }
+        }
+        lines += dropped.map { "drop \(new.subject).\($0.name) with its values" }
+        for (kind, before, after) in [
+            ("unique constraint", old.uniques, new.uniques), ("index", old.indexes, new.indexes),
+        ] {
+            let before = before.map { $0.map(current) }
+            lines += after.filter { !before.contains($0) }.map {
+                "add \(kind) on \(new.subject) (\($0.joined(separator: ", ")))"
+            }
+            lines += before.filter { !after.contains($0) }.map {
+                "remove \(kind) on \(new.subject) (\($0.joined(separator: ", ")))"
+            }
+        }
+        return lines
+    }
+
+    /// What an old column is called now.
+    private func current(_ column: String) -> String { columns.first { $0.old?.name == column }?.new.name ?? column }
+}
+
+extension ColumnChange {
+    fileprivate var origin: String {
+        switch source {
+        case .same: "as it is"
+        case .value(let value): "with \(value)"
+        case .made: "with a value of its own for each object"
+        case .expression(let expression): "from \(expression)"
+        case .outside: "outside of the row"
+        }
+    }
+}

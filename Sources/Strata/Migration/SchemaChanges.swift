@@ -1,0 +1,76 @@
+/// What has to be done to tables so that they become those of the models.
+struct SchemaChanges {
+    /// Tables that are new.
+    var created: [TableDescription] = []
+    /// Tables that stay, under another name perhaps.
+    var changed: [TableChange] = []
+    /// Tables that go.
+    var dropped: [TableDescription] = []
+    /// What cannot be done, each with what the user is to write.
+    var refusals: [String] = []
+
+    /// Whether rows are written anew or go.
+    var isDestructive: Bool { !dropped.isEmpty || changed.contains(where: \.isRebuilt) }
+}
+
+/// What becomes of one table.
+struct TableChange {
+    let old: TableDescription
+    let new: TableDescription
+    /// One for each column of the new table.
+    var columns: [ColumnChange] = []
+    /// Columns of the old table that go.
+    var dropped: [ColumnDescription] = []
+
+    /// Whether all rows are copied into a new table. Otherwise the table is altered where it is.
+    var isRebuilt: Bool {
+        if !dropped.isEmpty || columns.contains(where: \.needsCopy) { return true }
+        // Of two names that change places, the first one would be taken.
+        let before = Set(old.columns.map { $0.name.lowercased() })
+        return columns.contains { change in
+            change.isRenamed && change.new.name.lowercased() != change.old?.name.lowercased()
+                && before.contains(change.new.name.lowercased())
+        }
+    }
+
+    /// Whether the table stays as it is but for its indexes.
+    var isEmpty: Bool { old.name == new.name && !isRebuilt && columns.allSatisfy { $0.old != nil && !$0.isRenamed } }
+}
+
+/// Where the values of one column come from.
+struct ColumnChange {
+    enum Source {
+        /// A column of the old table.
+        case same(String)
+        /// One value for all rows.
+        case value(StoredValue)
+        /// A value made for each row, but for those that have one in an old column.
+        case made(@Sendable () throws -> StoredValue, unless: String?)
+        /// An expression over the old row.
+        case expression(String)
+        /// Bytes that are to be kept outside, an expression over the old row; `number` is an old column whose numbers stay.
+        case outside(String, number: String?)
+    }
+
+    let old: ColumnDescription?
+    let new: ColumnDescription
+    let source: Source
+    /// A condition for old rows whose value would be lost.
+    var loses: String?
+    /// What the model says of the column's values, where what comes in has to be held against it.
+    var checked: ColumnSchema?
+
+    var isRenamed: Bool { old.map { $0.name != new.name } ?? false }
+
+    /// Whether rows have to be copied for it.
+    var needsCopy: Bool {
+        switch source {
+        case .same: old?.isOptional != new.isOptional
+        case .value(let value): !MigrationSQL.isPlain(literal: MigrationSQL.literal(value))
+        case .made, .expression, .outside: true
+        }
+    }
+
+    /// Whether bytes that lie outside of the old rows come into the new ones.
+    var bringsInside: Bool { old?.content == .external && new.content != .external }
+}

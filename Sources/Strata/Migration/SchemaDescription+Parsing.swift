@@ -1,0 +1,149 @@
+extension SchemaDescription {
+    /// Reads what ``description`` gave.
+    ///
+    /// - Throws: ``StrataError`` with `damagedStore`: nothing but Strata writes such a text into a store.
+    init(parsing text: String) throws {
+        tables = []
+        for line in try SchemaLine.lines(of: text) { try read(line) }
+    }
+
+    private mutating func read(_ line: SchemaLine) throws {
+        var line = line
+        if line.isIndented {
+            guard !tables.isEmpty else { throw line.error }
+            return try tables[tables.count - 1].read(&line)
+        }
+        switch try line.word() {
+        case "model":
+            let model = try line.word()
+            let table = line.skip(word: "table") ? try line.word() : model
+            tables.append(
+                TableDescription(content: .model(model), name: table, columns: [], uniques: [], indexes: [])
+            )
+        case "members":
+            let (near, far) = try line.paths()
+            tables.append(TableDescription(relationship: .members(near, far), near: near, far: far))
+        case "places":
+            let (near, far) = try line.paths()
+            tables.append(TableDescription(relationship: .places(near, far), near: near, far: far))
+        default: throw line.error
+        }
+        try line.end()
+    }
+}
+
+extension TableDescription {
+    fileprivate mutating func read(_ line: inout SchemaLine) throws {
+        let name = try line.word()
+        if line.skip("(") {
+            var names = [try line.word()]
+            while line.skip(",") { names.append(try line.word()) }
+            guard line.skip(")") else { throw line.error }
+            switch name {
+            case "unique": uniques.append(names)
+            case "index": indexes.append(names)
+            default: throw line.error
+            }
+            return try line.end()
+        }
+        guard let type = ColumnType(rawValue: try line.word()) else { throw line.error }
+        let isOptional = line.skip(word: "optional")
+        var content = ColumnDescription.Content.plain
+        if line.skip(word: "decimal") { content = .decimal }
+        if line.skip(word: "external") { content = .external }
+        if line.skip(word: "to") { content = .reference(try line.word()) }
+        columns.append(ColumnDescription(name: name, type: type, isOptional: isOptional, content: content))
+        try line.end()
+    }
+}
+
+/// A line of the text of a ``SchemaDescription``, read from the left.
+private struct SchemaLine {
+    enum Token: Equatable {
+        case word(String)
+        case mark(Character)
+    }
+
+    var isIndented = false
+    private var tokens: ArraySlice<Token> = []
+
+    var error: StrataError {
+        StrataError(
+            .damagedStore,
+            "What the store says of its own schema cannot be read (\(tokens)). Restore a backup of the file."
+        )
+    }
+
+    /// Lines with something in them.
+    static func lines(of text: String) throws -> [SchemaLine] {
+        var lines: [SchemaLine] = []
+        var line = SchemaLine()
+        var rest = text[...]
+        while let character = rest.first {
+            if character == "\"" {
+                line.tokens.append(.word(try quoted(&rest)))
+                continue
+            }
+            if character.isPartOfWord {
+                let word = rest.prefix(while: \.isPartOfWord)
+                line.tokens.append(.word(String(word)))
+                rest = rest.dropFirst(word.count)
+                continue
+            }
+            rest.removeFirst()
+            switch character {
+            case "\n":
+                if !line.tokens.isEmpty { lines.append(line) }
+                line = SchemaLine()
+            case " ": if line.tokens.isEmpty { line.isIndented = true }
+            default: line.tokens.append(.mark(character))
+            }
+        }
+        if !line.tokens.isEmpty { lines.append(line) }
+        return lines
+    }
+
+    /// A name in quotation marks, of which those inside of it are doubled.
+    private static func quoted(_ rest: inout Substring) throws -> String {
+        var name = ""
+        repeat {
+            rest.removeFirst()
+            guard let end = rest.firstIndex(of: "\"") else { throw SchemaLine().error }
+            name += rest[..<end]
+            rest = rest[rest.index(after: end)...]
+            guard rest.first == "\"" else { return name }
+            name += "\""
+        } while true
+    }
+
+    mutating func word() throws -> String {
+        guard case .word(let word) = tokens.first else { throw error }
+        tokens.removeFirst()
+        return word
+    }
+
+    mutating func skip(_ mark: Character) -> Bool { skip(.mark(mark)) }
+    mutating func skip(word: String) -> Bool { skip(.word(word)) }
+
+    private mutating func skip(_ token: Token) -> Bool {
+        guard tokens.first == token else { return false }
+        tokens.removeFirst()
+        return true
+    }
+
+    mutating func paths() throws -> (PropertyPath, PropertyPath) {
+        let near = try path()
+        guard skip(",") else { throw error }
+        return (near, try path())
+    }
+
+    private mutating func path() throws -> PropertyPath {
+        let table = try word()
+        guard skip(".") else { throw error }
+        return PropertyPath(table: table, property: try word())
+    }
+
+    func end() throws {
+        guard tokens.isEmpty else { throw error }
+    }
+}

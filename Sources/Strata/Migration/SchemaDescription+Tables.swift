@@ -1,0 +1,65 @@
+extension SchemaDescription {
+    /// What the tables of a store of format 1 tell, which recorded nothing: not where a reference leads, that a text is a
+    /// decimal, or what the other side of a relationship is.
+    init(tables entries: [SchemaEntry], on connection: Connection) throws {
+        tables = []
+        var joins: [String] = []
+        for name in entries.filter({ $0.isTable && $0.isOfModel }).map(\.name) {
+            var columns = try Self.columns(of: name, on: connection)
+            if columns.map(\.name) == TableDescription.joinColumns {
+                joins.append(name)
+                continue
+            }
+            for index in columns.indices {
+                let trigger = ExternalSQL.triggers(table: name, column: columns[index].name)[0].name
+                if entries.contains(where: { $0.name == trigger }) { columns[index].content = .external }
+            }
+            tables.append(
+                TableDescription(
+                    content: .model(name),
+                    name: name,
+                    columns: columns,
+                    uniques: try Self.indexes(of: name, isUnique: true, on: connection),
+                    indexes: try Self.indexes(of: name, isUnique: false, on: connection)
+                )
+            )
+        }
+        for name in joins {
+            let owners = tables.map(\.name).filter { name.hasPrefix($0 + "_") }
+            let owner = owners.max { $0.count < $1.count } ?? name
+            let near = PropertyPath(table: owner, property: String(name.dropFirst(owner.count + 1)))
+            let far = PropertyPath(table: "", property: "")
+            tables.append(TableDescription(relationship: .members(near, far), near: near, far: far))
+        }
+        sort()
+    }
+
+    private static func columns(of table: String, on connection: Connection) throws -> [ColumnDescription] {
+        try connection.tableColumns(of: table).compactMap { column in
+            guard column.name != "id", column.name != "_version" else { return nil }
+            return ColumnDescription(
+                name: column.name,
+                type: ColumnType(rawValue: column.type) ?? .blob,
+                isOptional: column.isOptional,
+                content: .unknown
+            )
+        }
+    }
+
+    private static func indexes(of table: String, isUnique: Bool, on connection: Connection) throws -> [[String]] {
+        var names: [String] = []
+        try connection.statement(MigrationSQL.indexes).run([.text(table), .integer(isUnique ? 1 : 0)]) { row in
+            names.append(row.string(at: 0))
+        }
+        return try names.map { name in
+            var columns: [String] = []
+            try connection.statement(MigrationSQL.indexColumns).run([.text(name)]) { columns.append($0.string(at: 0)) }
+            return columns
+        }
+        .sorted { $0.lexicographicallyPrecedes($1) }
+    }
+}
+
+extension TableDescription {
+    fileprivate static let joinColumns = ["left", "right", "left_place", "right_place"]
+}

@@ -1,0 +1,62 @@
+extension SchemaDescription: CustomStringConvertible {
+    /// The text that is recorded in a store and shown for review: a paragraph for each table, a line for each column,
+    /// always in the same order.
+    ///
+    /// ```
+    /// model Article
+    ///     slug TEXT
+    ///     author INTEGER optional to Author
+    ///     scan INTEGER optional external
+    ///     unique (slug)
+    ///     index (author)
+    ///
+    /// members Article.tags, Tag.articles
+    /// ```
+    var description: String { tables.map(\.description).joined(separator: "\n") }
+}
+
+extension TableDescription: CustomStringConvertible {
+    var description: String {
+        var lines: [String] = []
+        switch content {
+        case .members(let near, let far): return "members \(near.text), \(far.text)\n"
+        case .places(let near, let far): return "places \(near.text), \(far.text)\n"
+        case .model(let model): lines.append("model \(model.word)" + (model == name ? "" : " table \(name.word)"))
+        }
+        lines += columns.map { "    \($0.description)" }
+        for (kind, sets) in [("unique", uniques), ("index", indexes)] {
+            lines += sets.map { "    \(kind) (\($0.map(\.word).joined(separator: ", ")))" }
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+}
+
+extension ColumnDescription: CustomStringConvertible {
+    var description: String {
+        var text = "\(name.word) \(type.rawValue)"
+        if isOptional { text += " optional" }
+        switch content {
+        case .plain, .unknown: break
+        case .decimal: text += " decimal"
+        case .external: text += " external"
+        case .reference(let table): text += " to \(table.word)"
+        }
+        return text
+    }
+}
+
+extension PropertyPath {
+    fileprivate var text: String { "\(table.word).\(property.word)" }
+}
+
+extension String {
+    /// As one word of the text: in quotation marks unless it is nothing but letters, digits and underscores.
+    fileprivate var word: String {
+        !isEmpty && allSatisfy(\.isPartOfWord) ? self : quotedIdentifier
+    }
+}
+
+extension Character {
+    /// Whether it may stand in a name without quotation marks.
+    var isPartOfWord: Bool { self == "_" || isLetter || isNumber }
+}

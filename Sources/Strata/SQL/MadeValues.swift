@@ -1,0 +1,54 @@
+import CStrataSQLite
+import Foundation
+
+/// Gives SQLite the values of new columns whose default is another one each time: a fresh UUID, say.
+final class MadeValues {
+    private let connection: Connection
+    private var makers: [@Sendable () throws -> StoredValue] = []
+
+    /// The function is there until ``end()``.
+    init(_ change: TableChange, on connection: Connection) throws {
+        self.connection = connection
+        let place = Unmanaged.passUnretained(self).toOpaque()
+        let code = sqlite3_create_function_v2(
+            connection.pointer,
+            Self.name,
+            1,
+            SQLITE_UTF8,
+            place,
+            { call, _, values in
+                guard let place = sqlite3_user_data(call), let values else { return }
+                Unmanaged<MadeValues>.fromOpaque(place).takeUnretainedValue()
+                    .give(Int(sqlite3_value_int(values[0])), to: call)
+            },
+            nil,
+            nil,
+            nil
+        )
+        try SQLFunctions.check(code, Self.name)
+    }
+
+    private static let name = "strata_made"
+
+    func end() { sqlite3_create_function_v2(connection.pointer, Self.name, 1, SQLITE_UTF8, nil, nil, nil, nil, nil) }
+
+    /// What stands in SQL for a value made anew for each row.
+    func expression(_ make: @escaping @Sendable () throws -> StoredValue) -> String {
+        makers.append(make)
+        return "\(Self.name)(\(makers.count - 1))"
+    }
+
+    private func give(_ index: Int, to call: OpaquePointer?) {
+        do {
+            switch try makers[index]() {
+            case .null: sqlite3_result_null(call)
+            case .integer(let number): sqlite3_result_int64(call, number)
+            case .real(let number): sqlite3_result_double(call, number)
+            case .text(let text): SQLFunctions.give(text, to: call)
+            case .blob(let data): SQLFunctions.give(Array(data), to: call)
+            }
+        } catch {
+            sqlite3_result_error(call, "\(error)", -1)
+        }
+    }
+}

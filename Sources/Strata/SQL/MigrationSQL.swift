@@ -1,0 +1,158 @@
+import Foundation
+
+/// The statements of migrations.
+enum MigrationSQL {
+    /// So many rows behind an id, whole, in the order of their ids.
+    static func selectRows(_ info: EntityInfo) -> String {
+        "SELECT \(info.sql.columnList) FROM \(info.sql.table) WHERE \"id\" > ? ORDER BY \"id\" LIMIT ?"
+    }
+
+    /// Sets columns of one row.
+    static func updateColumns(_ columns: ColumnSet, _ info: EntityInfo) -> String {
+        let assignments = columns.map { "\(info.sql.columns[$0]) = ?" }.joined(separator: ", ")
+        return "UPDATE \(info.sql.table) SET \(assignments) WHERE \"id\" = ?"
+    }
+
+    static let tableColumns = "SELECT name, type, \"notnull\" FROM pragma_table_info(?)"
+    static let indexes = "SELECT name FROM pragma_index_list(?) WHERE origin = 'c' AND \"unique\" = ? ORDER BY name"
+    static let indexColumns = "SELECT name FROM pragma_index_info(?) ORDER BY seqno"
+    /// Tables of others whose foreign keys lead to a table.
+    static let referringTables = """
+        SELECT DISTINCT s.name FROM sqlite_schema AS s JOIN pragma_foreign_key_list(s.name) AS k \
+        WHERE s.type = 'table' AND k."table" = ? COLLATE NOCASE
+        """
+    static let foreignKeys = "PRAGMA foreign_keys"
+    static let lastExternal = "SELECT coalesce(max(\"id\"), 0) FROM \"strata_data\""
+    static let lastExternalEver = "SELECT \"seq\" FROM sqlite_sequence WHERE \"name\" = 'strata_data'"
+
+    static func setForeignKeys(_ isOn: Bool) -> String { "PRAGMA foreign_keys = \(isOn ? "ON" : "OFF")" }
+    static func setLegacyAlterTable(_ isOn: Bool) -> String { "PRAGMA legacy_alter_table = \(isOn ? "ON" : "OFF")" }
+    static func setFormat(_ version: Int64) -> String { "PRAGMA user_version = \(version)" }
+
+    static func count(_ table: String) -> String { "SELECT count(*) FROM \(table.quotedIdentifier)" }
+    static func lastID(_ table: String) -> String { "SELECT max(\"id\") FROM \(table.quotedIdentifier)" }
+
+    static func renameTable(_ old: String, to new: String) -> String {
+        "ALTER TABLE \(old.quotedIdentifier) RENAME TO \(new.quotedIdentifier)"
+    }
+
+    static func renameColumn(_ old: String, to new: String, in table: String) -> String {
+        "ALTER TABLE \(table.quotedIdentifier) RENAME COLUMN \(old.quotedIdentifier) TO \(new.quotedIdentifier)"
+    }
+
+    /// - Parameter value: what the rows that are there have in it.
+    static func addColumn(_ column: ColumnDescription, _ value: String, to table: String) -> String {
+        "ALTER TABLE \(table.quotedIdentifier) ADD COLUMN \(SchemaSQL.column(column)) DEFAULT \(value)"
+    }
+
+    static func dropTable(_ table: String) -> String { "DROP TABLE \(table.quotedIdentifier)" }
+    static func drop(_ entry: SchemaEntry) -> String {
+        "DROP \(entry.type == "trigger" ? "TRIGGER" : "INDEX") \(entry.name.quotedIdentifier)"
+    }
+
+    /// Copies so many rows, from the one after an id on. The expressions are about the old row.
+    static func copy(
+        _ columns: [(name: String, expression: String)],
+        from old: String,
+        to new: String,
+        limit: Int
+    ) -> String {
+        let names = columns.map(\.name.quotedIdentifier).joined(separator: ", ")
+        let values = columns.map(\.expression).joined(separator: ", ")
+        let table = old.quotedIdentifier
+        return """
+            INSERT INTO \(new.quotedIdentifier) ("id", \(names)\(names.isEmpty ? "" : ", ")"_version") \
+            SELECT \(table)."id", \(values)\(values.isEmpty ? "" : ", ")\(table)."_version" FROM \(table) \
+            WHERE \(table)."id" > ?1 ORDER BY \(table)."id" LIMIT \(limit)
+            """
+    }
+
+    /// An expression of the user's inside of another.
+    static func enclosed(_ expression: String) -> String { "(\(expression)\n)" }
+
+    static func copied(_ column: String, from table: String) -> String {
+        "\(table.quotedIdentifier).\(column.quotedIdentifier)"
+    }
+
+    static func cast(_ expression: String, to type: ColumnType) -> String { "CAST(\(expression) AS \(type.rawValue))" }
+    static func filled(_ expression: String, or other: String) -> String { "coalesce(\(expression), \(other))" }
+    static func content(of number: String) -> String {
+        "(SELECT \"content\" FROM \"strata_data\" WHERE \"id\" = \(number))"
+    }
+
+    /// Whether an integer is none, or one that a floating-point number cannot be. Back from one that is too large it would be
+    /// the largest integer, as if nothing were lost.
+    static func isInexact(_ expression: String) -> String {
+        "(\(expression) IS NOT NULL AND (typeof(\(expression)) <> 'integer' OR "
+            + "CAST(CAST(\(expression) AS REAL) AS INTEGER) <> \(expression) OR CAST(\(expression) AS REAL) >= 9223372036854775808.0))"
+    }
+    static func isOther(_ expression: String, than storage: String) -> String {
+        "(\(expression) IS NOT NULL AND typeof(\(expression)) <> '\(storage)')"
+    }
+    static func isNull(_ expression: String) -> String { "(\(expression)) IS NULL" }
+
+    /// Ids and values of the first rows that meet a condition.
+    static func rows(_ expression: String, of table: String, where condition: String) -> String {
+        "SELECT \(table.quotedIdentifier).\"id\", \(expression) FROM \(table.quotedIdentifier) WHERE \(condition) LIMIT 5"
+    }
+
+    /// Ids and values of all rows that have one.
+    static func values(of column: String, in table: String) -> String {
+        let name = column.quotedIdentifier
+        return "SELECT \"id\", \(name) FROM \(table.quotedIdentifier) WHERE \(name) IS NOT NULL"
+    }
+
+    /// The first values that more than one row has, each with the ids of two.
+    static func duplicates(of columns: [String], in table: String) -> String {
+        let names = columns.map(\.quotedIdentifier)
+        let list = names.joined(separator: ", ")
+        return """
+            SELECT min("id"), max("id"), \(list) FROM \(table.quotedIdentifier) \
+            WHERE \(names.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")) \
+            GROUP BY \(list) HAVING count(*) > 1 ORDER BY min("id") LIMIT 5
+            """
+    }
+
+    /// Keeps bytes outside of the rows of a table, each under the number of its row beyond `base`.
+    static func keepOutside(_ content: String, of table: String, where condition: String?, base: Int64) -> String {
+        let name = table.quotedIdentifier
+        let more = condition.map { " AND \($0)" } ?? ""
+        return """
+            INSERT INTO "strata_data" ("id", "content") SELECT \(base) + \(name)."id", \(content) FROM \(name) \
+            WHERE \(content) IS NOT NULL\(more)
+            """
+    }
+
+    /// The number under which ``keepOutside(_:of:where:base:)`` has kept the bytes of a row.
+    static func outsideNumber(_ content: String, of table: String, base: Int64) -> String {
+        "CASE WHEN \(content) IS NOT NULL THEN \(base) + \(table.quotedIdentifier).\"id\" END"
+    }
+
+    static func dropOutside(_ column: String, of table: String) -> String {
+        let name = column.quotedIdentifier
+        return """
+            DELETE FROM "strata_data" WHERE "id" IN \
+            (SELECT \(name) FROM \(table.quotedIdentifier) WHERE \(name) IS NOT NULL)
+            """
+    }
+
+    /// A value as it stands in a statement.
+    static func literal(_ value: StoredValue) -> String {
+        switch value {
+        case .null: return "NULL"
+        case .integer(.min): return "(-9223372036854775807 - 1)"
+        case .integer(let number): return String(number)
+        case .real(let number) where number.isInfinite: return number < 0 ? "-9e999" : "9e999"
+        case .real(let number): return number.isNaN ? "NULL" : String(number)
+        case .text(let text) where text.utf8.contains(0): return "CAST(\(literal(.blob(Data(text.utf8)))) AS TEXT)"
+        case .text(let text):
+            return "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
+        case .blob(let data):
+            let digits = Array("0123456789ABCDEF")
+            return "X'" + String(data.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }) + "'"
+        }
+    }
+
+    /// Whether a literal may follow DEFAULT in ``addColumn(_:_:to:)``.
+    static func isPlain(literal: String) -> Bool { !literal.hasPrefix("(") && !literal.hasPrefix("CAST") }
+}

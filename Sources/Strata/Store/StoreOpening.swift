@@ -1,0 +1,212 @@
+import Foundation
+import GRDB
+
+/// Opens the database of a store: makes what is new, migrates what is old, and refuses the rest.
+struct StoreOpening {
+    let schema: Schema
+    let migration: Migration
+    let cancellation: MigrationCancellation
+
+    struct Opened {
+        let writer: StoreWriter
+        let identity: StoreIdentity
+        let sequence: Int64
+    }
+
+    /// Opens a file of our own, or makes it. What is refused stays as it was: nothing is written before it is known to
+    /// be a store of these models, or one that can become it.
+    func open(_ url: URL, _ configuration: StoreConfiguration, _ synchronous: String? = nil) throws -> Opened {
+        var settings = Configuration()
+        settings.label = "strata"
+        settings.foreignKeysEnabled = false
+        settings.busyMode = busyMode(for: configuration.busyTimeout)
+        settings.allowsUnsafeTransactions = true
+        settings.prepareDatabase { db in
+            try db.execute(sql: "PRAGMA cache_size = -64000")
+        }
+        return try whileBusy(for: configuration.busyTimeout) {
+            let isNew = try StoreFile.inspect(url)
+            let queue = try DatabaseQueue(path: url.path, configuration: settings)
+            return try queue.inDatabase { db in
+                if isNew {
+                    // The mark is written before the journal is WAL, so that it is in the file itself from the start.
+                    try db.execute(sql: "PRAGMA application_id = \(StoreFile.applicationID)")
+                    try db.execute(sql: MigrationSQL.setFormat(StoreFile.formatVersion))
+                }
+                return try prepare(db, queue, isOwned: true) { connection in
+                    guard try connection.value("PRAGMA journal_mode = WAL") == .text("wal") else {
+                        throw StrataError(
+                            .cannotOpen,
+                            "'\(url.path)' lies where SQLite can keep no journal in WAL mode."
+                        )
+                    }
+                    try connection.execute(
+                        "PRAGMA synchronous = \(synchronous ?? configuration.synchronous.rawValue)"
+                    )
+                }
+            }
+        }
+    }
+
+    /// Asks again every other millisecond. SQLite's own pauses grow to a tenth of a second, so that whoever has waited long
+    /// gets no turn among others that commit without a pause.
+    private func busyMode(for seconds: TimeInterval) -> Database.BusyMode {
+        .callback { [cancellation] tries in
+            guard Double(tries) * 0.002 < seconds, !cancellation.isCancelled else { return false }
+            usleep(.random(in: 1000...3000))
+            return true
+        }
+    }
+
+    /// Tries again while others hold the file: the change of a new file's journal does not wait by itself.
+    private func whileBusy<Value>(for seconds: TimeInterval, _ body: () throws -> Value) throws -> Value {
+        let end = ContinuousClock.now + .seconds(seconds)
+        while true {
+            do {
+                return try body()
+            } catch {
+                if error is PassedError { throw error }
+                guard StrataError(grdb: error).code == .busy, ContinuousClock.now < end else { throw error }
+                try cancellation.check()
+                usleep(2000)
+            }
+        }
+    }
+
+    /// Holds the tables against the models, makes those of a new store and migrates an old one. Runs inside the database's
+    /// writer.
+    ///
+    /// - Parameter setUp: what is done on the connection once the store is known to be one of these models.
+    func prepare(
+        _ db: Database,
+        _ database: any DatabaseWriter,
+        isOwned: Bool,
+        _ setUp: (Connection) throws -> Void = { _ in }
+    ) throws -> Opened {
+        guard let pointer = db.sqliteConnection else {
+            throw StrataError(.closed, "The pool that was handed in is closed.")
+        }
+        let connection = Connection(pointer, fingerprint: 0)
+        defer { connection.finalize() }
+        // A store that is as it should be is only read, and waits for nobody who writes.
+        var (found, pending) = try reading(connection) {
+            let condition = try StoreSchema.examine(schema, migration, on: connection)
+            if case .outdated(let pending) = condition {
+                try pending.check()
+                return (Found?.none, PendingMigration?.some(pending))
+            }
+            return (try read(condition, connection, mayWrite: false), nil)
+        }
+        if let pending {
+            found = try migrate(pending, db, connection, isOwned: isOwned)
+        } else if found == nil {
+            try db.inTransaction(.immediate) {
+                found = try settle(db, connection, isOwned: isOwned, backup: nil)
+                return .commit
+            }
+        }
+        guard let found else { throw StoreIdentity.damaged }
+        try setUp(connection)
+        let writing = Exclusive(Connection(pointer, found.identity))
+        let writer = StoreWriter(database, isOwned: isOwned, connection: writing)
+        return Opened(writer: writer, identity: found.identity, sequence: found.sequence)
+    }
+
+    private typealias Found = (identity: StoreIdentity, sequence: Int64)
+
+    /// What is in the store; nil where something would have to be written first, and may not.
+    private func read(
+        _ condition: StoreSchema.Condition,
+        _ connection: Connection,
+        mayWrite: Bool
+    ) throws -> Found? {
+        guard case .ready = condition, let identity = try StoreIdentity.read(on: connection, mayWrite: mayWrite)
+        else { return nil }
+        return (identity, try connection.sequence())
+    }
+
+    /// One state of the store, by statements of our own: nobody observes what is only read.
+    private func reading<Value>(_ connection: Connection, _ body: () throws -> Value) throws -> Value {
+        try connection.statement(.beginReading).runBound()
+        do {
+            let value = try body()
+            try connection.statement(.commit).runBound()
+            return value
+        } catch {
+            try? connection.execute("ROLLBACK")
+            throw error
+        }
+    }
+
+    // MARK: Migrating
+
+    /// Waits until nobody writes, and looks again: another process may have done it meanwhile.
+    ///
+    /// The lock is waited for as long as the migration says, since whoever holds it may well be migrating.
+    private func migrate(
+        _ pending: PendingMigration,
+        _ db: Database,
+        _ connection: Connection,
+        isOwned: Bool
+    ) throws -> Found? {
+        // Foreign keys are checked where a user's own database has them; they cannot be turned off inside of a transaction.
+        let foreignKeys = try connection.integer(MigrationSQL.foreignKeys) ?? 0
+        if foreignKeys != 0 { try connection.execute(MigrationSQL.setForeignKeys(false)) }
+        defer {
+            if foreignKeys != 0 { try? connection.execute(MigrationSQL.setForeignKeys(true)) }
+        }
+        var backup: StoreBackup?
+        var found: Found?
+        let meter = MigrationMeter(migration.progress)
+        try whileBusy(for: migration.waitLimit) {
+            try db.inTransaction(.immediate) {
+                found = try cancellation.interrupting(connection) {
+                    let migrations =
+                        pending.format > 1 ? try connection.integer(HistorySQL.readMigrations) ?? 0 : 0
+                    backup = pending.needsBackup ? makeBackup(connection, migrations) : nil
+                    return try settle(db, connection, isOwned: isOwned, backup: backup, meter)
+                }
+                return .commit
+            }
+        }
+        backup?.prune()
+        meter.finish()
+        return found
+    }
+
+    private func makeBackup(_ connection: Connection, _ migrations: Int64) -> StoreBackup? {
+        connection.path.flatMap { StoreBackup(of: $0, migrations: migrations, migration.backup) }
+    }
+
+    /// Does whatever the store needs. Runs in a transaction that may write.
+    private func settle(
+        _ db: Database,
+        _ connection: Connection,
+        isOwned: Bool,
+        backup: StoreBackup?,
+        _ meter: MigrationMeter = MigrationMeter(nil)
+    ) throws -> Found? {
+        switch try StoreSchema.examine(schema, migration, on: connection) {
+        case .ready: break
+        case .empty: try StoreSchema.create(schema, migration, on: connection)
+        case .outdated(let pending):
+            try pending.check()
+            let run = MigrationRun(
+                connection: connection,
+                schema: schema,
+                migration: migration,
+                pending: pending,
+                cancellation: cancellation,
+                meter: meter
+            )
+            try run.run(backup: backup)
+            if isOwned {
+                try connection.execute(MigrationSQL.setFormat(StoreFile.formatVersion))
+            } else {
+                db.clearSchemaCache()
+                try db.notifyChanges(in: .fullDatabase)
+            }
+        }
+        return try read(.ready, connection, mayWrite: true)
+    }
+}

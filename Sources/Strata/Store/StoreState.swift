@@ -1,0 +1,113 @@
+/// One table, index, trigger or view, as the database lists it.
+struct SchemaEntry: Hashable {
+    let name: String
+    let sql: String
+    /// The table that it belongs to; its own name for a table.
+    let table: String
+    let type: String
+
+    var isTable: Bool { type == "table" }
+    /// Whether it looks like a table of objects, where nothing says which these are.
+    var isOfModel: Bool { sql.contains("\"_version\" INTEGER") }
+    /// Whether it belongs to what Strata keeps for itself.
+    var isHousekeeping: Bool { table.lowercased().hasPrefix("strata_") }
+}
+
+/// What a store says of its own schema.
+struct SchemaRecord {
+    /// The format of Strata's own tables.
+    var format: Int64
+    /// The version that the program gave to its models.
+    var version: Int64
+    /// The text of a ``SchemaDescription``.
+    var description: String
+    /// The steps of migrations that it has seen, in their order.
+    var steps: [String]
+    /// Name and statement of everything that was Strata's when this was recorded.
+    var layout: [(name: String, sql: String)]
+}
+
+/// What is in a database before Strata does anything to it.
+struct StoreState {
+    /// In the order of their names.
+    let entries: [SchemaEntry]
+    /// Whether it is a store.
+    let isStore: Bool
+    /// What it recorded; nil for a store of format 1.
+    let record: SchemaRecord?
+
+    init(on connection: Connection) throws {
+        entries = try connection.schemaEntries()
+        let names = Set(entries.map(\.name))
+        isStore = names.contains("strata_store")
+        let isRecorded = names.contains("strata_schema")
+        record = isStore && isRecorded ? try SchemaRecord(on: connection, names) : nil
+        guard isStore else { return }
+        let format = record?.format ?? 1
+        let missing = SchemaSQL.housekeeping.contains { $0.since <= format && !names.contains($0.name) }
+        let isTooMuch = SchemaSQL.housekeeping.contains { $0.since > format && names.contains($0.name) }
+        if format <= StoreFile.formatVersion, missing || isTooMuch { throw StoreIdentity.damaged }
+    }
+}
+
+extension [SchemaEntry] {
+    /// What is Strata's if it keeps these tables, indexes and triggers of anybody's on them included.
+    func own(_ description: SchemaDescription) -> [SchemaEntry] {
+        let tables = Set(description.tables.map { $0.name.lowercased() })
+        return filter { $0.isHousekeeping || tables.contains($0.table.lowercased()) && $0.type != "view" }
+    }
+}
+
+extension SchemaRecord {
+    fileprivate init(on connection: Connection, _ tables: Set<String>) throws {
+        var found: SchemaRecord?
+        try connection.statement(SchemaSQL.readRecord).run([]) { row in
+            found = SchemaRecord(
+                format: try row.read(Int64.self, at: 0),
+                version: try row.read(Int64.self, at: 1),
+                description: row.string(at: 2),
+                steps: [],
+                layout: []
+            )
+        }
+        guard var found else { throw StoreIdentity.damaged }
+        // What a newer version records beside this may be anything; and where the tables are missing, the store is refused.
+        let isKnown = found.format <= StoreFile.formatVersion
+        if isKnown, tables.contains("strata_steps") {
+            try connection.statement(SchemaSQL.readSteps).run([]) { found.steps.append($0.string(at: 0)) }
+        }
+        if isKnown, tables.contains("strata_layout") {
+            try connection.statement(SchemaSQL.readLayout).run([]) { row in
+                found.layout.append((row.string(at: 0), row.string(at: 1)))
+            }
+        }
+        self = found
+    }
+}
+
+extension Connection {
+    /// Everything in the database, in the order of the names.
+    func schemaEntries() throws -> [SchemaEntry] {
+        var entries: [SchemaEntry] = []
+        try statement(SchemaSQL.readSchema).run([]) { row in
+            entries.append(
+                SchemaEntry(
+                    name: row.string(at: 0),
+                    sql: row.string(at: 1),
+                    table: row.string(at: 2),
+                    type: row.string(at: 3)
+                )
+            )
+        }
+        return entries
+    }
+
+    /// The columns of a table as the database has them.
+    func tableColumns(of table: String) throws -> [(name: String, type: String, isOptional: Bool)] {
+        var columns: [(name: String, type: String, isOptional: Bool)] = []
+        try statement(MigrationSQL.tableColumns).run([.text(table)]) { row in
+            columns.append((row.string(at: 0), row.string(at: 1), row.value(at: 2) == .integer(0)))
+        }
+        return columns
+    }
+}

@@ -1,0 +1,72 @@
+import Testing
+
+@testable import Strata
+
+@Suite("C22 names that are exchanged by a migration") struct ExchangedNamesTests {
+    enum First {
+        @Model final class alpha {
+            var one: Int
+            var two: Int
+            var Three: Int
+        }
+        @Model final class Beta { var text: String }
+    }
+
+    enum Next {
+        @Model final class Alpha {
+            @Attribute(originalName: "one") var uno: Int
+            @Attribute(originalName: "two") var due: Int
+            var three: Int
+        }
+        @Model(table: "Gamma") final class Beta { var text: String }
+    }
+
+    enum Swapped {
+        @Model(table: "Gamma") final class Alpha {
+            @Attribute(originalName: "uno") var due2: Int
+            @Attribute(originalName: "due") var uno: Int
+            var three: Int
+        }
+        @Model(table: "Alpha") final class Beta { var text: String }
+    }
+
+    enum Chained {
+        @Model(table: "Gamma") final class Alpha {
+            @Attribute(originalName: "uno") var one: Int
+            @Attribute(originalName: "due") var two: Int
+            var three: Int
+        }
+        @Model(table: "Alpha") final class Beta { var text: String }
+    }
+
+    @Test("models and attributes that change names with each other, and names that differ in their case only")
+    func exchange() async throws {
+        let folder = try ScratchFolder()
+        let url = folder.file("names.sqlite")
+        try await folder.with(url, [First.alpha.self, First.Beta.self]) { context in
+            context.insert(First.alpha(one: 1, two: 2, Three: 3))
+            context.insert(First.Beta(text: "b"))
+            try context.commit()
+        }
+        try await folder.with(url, [Next.Alpha.self, Next.Beta.self]) { context in
+            let alpha = try context.first(Next.Alpha.all)!
+            let values: [Int] = [alpha.uno, alpha.due, alpha.three]
+            #expect(values == [1, 2, 3])
+            #expect(try context.first(Next.Beta.all)!.text == "b")
+        }
+        // 'uno' is still there, and stays what it was; only 'due' looks for its original name.
+        try await folder.expectRefusal(
+            url,
+            [Swapped.Alpha.self, Swapped.Beta.self],
+            Migration(),
+            .schemaMismatch,
+            "due2"
+        )
+        try await folder.with(url, [Chained.Alpha.self, Chained.Beta.self]) { context in
+            let alpha = try context.first(Chained.Alpha.all)!
+            let values: [Int] = [alpha.one, alpha.two, alpha.three]
+            #expect(values == [1, 2, 3])
+            #expect(try context.first(Chained.Beta.all)!.text == "b")
+        }
+    }
+}

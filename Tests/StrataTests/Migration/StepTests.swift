@@ -1,0 +1,157 @@
+import Foundation
+import Testing
+
+@testable import Strata
+
+@Suite("C22 steps of a migration") struct StepTests {
+    enum First {
+        @Model final class Person { var name: String }
+    }
+    enum Next {
+        @Model final class Person {
+            var first: String = ""
+            var last: String = ""
+            @Relationship(inverse: \Team.people) var teams: Many<Team>
+        }
+        @Model final class Team {
+            @Attribute(.unique) var name: String
+            var people: Many<Person>
+        }
+        static let models: [any Model.Type] = [Person.self, Team.self]
+    }
+
+    private func make(_ folder: ScratchFolder) async throws -> URL {
+        let url = folder.file("people.sqlite")
+        try await folder.with(url, [First.Person.self]) { context in
+            for name in ["Ada Lovelace", "Alan Turing", "Plato"] { context.insert(First.Person(name: name)) }
+            try context.commit()
+        }
+        return url
+    }
+
+    static func migration(_ journal: Journal) -> Migration {
+        Migration()
+            .dropping("Person.name")
+            .step(
+                "split names",
+                before: { database in
+                    journal.add("before 1")
+                    #expect(try database.has("Person", "name") && !database.has("Team"))
+                    try database.execute("CREATE TEMP TABLE names AS SELECT id, name FROM Person")
+                },
+                after: { database in
+                    journal.add("after 1")
+                    try database.forEach("SELECT id, name FROM names") { row in
+                        let parts = try row.get("name", as: String.self)!.split(separator: " ").map(String.init)
+                        let last: String? = parts.count > 1 ? parts[1] : nil
+                        try database.execute(
+                            "UPDATE Person SET first = ?, last = coalesce(?, '-') WHERE id = ?",
+                            parts[0],
+                            last,
+                            try row.get("id", as: Int64.self)
+                        )
+                    }
+                    try database.execute("DROP TABLE names")
+                }
+            )
+            .step("nothing", before: { _ in journal.add("before 2") }, after: nil)
+            .step("a team of all") { database in
+                journal.add("after 3")
+                let people = try database.rows("SELECT id FROM Person ORDER BY id")
+                let ids = try database.newIDs(people.count + 1)
+                let values = [people[0]["id"], people[0]["no"]]
+                #expect(values[0] != .null && values[1] == .null)
+                try database.execute("INSERT INTO Team (id, name) VALUES (?, ?)", ids.lowerBound, "all")
+                for (id, person) in zip(ids.dropFirst(), people) {
+                    try database.execute(
+                        "INSERT INTO Person_teams (id, \"left\", \"right\") VALUES (?, ?, ?)",
+                        id,
+                        try person.get("id", as: Int64.self),
+                        ids.lowerBound
+                    )
+                }
+            }
+    }
+
+    @Test("steps run once, in their order, before and after the tables are changed")
+    func steps() async throws {
+        let folder = try ScratchFolder()
+        let url = try await make(folder)
+        let journal = Journal()
+        let migration = Self.migration(journal)
+        let before = try folder.image()
+        let plan = try await migration.plan(for: .sqlite(url), models: Next.models)
+        #expect(try folder.image() == before)
+        #expect(plan.steps == ["split names", "nothing", "a team of all"] && plan.needsBackup)
+        #expect(plan.rewritten == ["Person"])
+        for _ in 0..<2 {
+            let people = try await folder.with(url, Next.models, migration) { context in
+                let team = try context.first(Next.Team.all)!
+                let found = try team.people.sorted { $0.first }.fetch().map { "\($0.first) \($0.last)" }
+                return found
+            }
+            #expect(people == ["Ada Lovelace", "Alan Turing", "Plato -"])
+        }
+        #expect(journal.all == ["before 1", "before 2", "after 1", "after 3"])
+        #expect(
+            try folder.rows(url, "SELECT position, name FROM strata_steps ORDER BY position") == [
+                "1|split names", "2|nothing", "3|a team of all",
+            ]
+        )
+
+        // A new store has no need of them; one step more is run alone.
+        let other = folder.file("other.sqlite")
+        try await folder.with(other, Next.models, migration) { _ in }
+        #expect(journal.all.count == 4)
+        let more = migration.step("more") { _ in journal.add("after 4") }
+        for place in [url, other] { try await folder.with(place, Next.models, more) { _ in } }
+        #expect(journal.all.dropFirst(4) == ["after 4", "after 4"])
+        // An id that a step took is used by nobody else.
+        try await folder.with(url, Next.models, more) { context in
+            let team = context.insert(Next.Team(name: "new"))
+            try context.commit()
+            #expect(team.id.number > 65_536)
+        }
+
+        // Without the last step, and with a smaller version, the store is newer than the program.
+        try await folder.expectRefusal(url, Next.models, migration, .newerStore, "'more'")
+        try await folder.with(url, Next.models, Self.versioned(more, 3)) { _ in }
+        try await folder.expectRefusal(url, Next.models, Self.versioned(more, 2), .newerStore, "version 3", "have 2")
+    }
+
+    private static func versioned(_ migration: Migration, _ version: Int) -> Migration {
+        migration.steps.reduce(Migration(version: version)) { $0.step($1.name, before: $1.before, after: $1.after) }
+    }
+
+    struct Trouble: Error {}
+
+    @Test("a step that throws, changes tables or touches the transaction leaves the store as it was")
+    func failures() async throws {
+        let folder = try ScratchFolder()
+        let url = try await make(folder)
+        let base = Migration().backup(.none).dropping("Person.name")
+        let cases: [(Migration, String)] = [
+            (base.step("a", before: { try $0.execute("ALTER TABLE Person ADD COLUMN x") }, after: nil), "'Person'"),
+            (base.step("a") { try $0.execute("CREATE INDEX i ON Person (last)") }, "'i'"),
+            (base.step("a") { try $0.execute("DROP TABLE strata_lineage") }, "'strata_lineage'"),
+            (base.step("a") { try $0.execute(" -- end\n /* x */ COMMIT") }, "one statement"),
+            (base.step("a") { try $0.execute("DELETE FROM Person; DELETE FROM Team") }, "one statement"),
+            (base.step("a") { try $0.execute("") }, "one statement"),
+            (base.step("a") { _ in }.step("a") { _ in }, "two steps"),
+            (base.step("a") { _ = try $0.rows("SELECT 'x' AS n")[0].get("n", as: Int.self) }, "is no Int"),
+            (base.step("a") { try $0.execute("SELECT no FROM Person") }, "no such column"),
+        ]
+        for (migration, text) in cases {
+            let before = try folder.image()
+            let error = await folder.error(url, Next.models, migration) as? StrataError
+            #expect(error?.message.contains(text) == true, "\(text): \(String(describing: error))")
+            #expect(try folder.image() == before, "\(text)")
+        }
+        let own = await folder.error(url, Next.models, base.step("a") { _ in throw Trouble() })
+        #expect(own is Trouble)
+        try await folder.with(url, [First.Person.self]) { context in
+            let count = try context.count(First.Person.all)
+            #expect(count == 3)
+        }
+    }
+}
