@@ -57,11 +57,16 @@ extension Entity {
 
     /// Whether others have set this column meanwhile, and the policy leaves it to them.
     private func isGivenUp(_ column: Int, of change: Change<Row>, _ job: CommitJob) throws -> Bool {
-        guard job.policy.kind == .theirs, change.kind == .update || change.kind == .orphan,
+        guard job.policy != .error, job.policy != .mine, change.kind == .update || change.kind == .orphan,
             let base = change.base?.stored
         else { return false }
-        guard let theirs = try stored(change.row._$number, job)?.row else { return true }
-        return theirs._$differences(from: base).contains(column)
+        guard let theirs = try stored(change.row._$number, job)?.row else {
+            return judge(.deletedElsewhere, mine: change.row, job.policy) == .theirs
+        }
+        guard theirs._$differences(from: base).contains(column) else { return false }
+        return judge(ColumnSet(column), mine: change.row, base: base, theirs: theirs, job.policy).givenUp.contains(
+            column
+        )
     }
 
     private func consequences(_ job: CommitJob) -> Consequences<Row> {

@@ -36,13 +36,12 @@ extension Entity {
         guard let base = newer.base, case .changed(let beneath) = base.beneath else { return older.followed(by: newer) }
         var unseen = beneath._$differences(from: base.seen)
         if older.kind != .insert { unseen = unseen.intersection(older.columns) }
-        switch job.policy.kind {
+        if unseen.isEmpty { return older.followed(by: newer) }
+        switch judge(.changedElsewhere, mine: newer.row, job.policy) {
         case .mine: break
         case .theirs:
-            guard unseen.isEmpty else {
-                job.givenUp[info.index, default: []].insert(newer.row._$number)
-                return older
-            }
+            job.givenUp[info.index, default: []].insert(newer.row._$number)
+            return older
         case .error: job.conflicts += changedElsewhere(newer.row, unseen, base: base.seen, theirs: beneath)
         }
         return older.followed(by: newer)
@@ -67,7 +66,7 @@ extension Entity {
         if newer.kind == .delete { forgetConflicts(newer, job, first) }
         guard let base = newer.base else { return older.followed(by: newer) }
         if older.kind == .delete, newer.kind == .orphan {
-            switch job.policy.kind {
+            switch judge(.deletedElsewhere, mine: newer.row, job.policy) {
             case .mine: return older.followed(by: newer)
             case .theirs: job.givenUp[info.index, default: []].insert(newer.row._$number)
             case .error: job.conflicts += deletedElsewhere(newer)
@@ -81,16 +80,13 @@ extension Entity {
         let unseen = newer.conflicting(with: beneath)
             .intersection(older.kind == .insert ? newer.columns : older.columns)
             .subtracting(info.automatic)
-        switch job.policy.kind {
-        case .mine: break
-        case .theirs:
-            if !unseen.isEmpty { job.givenUp[info.index, default: []].insert(newer.row._$number) }
-            newer.columns = rest(of: newer.columns, without: unseen)
+        let verdict = judge(unseen, mine: newer.row, base: base.seen, theirs: beneath, job.policy)
+        job.conflicts += verdict.conflicts
+        if verdict.isChanged {
+            job.givenUp[info.index, default: []].insert(newer.row._$number)
+            newer.row = verdict.row
+            newer.columns = rest(of: newer.columns, without: verdict.givenUp)
             if newer.columns.isEmpty { return older }
-        case .error:
-            for column in unseen {
-                job.conflicts.append(detail(newer.row, column, base: base.seen, theirs: beneath))
-            }
         }
         return older.followed(by: newer)
     }

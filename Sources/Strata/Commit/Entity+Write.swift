@@ -85,8 +85,8 @@ extension Entity {
         try statement.binder.bind(base.sequence, at: 2)
         guard try statement.runBound() == 0, let theirs = try stored(number, job) else { return nil }
         let columns = theirs.row._$differences(from: base.stored ?? base.seen)
-        switch job.policy.kind {
-        case _ where columns.isEmpty, .mine:
+        switch columns.isEmpty ? .mine : judge(.changedElsewhere, mine: change.pointee.row, job.policy) {
+        case .mine:
             try job.connection.execute(info.sql.delete, [.integer(number)])
         case .theirs:
             let kept = Change(kind: .update, columns: ColumnSet(), row: theirs.row, base: nil)
@@ -197,17 +197,11 @@ extension Entity {
             .intersection(theirs.row._$differences(from: base))
             .intersection(theirs.row._$differences(from: change.row))
             .subtracting(info.automatic)
-        var columns = change.columns
-        switch job.policy.kind {
-        case .mine: break
-        case .theirs: columns = rest(of: columns, without: conflicting)
-        case .error:
-            for column in conflicting {
-                job.conflicts.append(detail(change.row, column, base: base, theirs: theirs.row))
-            }
-        }
+        let verdict = judge(conflicting, mine: change.row, base: base, theirs: theirs.row, job.policy)
+        job.conflicts += verdict.conflicts
+        let columns = rest(of: change.columns, without: verdict.givenUp)
         var merged = theirs.row
-        merged._$copy(columns, from: change.row)
+        merged._$copy(columns, from: verdict.row)
         let result = Change(kind: .update, columns: columns, row: merged, base: nil)
         // What was taken off the row for a moment is written also where others have set it, and it stays.
         let written = columns.union(parkedRows(job)?.rows[number]?.columns ?? ColumnSet())
@@ -224,8 +218,8 @@ extension Entity {
 
     /// The row was deleted elsewhere (C7).
     private func revive(_ change: Change<Row>, _ job: CommitJob) throws -> Change<Row> {
-        switch job.policy.kind {
-        case _ where change.kind == .restore, .mine:
+        switch change.kind == .restore ? .mine : judge(.deletedElsewhere, mine: change.row, job.policy) {
+        case .mine:
             let revived = Change.insert(change.row)
             try job.externals.write(change.row, info.externals.subtracting(change.columns), info)
             var others: [Int64: Change<Row>] = [:]

@@ -140,20 +140,3 @@ public final class ObjectContext {
         if !isEnded { reference.checkIsolation() }
     }
 }
-
-/// What a save or commit does with columns that somebody else has changed since they were read.
-public struct MergePolicy: Sendable, Hashable, CustomStringConvertible {
-    enum Kind: Sendable { case error, mine, theirs }
-
-    let kind: Kind
-
-    /// It throws ``StrataError/Code/conflict``, which names objects, columns and the three values. The default.
-    public static let error = MergePolicy(kind: .error)
-    /// What this context has set stays. An object that was deleted elsewhere comes back under its id.
-    public static let mine = MergePolicy(kind: .mine)
-    /// What the others have set stays. This context's changes of these columns are given up.
-    public static let theirs = MergePolicy(kind: .theirs)
-
-    /// The name of the policy, as it is written in code.
-    public var description: String { ".\(kind)" }
-}

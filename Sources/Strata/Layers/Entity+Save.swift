@@ -79,7 +79,8 @@ extension Entity {
         for (index, change) in stack.enumerated() {
             if endsDeleted && index < stack.count - 1 && change.kind != .delete {
                 // Who insists on the delete has seen what is beneath these edits too.
-                let settled = policy == .mine && change.kind == .update && below != nil ? change.over(below) : change
+                let isInsisting = change.kind == .update && below != nil && policy != .error && policy != .theirs
+                let settled = isInsisting ? change.over(below) : change
                 result.append(settled)
                 if settled.kind.isVisible { below = settled.row }
                 continue
@@ -114,14 +115,17 @@ extension Entity {
                     guard let seen = older.base?.seen else { continue }
                     origin._$copy(older.kind == .delete ? ColumnSet(first: ColumnSet.limit) : older.columns, from: seen)
                 }
-                let changed = parent._$differences(from: origin)
-                if !changed.isEmpty && policy == .theirs { return stack.map { _ in nil } }
-                if policy == .error {
-                    conflicts += changedElsewhere(stack[index].row, changed, base: origin, theirs: parent)
+                let changed = parent._$differences(from: origin).subtracting(info.derived)
+                if !changed.isEmpty {
+                    switch judge(.changedElsewhere, mine: change.row, policy) {
+                    case .mine: break
+                    case .theirs: return stack.map { _ in nil }
+                    case .error: conflicts += changedElsewhere(change.row, changed, base: origin, theirs: parent)
+                    }
                 }
                 settled = settled?.over(below)
             case (.orphan, _):
-                switch policy.kind {
+                switch judge(.deletedElsewhere, mine: change.row, policy) {
                 case .theirs: return stack.map { _ in nil }
                 case .mine:
                     isBroughtBack = true
@@ -136,12 +140,12 @@ extension Entity {
                 settled?.kind = .update
                 guard case .changed = base.beneath, let update = settled else { break }
                 let conflicting = update.conflicting(with: theirs).subtracting(info.automatic)
-                switch policy.kind {
-                case .error: conflicts += conflicting.map { detail(update.row, $0, base: base.seen, theirs: theirs) }
-                case .mine: break
-                case .theirs:
-                    settled?.columns = rest(of: update.columns, without: conflicting)
-                    settled?.row._$copy(conflicting, from: theirs)
+                let verdict = judge(conflicting, mine: update.row, base: base.seen, theirs: theirs, policy)
+                conflicts += verdict.conflicts
+                if verdict.isChanged {
+                    settled?.row = verdict.row
+                    settled?.columns = rest(of: update.columns, without: verdict.givenUp)
+                    settled?.row._$copy(verdict.givenUp, from: theirs)
                 }
                 settled = settled?.columns.isEmpty == true ? nil : settled?.over(theirs)
             default: break

@@ -1,0 +1,77 @@
+/// What a merge policy has decided about columns that both sides have changed.
+struct ColumnVerdict<Row: StoredRow> {
+    /// What stays as the others have set it.
+    var givenUp = ColumnSet()
+    /// This side's row, with the values that were made of both.
+    var row: Row
+    /// What nobody has decided.
+    var conflicts: [StrataError.Detail] = []
+    /// Whether the row comes out otherwise than it was.
+    var isChanged = false
+}
+
+/// What a merge policy has decided about an object that one side has deleted.
+enum ObjectVerdict {
+    case mine
+    case theirs
+    case error
+}
+
+extension Entity {
+    /// Has the policy decide about columns that both sides have changed.
+    func judge(
+        _ columns: ColumnSet,
+        mine: Row,
+        base: Row,
+        theirs: Row,
+        _ policy: MergePolicy
+    ) -> ColumnVerdict<Row> {
+        var verdict = ColumnVerdict(row: mine)
+        switch policy.kind {
+        case .mine: break
+        case .theirs: verdict.givenUp = columns
+        case .error: verdict.conflicts = columns.map { detail(mine, $0, base: base, theirs: theirs) }
+        case .custom(let resolver):
+            for column in columns {
+                let detail = detail(mine, column, base: base, theirs: theirs)
+                switch resolver.resolve(MergeConflict(.changedOnBothSides, detail)) {
+                case .mine: break
+                case .theirs: verdict.givenUp.insert(column)
+                case .error: verdict.conflicts.append(detail)
+                case .value(let value):
+                    do {
+                        try verdict.row._$set(value, at: column)
+                        verdict.isChanged = true
+                    } catch {
+                        verdict.conflicts.append(detail.saying("was merged to \(value), which is no value of it"))
+                    }
+                }
+            }
+        }
+        verdict.isChanged = verdict.isChanged || !verdict.givenUp.isEmpty
+        return verdict
+    }
+
+    /// Has the policy decide about a row that was deleted on one side and changed on the other.
+    func judge(
+        _ kind: MergeConflict.Kind,
+        mine: Row,
+        _ policy: MergePolicy
+    ) -> ObjectVerdict {
+        switch policy.kind {
+        case .mine: return .mine
+        case .theirs: return .theirs
+        case .error: return .error
+        case .custom(let resolver):
+            let conflict = MergeConflict(
+                kind,
+                StrataError.Detail(model: info.name, number: mine._$number, message: kind.message)
+            )
+            switch resolver.resolve(conflict) {
+            case .mine: return .mine
+            case .theirs: return .theirs
+            case .error, .value: return .error
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+/// What a save or commit does with columns that somebody else has changed since they were read.
+public struct MergePolicy: Sendable, Hashable, CustomStringConvertible {
+    enum Kind: Sendable {
+        case error, mine, theirs
+        case custom(Resolver)
+    }
+
+    /// What decides, by identity.
+    final class Resolver: Sendable {
+        let resolve: @Sendable (MergeConflict) -> MergeDecision
+
+        init(_ resolve: @escaping @Sendable (MergeConflict) -> MergeDecision) { self.resolve = resolve }
+    }
+
+    let kind: Kind
+
+    /// It throws ``StrataError/Code/conflict``, which names objects, columns and the three values. The default.
+    public static let error = MergePolicy(kind: .error)
+    /// What this context has set stays. An object that was deleted elsewhere comes back under its id.
+    public static let mine = MergePolicy(kind: .mine)
+    /// What the others have set stays. This context's changes of these columns are given up.
+    public static let theirs = MergePolicy(kind: .theirs)
+
+    /// You decide, column by column.
+    ///
+    /// ```swift
+    /// context.mergePolicy = .custom { conflict in
+    ///     guard conflict.column == "tags", let (_, mine, theirs) = conflict.values(of: Set<String>.self) else { return .error }
+    ///     return .value(mine.union(theirs))
+    /// }
+    /// ```
+    ///
+    /// - Parameter resolve: asked for each column that was changed on both sides, and once for an object that was deleted on one side
+    ///   and changed on the other. It may be asked more than once about the same, also while the store is being written to: it
+    ///   decides by what it is given, is quick, and uses no context.
+    public static func custom(_ resolve: @escaping @Sendable (MergeConflict) -> MergeDecision) -> MergePolicy {
+        MergePolicy(kind: .custom(Resolver(resolve)))
+    }
+
+    /// The name of the policy, as it is written in code.
+    public var description: String {
+        if case .custom = kind { ".custom" } else { ".\(kind)" }
+    }
+
+    /// Whether both are the same policy. Two custom ones are the same where one is a copy of the other.
+    public static func == (left: MergePolicy, right: MergePolicy) -> Bool {
+        switch (left.kind, right.kind) {
+        case (.error, .error), (.mine, .mine), (.theirs, .theirs): true
+        case (.custom(let left), .custom(let right)): left === right
+        default: false
+        }
+    }
+
+    /// Hashes the kind, and what decides.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(description)
+        if case .custom(let resolver) = kind { hasher.combine(ObjectIdentifier(resolver)) }
+    }
+}
+
+/// What a ``MergePolicy/custom(_:)`` is asked about.
+public struct MergeConflict: Sendable {
+    /// How the two sides differ.
+    public enum Kind: Sendable, Hashable {
+        /// Both have changed the same column. It has a name and three values.
+        case changedOnBothSides
+        /// This side has changed the object, the others have deleted it. `mine` brings it back.
+        case deletedElsewhere
+        /// This side has deleted the object, the others have changed it. `theirs` lets it stay.
+        case changedElsewhere
+
+        var message: String {
+            switch self {
+            case .changedOnBothSides: "was changed here and elsewhere"
+            case .deletedElsewhere: "was changed here and deleted elsewhere"
+            case .changedElsewhere: "was deleted here and changed elsewhere"
+            }
+        }
+    }
+
+    /// How the two sides differ.
+    public let kind: Kind
+    /// The name of the model.
+    public let model: String
+    /// The number of the object's id; see ``ObjectID/number``.
+    public let number: Int64
+    /// The name of the column; nil where it is about the object.
+    public let column: String?
+    /// The value that both sides set out from, as it is stored.
+    public let base: StoredValue
+    /// What this side has made of it.
+    public let mine: StoredValue
+    /// What the others have made of it.
+    public let theirs: StoredValue
+
+    init(_ kind: Kind, _ detail: StrataError.Detail) {
+        self.kind = kind
+        model = detail.model
+        number = detail.number
+        column = detail.column
+        base = detail.base ?? .null
+        mine = detail.mine ?? .null
+        theirs = detail.theirs ?? .null
+    }
+
+    /// The three values as what they are; nil where one of them is nil or of another type.
+    public func values<Value: AttributeValue>(
+        of type: Value.Type
+    ) -> (base: Value, mine: Value, theirs: Value)? {
+        guard let base = Value(storedValue: base), let mine = Value(storedValue: mine),
+            let theirs = Value(storedValue: theirs)
+        else { return nil }
+        return (base, mine, theirs)
+    }
+}
+
+/// What becomes of a conflict.
+public enum MergeDecision: Sendable {
+    /// What this side has done stays.
+    case mine
+    /// What the others have done stays.
+    case theirs
+    /// The column gets another value, made of both; as it is stored.
+    case value(StoredValue)
+    /// The save fails with ``StrataError/Code/conflict``.
+    case error
+
+    /// The column gets this value. One that cannot be encoded is an `error`.
+    public static func value(_ value: some AttributeValue) -> MergeDecision {
+        guard let stored = try? value.storedValue else { return .error }
+        return .value(stored)
+    }
+}

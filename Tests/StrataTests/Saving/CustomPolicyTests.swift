@@ -1,0 +1,111 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Strata
+
+@Suite("C17 conflicts that the program decides") struct CustomPolicyTests {
+    /// A child over the root, both with edits of the same article; what the child's save, and then what a commit, meets.
+    private func meet(_ policy: MergePolicy, isCommit: Bool) async throws -> (error: StrataError?, row: Article.Row?) {
+        let stack = try await openStack(.rootOnly)
+        let id = try await stack.on(.root) { context in
+            let article = context.insert(Article(title: "base", body: "base", views: 10))
+            try context.commit()
+            return article.id
+        }
+        try stack.create(.private, named: .network)
+        try await stack.on(.network) { context in
+            let article = try #require(try context.find(id))
+            article.title = "mine"
+            article.views += 5
+            article.body = "only mine"
+        }
+        try await stack.background(parent: .named(.root)) { context in
+            let article = try #require(try context.find(id))
+            article.title = "theirs"
+            article.views += 3
+            if isCommit { try context.commit() } else { try context.save() }
+        }
+        let error: StrataError? = try await stack.on(.network) { context in
+            context.mergePolicy = policy
+            do {
+                if isCommit { try context.commit() } else { try context.save() }
+                return nil
+            } catch let error as StrataError {
+                return error
+            }
+        }
+        let row = try await stack.on(isCommit ? .network : .root) { try $0.find(id)?.snapshot }
+        if error == nil {
+            try await stack.commit(.root)
+            let stored = try await stack.background { try $0.rows(Article.all) }
+            #expect(stored.map(\.title) == [row?.title] && stored.map(\.views) == [row?.views])
+        }
+        try await stack.close()
+        return (error, row)
+    }
+
+    @Test("column by column: mine, theirs, or a value made of both", arguments: [false, true])
+    func columns(isCommit: Bool) async throws {
+        let asked = Mutex<Set<String>>([])
+        let policy = MergePolicy.custom { conflict in
+            asked.withLock { _ = $0.insert("\(conflict.model).\(conflict.column ?? "-") \(conflict.kind)") }
+            if let (base, mine, theirs) = conflict.values(of: Int.self) { return .value(mine + theirs - base) }
+            return .theirs
+        }
+        let (error, row) = try await meet(policy, isCommit: isCommit)
+        #expect(error == nil)
+        #expect(row?.views == 18 && row?.title == "theirs" && row?.body == "only mine")
+        #expect(asked.withLock { $0 } == ["Article.views changedOnBothSides", "Article.title changedOnBothSides"])
+        let mine = try await meet(.custom { _ in .mine }, isCommit: isCommit)
+        #expect(mine.error == nil && mine.row?.views == 15 && mine.row?.title == "mine")
+    }
+
+    @Test("what it leaves undecided, or decides with a value that fits nowhere, is an error", arguments: [false, true])
+    func errors(isCommit: Bool) async throws {
+        let (error, row) = try await meet(.custom { $0.column == "title" ? .error : .mine }, isCommit: isCommit)
+        #expect(error?.code == .conflict && error?.details.map(\.column) == ["title"])
+        #expect(row?.title == (isCommit ? "mine" : "theirs"))
+        let wrong = try await meet(.custom { _ in .value(.blob(Data([1]))) }, isCommit: isCommit)
+        #expect(wrong.error?.code == .conflict && wrong.error?.details.count == 2)
+    }
+
+    @Test("objects that one side has deleted", arguments: [false, true])
+    func deletes(isMine: Bool) async throws {
+        let stack = try await openStack(.rootOnly)
+        let ids = try await stack.on(.root) { context in
+            let authors = ["edited", "deleted"].map { context.insert(Author(name: $0)) }
+            try context.commit()
+            return authors.map(\.id)
+        }
+        try stack.create(.private, named: .network)
+        try await stack.on(.network) { context in
+            try #require(try context.find(ids[0])).fee = 1
+            context.delete(try #require(try context.find(ids[1])))
+        }
+        try await stack.background { context in
+            context.delete(try #require(try context.find(ids[0])))
+            try #require(try context.find(ids[1])).fee = 2
+            try context.commit()
+        }
+        try await stack.on(.network) { context in
+            context.mergePolicy = .custom { conflict in
+                #expect(conflict.column == nil && conflict.kind != .changedOnBothSides)
+                return isMine ? .mine : .theirs
+            }
+            try context.commit()
+        }
+        let names = try await stack.background { try $0.column(Author.all, \.name) }
+        #expect(names == [isMine ? "edited" : "deleted"])
+        try await stack.close()
+    }
+
+    @Test("policies are equal where they are the same")
+    func equality() {
+        let custom = MergePolicy.custom { _ in .mine }
+        let copy = custom
+        #expect(custom == copy && custom != .mine && custom != .custom { _ in .mine })
+        #expect(Set([custom, copy, .mine, .error]).count == 3)
+        #expect("\(custom)" == ".custom")
+    }
+}
