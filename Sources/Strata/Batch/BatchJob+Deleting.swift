@@ -1,3 +1,5 @@
+import Foundation
+
 extension BatchJob {
     /// Deletes the objects that a query finds, and carries out the delete rules (C9).
     func delete<Object: Model>(_ query: Query<Object>) throws {
@@ -72,9 +74,14 @@ extension BatchJob {
             } else if reference.deleteRule == .nullify {
                 try idTable(reference.entity)
                 let sql = BatchSQL.empty(referring.info, reference.column, to: info.index)
-                let emptied = try referring.runBatch(sql, [.integer(sequence)], self)
+                let now = StoredValue.real(time.timeIntervalSinceReferenceDate)
+                let times = referring.info.updatedAt == nil ? [] : [now]
+                let emptied = try referring.runBatch(sql, [.integer(sequence)] + times, self)
                 guard !emptied.isEmpty else { continue }
-                note(TableChanges(updated: [[referring.info.columns[reference.column].name]: emptied]), referring.info)
+                var columns = referring.info.derived.union(ColumnSet(reference.column))
+                if let updatedAt = referring.info.updatedAt { columns.insert(updatedAt) }
+                let names = columns.map { referring.info.columns[$0].name }
+                note(TableChanges(updated: [names: emptied]), referring.info)
             }
         }
     }

@@ -1,3 +1,4 @@
+import CStrataSQLite
 import Foundation
 
 extension BatchJob {
@@ -11,7 +12,7 @@ extension BatchJob {
         let info = try gather(query)
         var columns = ColumnSet()
         var texts: [String] = []
-        var writer = SQLWriter(sources: .tables(resolver: schema.resolver, fingerprint: ids.fingerprint))
+        var writer = SQLWriter(sources: .tables(resolver: schema.resolver, fingerprint: connection.fingerprint))
         var scope = SQLScope(model: Object._$schema, alias: info.sql.table, from: info.sql.table)
         for assignment in assignments {
             guard let column = info.columns.firstIndex(where: { $0.name == assignment.column }),
@@ -83,15 +84,14 @@ extension BatchJob {
         var (inserted, updated): ([Int64], Set<Int64>) = ([], [])
         let timestamp = StoredValue.real(time.timeIntervalSinceReferenceDate)
         for var row in rows {
-            row.id = ObjectID(number: try ids.take(), fingerprint: ids.fingerprint)
+            row.id = ObjectID(number: try takeID(), fingerprint: connection.fingerprint)
             if let createdAt = info.createdAt, try row._$value(at: createdAt) == .null {
                 try row._$set(timestamp, at: createdAt)
             }
             if let updatedAt = info.updatedAt { try row._$set(timestamp, at: updatedAt) }
             let failures = withUnsafePointer(to: row, entity.check)
             guard failures.isEmpty else { throw CommitJob.validationError(failures) }
-            let externals = ExternalWriter(connection)
-            if !info.externals.isEmpty { try externals.write(row, info.externals, info) }
+            if !info.externals.isEmpty { try writeBytes(of: &row, info) }
             do {
                 var binder = statement.binder
                 try withUnsafePointer(to: row) { try Row._$bind($0, to: &binder) }
@@ -108,7 +108,6 @@ extension BatchJob {
             } catch let error as StrataError {
                 throw Self.constraint(error, info)
             }
-            try externals.finish()
         }
         // Rows of this same batch may have been met again.
         updated.subtract(inserted)
@@ -121,6 +120,23 @@ extension BatchJob {
             changes.updated[columns.map { info.columns[$0].name }] = updatedRuns
         }
         note(changes, info)
+    }
+
+    /// Writes what a row keeps outside of itself. The row gets bytes of its own, also where it was read from a store and so has bytes
+    /// already: those are another row's.
+    private func writeBytes(of row: inout some StoredRow, _ info: EntityInfo) throws {
+        for column in info.externals {
+            guard let external = row._$external(at: column) else { continue }
+            guard let content = try external.data ?? connection.content(of: external) else {
+                throw StrataError(
+                    .misuse,
+                    "The bytes of a row's \(info.columns[column].name) are not in memory and not in this store. Make the row by "
+                        + "`snapshot`, which reads them."
+                )
+            }
+            try connection.execute(ExternalSQL.insert, [.null, .blob(content)])
+            try row._$set(.integer(sqlite3_last_insert_rowid(connection.pointer)), at: column)
+        }
     }
 
     /// What an update in place of an insert sets: all but what it was found by and the time of the first insert.

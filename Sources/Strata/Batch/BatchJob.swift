@@ -8,13 +8,14 @@ import Foundation
 final class BatchJob {
     let connection: Connection
     let schema: Schema
-    let ids: IDSource
     let base: Int64
     let time: Date
     /// What has been changed.
     private(set) var changes = CommitChanges()
     /// The tables that were written to.
     private(set) var tables: Set<String> = []
+    /// Ids that this transaction has reserved and not given out.
+    private var ids: Range<Int64> = 0..<0
     /// The entities with a table of ids.
     private var gathered: Set<Int> = []
 
@@ -26,10 +27,9 @@ final class BatchJob {
 
     var sequence: Int64 { base + 1 }
 
-    init(_ connection: Connection, _ schema: Schema, _ ids: IDSource, base: Int64, time: Date) {
+    init(_ connection: Connection, _ schema: Schema, base: Int64, time: Date) {
         self.connection = connection
         self.schema = schema
-        self.ids = ids
         self.base = base
         self.time = time
     }
@@ -47,6 +47,17 @@ final class BatchJob {
         tables.insert(join.table)
     }
 
+    /// The next id for a row that is inserted. Reserved in this transaction: whoever reserves ids otherwise waits until it is over.
+    func takeID() throws -> Int64 {
+        if ids.isEmpty {
+            let first = try connection.integer(SchemaSQL.readNextID) ?? 0
+            guard IDSource.isRange(from: first) else { throw StoreIdentity.damaged }
+            try connection.execute(SchemaSQL.reserveIDs, [.integer(Self.portion)])
+            ids = first..<(first + Self.portion)
+        }
+        return ids.removeFirst()
+    }
+
     // MARK: The rows concerned
 
     /// Makes the empty table of ids of an entity, if it is not there. Gives its name.
@@ -62,7 +73,7 @@ final class BatchJob {
     func gather<Object: Model>(_ query: Query<Object>) throws -> EntityInfo {
         try connection.registerFunctions()
         let info = schema.entities[try schema.index(of: Object.self)].info
-        let sources = SQLSources.tables(resolver: schema.resolver, fingerprint: ids.fingerprint)
+        let sources = SQLSources.tables(resolver: schema.resolver, fingerprint: connection.fingerprint)
         let compiled = try query.compile(.ids, using: sources)
         try connection.execute(BatchSQL.insertIDs(try idTable(info.index), compiled.sql), compiled.bindings)
         return info

@@ -8,7 +8,7 @@ extension ObjectContext {
     /// A commit of its own, of all or nothing: it works on the committed rows, not on unsaved changes of any context, and is on disk
     /// when it returns. Rows are validated, timestamps set, and everybody is told as of other commits; an object that lives in a
     /// context shows it, and an unsaved edit of the same column meets it as a conflict when it is saved. Life cycle hooks do
-    /// not run.
+    /// not run. Unique values are checked row by row, so that they cannot be moved along or exchanged.
     ///
     /// - Returns: what was changed.
     /// - Throws: ``StrataError`` with `invalidQuery`, `validation`, `notUnique`, `missingReference`, and what the store reports.
@@ -49,7 +49,8 @@ extension ObjectContext {
     /// ```
     ///
     /// A commit of its own, as ``batchUpdate(_:_:)-((_),(Object.Columns)->Assignment<Object>)`` is. Rows are taken one by one, so that
-    /// a lazy sequence of any length needs little memory.
+    /// a lazy sequence of any length needs little memory; they are taken while the store is being written to, so what makes them uses
+    /// neither stack nor contexts.
     ///
     /// - Throws: ``StrataError`` with `validation`, `notUnique`, `missingReference`, and what the store reports.
     @discardableResult

@@ -4,12 +4,11 @@ extension Store {
     /// Runs a batch in a transaction of its own, and lets everybody know what it has changed.
     func batch(author: String?, _ body: (BatchJob) throws -> Void) throws -> ChangeSet {
         var done: ChangeSet?
-        let isFollowed = layers.hub.isUsed
         let time = Date()
         try write { connection in
             let base = try connection.sequence()
             try layers.takeIn(base, schema, connection, by: nil)
-            let job = BatchJob(connection, schema, ids, base: base, time: time)
+            let job = BatchJob(connection, schema, base: base, time: time)
             defer { job.cleanUp() }
             try body(job)
             let changes = ChangeSet(
@@ -21,10 +20,10 @@ extension Store {
             done = changes
             guard !job.changes.isEmpty else { return [] }
             try connection.note(job.sequence, time, author, job.changes, retention)
-            if isFollowed { layers.hub.announce(changes) }
+            layers.hub.announce(changes)
             return job.tables.sorted()
         } afterCommit: { isCommitted in
-            guard isCommitted, let done, !done.changes.isEmpty else { return }
+            guard isCommitted, let done, !done.changes.isEmpty else { return layers.hub.withdraw() }
             // Rows that layers have changed as well are read anew, as after the commit of another process. Where that fails, the
             // next one who reads does it.
             try? takeInCommits()

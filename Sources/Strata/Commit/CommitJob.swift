@@ -89,17 +89,15 @@ final class CommitJob {
     /// Gives the store its new number, and the history its entry.
     private func noteCommit() throws {
         let time = Date()
-        let isWanted = retention.isOn || request.isFollowed
-        let made = isWanted ? CommitChanges(written, schema) : nil
+        // Also where no history is kept: somebody may begin to follow while this is being written.
+        let made = CommitChanges(written, schema)
         try connection.note(sequence, time, request.author, made, retention)
-        changes = made.map {
-            ChangeSet(
-                token: HistoryToken(sequence, of: connection.fingerprint),
-                time: time,
-                author: request.author,
-                changes: $0
-            )
-        }
+        changes = ChangeSet(
+            token: HistoryToken(sequence, of: connection.fingerprint),
+            time: time,
+            author: request.author,
+            changes: made
+        )
     }
 
     private func checkAndWrite() throws {
@@ -219,8 +217,6 @@ struct CommitRequest: Sendable {
     let policy: MergePolicy
     /// Who commits, for the history.
     let author: String?
-    /// Whether anybody waits for change sets.
-    let isFollowed: Bool
     /// The names of contexts, for messages.
     let names: @Sendable (Int) -> String
 }

@@ -10,11 +10,14 @@ extension ObjectContext {
     public func rollback(includingSaved: Bool) {
         guard !isEnded else { return }
         noteTurn()
-        failedInserts.removeAll()
-        deleteEffects.removeAll()
-        undoHistory.removeAll()
-        hookStates.removeAll()
+        // What was before a savepoint is not dropped in it.
+        let before = savepoints.last
+        failedInserts = before?.failedInserts ?? []
+        deleteEffects = before?.deleteEffects ?? [:]
+        if let before { undoHistory = before.undoHistory } else { undoHistory.removeAll() }
+        hookStates = before?.hookStates ?? [:]
         for tracker in trackers { tracker?.discard() }
+        if let before { restoreFailures(before) }
         drop { segment in
             includingSaved || segment.carriers == Carriers(id)
         } keeping: { _ in
@@ -48,8 +51,15 @@ extension ObjectContext {
     /// Takes changes out of this context's layer, and lets everything above stand on what is left.
     func drop(_ isDropped: (Segment) -> Bool, keeping: (Int64) -> Bool) {
         do {
+            let held = Set(savepoints.last?.layers.own.map(\.id) ?? [])
             try editLayer {
-                store.layers.drop(from: id, isDropped, keeping: keeping, schema: store.schema, connection: $0)
+                store.layers.drop(
+                    from: id,
+                    { isDropped($0) && !held.contains($0.id) },
+                    keeping: keeping,
+                    schema: store.schema,
+                    connection: $0
+                )
             }
         } catch {
             reference.report(error)

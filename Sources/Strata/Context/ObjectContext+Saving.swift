@@ -86,7 +86,6 @@ extension ObjectContext {
                 frozen: store.layers.freeze(contexts),
                 policy: mergePolicy,
                 author: author,
-                isFollowed: store.layers.hub.isUsed,
                 names: { reference.name(of: $0) }
             )
         )
@@ -125,6 +124,7 @@ extension ObjectContext {
             throw StrataError(.misuse, "This context is being saved already. Save once the save has returned.")
         }
         noteTurn()
+        publish()
         isSaving = true
         defer {
             isSaving = false
@@ -302,7 +302,7 @@ extension LayerStore {
             let unsettled = edits.isEmpty ? [] : state.layers[context]
             for (entity, edit) in edits { edit.apply(to: &state.layers, context: context, entity: entity) }
             let parent = path[path.count - 2]
-            let frozen = Set(state.frozen.keys)
+            let (frozen, fixed) = (Set(state.frozen.keys), state.fixed)
             for (entity, edit) in edits {
                 edit.cancelDeletes(in: &state.layers, context: parent, entity: entity, frozen: frozen)
             }
@@ -313,8 +313,8 @@ extension LayerStore {
                     segment.parts,
                     carriers: segment.carriers.adding(context),
                     to: parent,
-                    frozen: frozen,
-                    keeping: frozen.contains(segment.id) ? segment.id : nil
+                    frozen: fixed,
+                    keeping: fixed.contains(segment.id) ? segment.id : nil
                 )
             }
             // The parent's layer itself is among those: what was saved from over the committed state alone stands on it now.

@@ -78,6 +78,8 @@ extension ObjectContext {
                 case .commit(let number, _, _) where number <= shownSequence: continue
                 default: break
                 }
+                // Whose members these are is not known.
+                if let unread = event.unread, !unread.isEmpty { observers?.noteAllMembers() }
                 for (entity, numbers) in event.unread ?? [:] {
                     failure = failure ?? trackers[entity]?.refresh(liveObjects(in: numbers), view, path)
                 }
@@ -156,7 +158,8 @@ extension ObjectContext {
             if let part = tracker?.takePart(self) { parts[entity] = part }
         }
         guard !parts.isEmpty else { return }
-        if undoHistory.isOn { undoHistory.record(parts) }
+        // What hooks and delete rules do in a save follows from edits that are recorded already.
+        if undoHistory.isOn, !isSaving { undoHistory.record(parts) }
         push(parts)
     }
 

@@ -41,8 +41,8 @@ public final class ObjectContext {
     /// What is still to be done after inserts and deletes; empty but while that is done.
     var consequences: [(ObjectContext) -> Void] = []
 
-    /// How many savepoints the running code is in.
-    var savepointDepth = 0
+    /// The savepoints that the running code is in, with what was before each.
+    var savepoints: [Savepoint] = []
 
     var isInUndoGroup = false
     /// What can be undone.

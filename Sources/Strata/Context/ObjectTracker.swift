@@ -15,7 +15,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
     let entity: Entity<Object.Row>
     @exclusivity(unchecked) private var edits: [ObjectEdit] = []
     /// What was done to objects though they had been deleted here, by number, and for which other object it was.
-    private var usesAfterDelete: [Int64: (detail: StrataError.Detail, other: Int64?)] = [:]
+    var usesAfterDelete: [Int64: UseAfterDelete] = [:]
 
     /// Who is told of what objects show anew; nil in contexts that are not observable.
     private let observers: ContextObservers?
@@ -69,7 +69,8 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         let number = object.id.number
         guard usesAfterDelete[number] == nil else { return }
         let message = "\(use) after it had been deleted here"
-        usesAfterDelete[number] = (StrataError.Detail(model: entity.info.name, number: number, message: message), other)
+        let detail = StrataError.Detail(model: entity.info.name, number: number, message: message)
+        usesAfterDelete[number] = UseAfterDelete(detail: detail, other: other)
     }
 
     func delete(_ object: Object, in context: ObjectContext) {
@@ -157,9 +158,19 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         let object =
             context.identity[row._$number] as? Object
             ?? context.register(Object(_$row: row), entity: entity.info.index)
-        object._$row = row
+        show(row, in: object)
         object._$state = stateOfInsert
         noteInsert(object)
+    }
+
+    /// Takes back the delete of a stored row, be it in a parent's layer or in the store, in the way in which others' deletes are
+    /// overruled: what others have made of the row since stays.
+    func restore(_ row: Object.Row, _ context: ObjectContext) {
+        let object =
+            context.identity[row._$number] as? Object
+            ?? context.register(Object(_$row: row), entity: entity.info.index)
+        show(row, in: object)
+        note(object, .restore, ColumnSet(), context.seenSequence)
     }
 
     /// Lets a live object show the row that the layers show now; nil where it is gone.
@@ -178,7 +189,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
 
     /// Notes what an object is about to show anew.
     @inline(never)
-    private func noteDifferences(_ row: Object.Row?, _ object: Object) {
+    func noteDifferences(_ row: Object.Row?, _ object: Object) {
         let number = object.id.number
         if object._$state.isDeleted != (row == nil) { observers?.note(number, ContextObservers.Facet.isDeleted) }
         if let row { observers?.note(number, row._$differences(from: object._$row)) }
@@ -275,9 +286,17 @@ final class ObjectTracker<Object: Model>: AnyTracker {
     }
 }
 
+/// What was done to an object though it had been deleted, and for which other object it was.
+struct UseAfterDelete {
+    let detail: StrataError.Detail
+    let other: Int64?
+}
+
 /// An ``ObjectTracker`` of whichever model, or a ``JoinTracker``.
 protocol AnyTracker: AnyObject {
     var isEmpty: Bool { get }
+    /// By number.
+    var usesAfterDelete: [Int64: UseAfterDelete] { get set }
     func takePart(_ context: ObjectContext) -> (any AnyPart)?
     func discard()
     func failures(_ context: ObjectContext) -> [StrataError.Detail]
@@ -303,6 +322,8 @@ protocol AnyTracker: AnyObject {
 /// The edits that a context has not published yet, of the members of a to-many relationship.
 final class JoinTracker: AnyTracker {
     let entity: Int
+    /// There is none: members are no objects.
+    var usesAfterDelete: [Int64: UseAfterDelete] = [:]
     private var changes: [Change<JoinRow>] = []
 
     init(entity: Int) { self.entity = entity }

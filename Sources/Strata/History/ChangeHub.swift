@@ -46,6 +46,9 @@ final class ChangeHub: Sendable {
     /// Keeps the changes of a commit that is about to be found in the file.
     func announce(_ changes: ChangeSet) { state.withLock { $0.announced = changes } }
 
+    /// Nothing was committed.
+    func withdraw() { state.withLock { $0.announced = nil } }
+
     /// Tells of a commit.
     ///
     /// - Parameter changes: nil for commits of others, which are found in the history.

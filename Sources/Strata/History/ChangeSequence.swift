@@ -30,20 +30,38 @@ public struct ChangeSequence<Element: Sendable>: AsyncSequence, Sendable {
         ///   what reading the store throws.
         public mutating func next() async throws -> Element? {
             if let failure = sequence.failure { throw failure }
+            let store = sequence.store
+            if position > store.layers.newestSequence {
+                // It comes from another process, whose commits this one has not heard of yet.
+                try await store.onThread { try store.takeInForeignCommits() }
+                guard position <= store.layers.newestSequence else { throw Store.aheadError }
+            }
             while !Task.isCancelled {
                 if let changes = next.popFirst() {
                     position = changes.token.sequence
                     if let element = sequence.element(changes) { return element }
                     continue
                 }
-                let store = sequence.store
                 guard await store.layers.hub.wait(after: position) else { return nil }
                 next =
                     if let recent = store.layers.hub.recent(after: position) { recent } else {
-                        try await store.history(after: position, limit: ChangeHub.limit)[...]
+                        try await history(after: position)
                     }
             }
             return nil
+        }
+
+        /// What has been since a position. Where that is not known any more, the iterator goes on from the newest commit, if it is
+        /// asked to after the error.
+        private mutating func history(after start: Int64) async throws -> ArraySlice<ChangeSet> {
+            do {
+                return try await sequence.store.history(after: start, limit: ChangeHub.limit)[...]
+            } catch let error as StrataError where error.code == .expiredToken {
+                position = sequence.store.layers.newestSequence
+                throw error
+            } catch let error as StrataError where error.code == .closed {
+                return []
+            }
         }
     }
 }

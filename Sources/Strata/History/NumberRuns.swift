@@ -15,7 +15,10 @@ struct NumberRuns: Sendable, Hashable {
         }
     }
 
-    init(_ numbers: some Sequence<Int64>) { self.init(ascending: Set(numbers).sorted()) }
+    /// What raw SQL has inserted under numbers that are no ids is left out.
+    init(_ numbers: some Sequence<Int64>) {
+        self.init(ascending: Set(numbers.filter { (1..<(1 << 48)).contains($0) }).sorted())
+    }
 
     var isEmpty: Bool { runs.isEmpty }
 

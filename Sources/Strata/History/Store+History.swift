@@ -25,6 +25,7 @@ extension Store {
         defer { giveBack(reader) }
         let newest = try reader.begin()
         let position = try position ?? reader.connection.integer(HistorySQL.selectStart) ?? newest
+        guard position <= newest else { throw Self.aheadError }
         var result: [ChangeSet] = []
         try reader.connection.statement(HistorySQL.select).run([.integer(position), .integer(Int64(limit))]) { row in
             let sequence = try row.read(Int64.self, at: 0)
@@ -73,6 +74,14 @@ extension Store {
         return nil
     }
 
+    static var aheadError: StrataError {
+        StrataError(
+            .expiredToken,
+            "The token is ahead of the store, which has gone back to an earlier state: a backup was restored. Look at all objects, "
+                + "and go on from the newest token."
+        )
+    }
+
     static var expiredError: StrataError {
         StrataError(
             .expiredToken,
@@ -104,15 +113,14 @@ extension Connection {
 
     /// Writes the number of a commit and its entry in the history.
     ///
-    /// - Parameter changes: nil where no history is kept.
     func note(
         _ sequence: Int64,
         _ time: Date,
         _ author: String?,
-        _ changes: CommitChanges?,
+        _ changes: CommitChanges,
         _ retention: HistoryRetention
     ) throws {
-        guard retention.isOn, let changes else {
+        guard retention.isOn else {
             return try statement(.moveHistory).run([
                 .integer(sequence), .real(time.timeIntervalSinceReferenceDate), .integer(sequence - 1),
             ]) { _ in }

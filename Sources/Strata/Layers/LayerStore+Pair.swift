@@ -143,7 +143,7 @@ extension LayerStore {
                     if let commit = event.parts[entity] { parts[entity] = part.settled(onOwn: commit) }
                 }
             }
-            state.layers.push(parts, carriers: carriers, to: context, frozen: Set(state.frozen.keys))
+            state.layers.push(parts, carriers: carriers, to: context, frozen: state.fixed)
             // What has happened since, and what lies in the same layer, is now beneath changes that did not know of it.
             let isMixed = state.layers[context].contains { $0.carriers != carriers }
             if isMixed || !news.isEmpty {
@@ -279,7 +279,8 @@ extension LayerStore.State {
         for entity in schema.entities {
             let parts = layers.levels.values.joined().compactMap { $0.parts[entity.info.index] }
             if parts.isEmpty || (unread.map { $0[entity.info.index] == nil } ?? false) { continue }
-            if let rows = try entity.readChanged(parts, since: self.sequence, on: connection) {
+            let known = unread?[entity.info.index].flatMap { $0.isEmpty ? nil : $0 }
+            if let rows = try entity.readChanged(parts, since: self.sequence, among: known, on: connection) {
                 found[entity.info.index] = rows
             }
         }
@@ -292,12 +293,19 @@ extension LayerStore.State {
 
 extension Entity {
     /// The rows of which layers have updates or deletes, and that were changed in the store since: as they are now.
-    func readChanged(_ parts: [any AnyPart], since sequence: Int64, on connection: Connection) throws -> (any AnyPart)?
-    {
+    ///
+    /// - Parameter known: those that were changed; nil where that is not known.
+    func readChanged(
+        _ parts: [any AnyPart],
+        since sequence: Int64,
+        among known: NumberRuns?,
+        on connection: Connection
+    ) throws -> (any AnyPart)? {
         var numbers: Set<Int64> = []
         for part in parts {
             let part = part.typed(Row.self)
-            for (number, change) in zip(part.numbers, part.changes) where change.base?.stored != nil {
+            for (number, change) in zip(part.numbers, part.changes)
+            where change.base?.stored != nil && known?.contains(number) ?? true {
                 numbers.insert(number)
             }
         }

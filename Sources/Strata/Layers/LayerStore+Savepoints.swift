@@ -3,11 +3,15 @@ struct LayerSavepoint {
     let context: Int
     /// The context that saves go to; nil for the store.
     let parent: Int?
-    /// The segments of both, held in place so that what comes is told from what was there.
+    /// The segments of both, which are not merged with what comes, so that it can be told from them.
     let own: [Segment]
     let parents: [Segment]
 
     var held: Set<Int> { Set((own + parents).map(\.id)) }
+
+    func isNew(_ segment: Segment) -> Bool {
+        !own.contains { $0.id == segment.id } && !parents.contains { $0.id == segment.id }
+    }
 }
 
 extension LayerStore {
@@ -20,18 +24,21 @@ extension LayerStore {
                 own: state.layers[context],
                 parents: parent.map { state.layers[$0] } ?? []
             )
-            for segment in savepoint.held { state.frozen[segment, default: 0] += 1 }
+            for segment in savepoint.held { state.held[segment, default: 0] += 1 }
             return savepoint
         }
     }
 
     /// Lets go of the segments, and merges what has become mergeable.
     func endSavepoint(_ savepoint: LayerSavepoint) {
-        thaw(savepoint.held)
         state.withLock { state in
-            let frozen = Set(state.frozen.keys)
+            for segment in savepoint.held {
+                state.held[segment, default: 0] -= 1
+                if state.held[segment] == 0 { state.held[segment] = nil }
+            }
+            let fixed = state.fixed
             for context in [savepoint.context, savepoint.parent].compactMap(\.self) {
-                state.layers.mergeTop(of: context, frozen: frozen)
+                state.layers.mergeTop(of: context, frozen: fixed)
             }
         }
     }
@@ -40,46 +47,15 @@ extension LayerStore {
     /// anything.
     func restore(_ savepoint: LayerSavepoint, _ schema: Schema, _ connection: Connection) -> Bool {
         let context = savepoint.context
-        let touched = state.withLock { state -> [[Int: any AnyPart]] in
-            let ownIDs = Set(savepoint.own.map(\.id))
-            let now = state.layers[context]
-            let above = savepoint.parent.map { state.layers[$0] } ?? []
-            let present = Set((now + above).map(\.id))
-            // What was saved to the parent meanwhile, and not taken by a commit since.
-            let isSaved = above.contains {
-                ownIDs.contains($0.id) || savepoint.isNew($0) && $0.carriers.contains(context)
-            }
+        let hasChanged = state.withLock { state in
             var touched: [[Int: any AnyPart]] = []
-            var own = savepoint.own.filter { present.contains($0.id) }
-            for segment in now where savepoint.isNew(segment) {
-                if segment.carriers == Carriers(context) { touched.append(segment.parts) } else { own.append(segment) }
-            }
-            if isSaved, let parent = savepoint.parent {
-                var rest: [Segment] = []
-                for segment in above {
-                    if ownIDs.contains(segment.id) {
-                        touched.append(segment.parts)
-                    } else if !savepoint.isNew(segment) {
-                        // Saving may have cancelled deletes in it.
-                        let before = savepoint.parents.first { $0.id == segment.id }
-                        rest.append(before ?? segment)
-                    } else if segment.carriers == Carriers(context) {
-                        touched.append(segment.parts)
-                    } else if segment.carriers.contains(context) {
-                        // A child has saved it here meanwhile, and it went up with the rest.
-                        touched.append(segment.parts)
-                        own.append(segment.carried(by: segment.carriers.contexts.filter { $0 != context }))
-                    } else {
-                        rest.append(segment)
-                    }
-                }
-                state.layers[parent] = rest
-                for segment in rest { touched.append(segment.parts) }
-            }
-            guard !touched.isEmpty || own.map(\.id) != now.map(\.id) else { return [] }
+            let own = savepoint.ownSegments(state.layers, &touched)
+            let rest = savepoint.parentSegments(state.layers, &touched)
+            guard !touched.isEmpty else { return false }
             state.layers[context] = own
-            let base = savepoint.parent.flatMap { isSaved ? $0 : nil } ?? context
-            for other in [base] + state.layers.descendants(of: base) {
+            if let rest, let parent = savepoint.parent { state.layers[parent] = rest }
+            let lowest = rest == nil ? context : savepoint.parent ?? context
+            for other in [lowest] + state.layers.descendants(of: lowest) {
                 for parts in touched {
                     for (entity, part) in parts {
                         part.rebaseRead(entity: entity, context: other, schema, connection, in: &state.layers)
@@ -87,24 +63,88 @@ extension LayerStore {
                 }
             }
             for parts in touched {
-                if isSaved, let parent = savepoint.parent { state.note(.layer(parent), parts) }
+                if lowest != context { state.note(.layer(lowest), parts) }
                 state.note(.layer(context), parts)
             }
-            return touched
+            return true
         }
-        if !touched.isEmpty { tellWatchers(of: context) }
-        return !touched.isEmpty
+        if hasChanged { tellWatchers(of: context) }
+        return hasChanged
     }
 }
 
 extension LayerSavepoint {
-    func isNew(_ segment: Segment) -> Bool {
-        !own.contains { $0.id == segment.id } && !parents.contains { $0.id == segment.id }
+    /// The context's own layer as it was, with what others have saved there since. Adds what is not in it any more, or again.
+    fileprivate func ownSegments(_ layers: Layers, _ touched: inout [[Int: any AnyPart]]) -> [Segment] {
+        let now = Dictionary(layers[context].map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        let above = Set(parent.map { layers[$0].map(\.id) } ?? [])
+        var result: [Segment] = []
+        for segment in own {
+            if let current = now[segment.id] {
+                // As it is by now, on top of what others have committed since.
+                result.append(current.withDeletes(of: segment, &touched))
+            } else if above.contains(segment.id) {
+                touched.append(segment.parts)
+                result.append(segment)
+            }
+            // Else a commit has taken it.
+        }
+        for segment in layers[context] where isNew(segment) {
+            if segment.carriers == Carriers(context) { touched.append(segment.parts) } else { result.append(segment) }
+        }
+        guard let parent else { return result }
+        // What a child has saved here meanwhile, and went up with the rest.
+        for segment in layers[parent] where isNew(segment) && segment.carriers.contains(context) {
+            let others = segment.carriers.contexts.filter { $0 != context }
+            if others.isEmpty { continue }
+            touched.append(segment.parts)
+            result.append(
+                Segment(id: segment.id, carriers: Carriers(others), parts: segment.parts, isParted: segment.isParted)
+            )
+        }
+        return result
+    }
+
+    /// The parent's layer without what the context has saved there; nil where it has saved nothing.
+    fileprivate func parentSegments(_ layers: Layers, _ touched: inout [[Int: any AnyPart]]) -> [Segment]? {
+        guard let parent else { return nil }
+        let moved = Set(own.map(\.id))
+        let isSaved = layers[parent].contains { moved.contains($0.id) || isNew($0) && $0.carriers.contains(context) }
+        guard isSaved else { return nil }
+        let before = Dictionary(parents.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        var result: [Segment] = []
+        for segment in layers[parent] {
+            if let known = before[segment.id] {
+                result.append(segment.withDeletes(of: known, &touched))
+            } else if moved.contains(segment.id) || segment.carriers.contains(context) {
+                touched.append(segment.parts)
+            } else {
+                result.append(segment)
+            }
+        }
+        return result
     }
 }
 
 extension Segment {
-    fileprivate func carried(by contexts: [Int]) -> Segment {
-        Segment(id: id, carriers: Carriers(contexts), parts: parts, isParted: isParted)
+    /// The same with the deletes that it had, where they were taken back since.
+    fileprivate func withDeletes(of old: Segment, _ touched: inout [[Int: any AnyPart]]) -> Segment {
+        var result = self
+        for (entity, part) in old.parts where part.kinds.contains(.delete) {
+            guard let deletes = part.deletes(missingIn: parts[entity]) else { continue }
+            touched.append([entity: deletes])
+            result.parts[entity] = parts[entity]?.replacing(by: deletes) ?? deletes
+        }
+        return result
     }
+}
+
+extension Part {
+    func deletes(missingIn current: (any AnyPart)?) -> (any AnyPart)? {
+        let current = current?.typed(Row.self)
+        let missing = changes.filter { $0.kind == .delete && current?[$0.row._$number]?.kind != .delete }
+        return missing.isEmpty ? nil : Part(unsorted: missing)
+    }
+
+    func replacing(by newer: any AnyPart) -> any AnyPart { merged(with: newer.typed(Row.self)) { $1 } }
 }

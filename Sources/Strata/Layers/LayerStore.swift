@@ -12,6 +12,11 @@ final class LayerStore: Sendable {
         var inFlight: CommitRecord?
         /// How many commits under way hold a segment in place.
         var frozen: [Int: Int] = [:]
+        /// How many savepoints tell what comes later from a segment, which so is not merged with others.
+        var held: [Int: Int] = [:]
+
+        /// The segments that stay what they are.
+        var fixed: Set<Int> { held.isEmpty ? Set(frozen.keys) : Set(frozen.keys).union(held.keys) }
         /// What happened, for contexts that have not yet taken it over, oldest first.
         var events: [Event] = []
         /// How many rows these name.
@@ -160,7 +165,8 @@ extension LayerStore.State {
     mutating func trimEvents() {
         guard !events.isEmpty else { return }
         let least = cursors.values.min() ?? lastEvent
-        var excess = max(0, events.count - LayerStore.eventLimit)
+        // Many at once, since those that are left move up.
+        var excess = events.count > LayerStore.eventLimit ? LayerStore.eventLimit / 2 : 0
         while excess < events.count, events[excess].number <= least { excess += 1 }
         if excess > 0 {
             eventRows -= events[..<excess].reduce(0) { $0 + $1.rowCount }

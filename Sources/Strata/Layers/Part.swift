@@ -131,6 +131,10 @@ protocol AnyPart: AnyObject, Sendable {
     func value(at index: Int, column: Int) throws -> StoredValue
     func forEachReference(in columns: [Int], _ body: (Int64) -> Void) -> Bool
     func followed(by newer: any AnyPart) -> any AnyPart
+    /// The deletes that another version of this part lacks; nil where it has them all.
+    func deletes(missingIn current: (any AnyPart)?) -> (any AnyPart)?
+    /// This part, with a newer one's changes in place of its own.
+    func replacing(by newer: any AnyPart) -> any AnyPart
     func settle(_ record: CommitRecord, entity: Int, path: [Int], before: Layers, in layers: inout Layers)
     func filtered(_ isKept: (Int64) -> Bool) -> (any AnyPart)?
     func settled(onOwn commit: any AnyPart) -> any AnyPart

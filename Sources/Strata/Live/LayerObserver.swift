@@ -30,6 +30,9 @@ final class LayerObserver: Sendable {
     /// Notes the last event that the next answer contains.
     func note(_ cursor: Int) { state.withLock { $0.cursor = cursor } }
 
+    /// There was no answer: the next one is to be made anew.
+    func forget() { state.withLock { $0.cursor = nil } }
+
     /// Notes what the answer was made of.
     func note(_ entities: Set<Int>) { state.withLock { $0.entities = entities } }
 

@@ -3,7 +3,7 @@
 ///
 /// The first element comes at once, each further one when the list or a value in it is another. Who is slow misses what was in
 /// between and gets the newest state. Queries run beside the context and never wait for it. The sequence ends when the stack is
-/// closed, the context dropped, or the task cancelled.
+/// closed, the context dropped, or the task cancelled. Of a pinned context it shows the newest state.
 ///
 /// Isolation: any; every iterator goes at its own pace.
 public struct LiveQuery<Object: Model>: AsyncSequence, Sendable {
@@ -33,7 +33,12 @@ public struct LiveQuery<Object: Model>: AsyncSequence, Sendable {
         public mutating func next() async throws -> LiveRows<Object>? {
             if last == nil { live.store.watchFile() }
             while await observer.wait() {
-                let rows = try await rows()
+                let rows: [Object.Row]
+                do {
+                    rows = try await self.rows()
+                } catch let error as StrataError where error.code == .closed {
+                    return nil
+                }
                 let difference = LiveDifference(from: last ?? [], to: rows)
                 guard last == nil || !difference.isEmpty else { continue }
                 last = rows
@@ -54,6 +59,7 @@ public struct LiveQuery<Object: Model>: AsyncSequence, Sendable {
                     while let row = try stream.next() { rows.append(try stream.row(from: row)) }
                     return rows
                 } catch {
+                    observer.forget()
                     throw StrataError(grdb: error)
                 }
             }

@@ -99,10 +99,11 @@ enum BatchSQL {
     }
 
     static func empty(_ info: EntityInfo, _ column: Int, to entity: Int) -> String {
-        """
-        UPDATE \(info.sql.table) SET \(info.sql.columns[column]) = NULL, "_version" = ? \
-        WHERE \(info.sql.columns[column]) IN (\(ids(entity))) AND "id" NOT IN (\(ids(info.index))) RETURNING \(info.sql.columnList)
-        """
+        let time = info.updatedAt.map { ", \(info.sql.columns[$0]) = ?" } ?? ""
+        return """
+            UPDATE \(info.sql.table) SET \(info.sql.columns[column]) = NULL, "_version" = ?\(time) \
+            WHERE \(info.sql.columns[column]) IN (\(ids(entity))) AND "id" NOT IN (\(ids(info.index))) RETURNING \(info.sql.columnList)
+            """
     }
 
     static func deleteMembers(_ join: EntityInfo, _ column: Int, of entity: Int) -> String {

@@ -160,7 +160,12 @@ final class Entity<Row: StoredRow>: AnyEntity {
 /// An ``Entity`` of whichever rows.
 protocol AnyEntity: AnyObject, Sendable {
     var info: EntityInfo { get }
-    func readChanged(_ parts: [any AnyPart], since sequence: Int64, on connection: Connection) throws -> (any AnyPart)?
+    func readChanged(
+        _ parts: [any AnyPart],
+        since sequence: Int64,
+        among known: NumberRuns?,
+        on connection: Connection
+    ) throws -> (any AnyPart)?
 
     // Saving
     func validate(_ parts: [any AnyPart], _ failures: inout [StrataError.Detail])

@@ -26,10 +26,13 @@ final class FileWatch: Sendable {
     }
 
     /// The first is short enough for what is committed at once, all together they are long enough for a slow disk.
-    private static let delays = [2, 6, 12, 25, 50, 100, 200, 400, 800]
+    private static let delays = [2, 6, 12, 25, 50, 100, 200, 400, 800, 2000, 5000]
 
     private let state = Mutex(State())
     private let queue = DispatchQueue(label: "strata.file", qos: .utility)
+    private static let key = DispatchSpecificKey<ObjectIdentifier>()
+
+    init() { queue.setSpecific(key: Self.key, value: ObjectIdentifier(self)) }
 
     /// Begins to watch, unless it has already.
     ///
@@ -38,7 +41,8 @@ final class FileWatch: Sendable {
         state.withLock { state in
             guard !state.isStarted, !state.isStopped else { return }
             state.isStarted = true
-            state.source = Self.source(path, queue) { [weak self] in self?.noteWrite(look) }
+            state.source =
+                Self.source(path, queue) { [weak self] in self?.noteWrite(look) } ?? Self.timer(queue, look)
         }
     }
 
@@ -50,8 +54,20 @@ final class FileWatch: Sendable {
             return state.source
         }
         source?.cancel()
-        // What is being looked at now must be over before the file is closed.
-        queue.sync {}
+        // What is being looked at now must be over before the file is closed, unless it is that which closes it: a look may have been
+        // the last to hold the store.
+        if DispatchQueue.getSpecific(key: Self.key) != ObjectIdentifier(self) { queue.sync {} }
+    }
+
+    /// Where the kernel watches no more files for this user, it is looked now and then.
+    private static func timer(_ queue: DispatchQueue, _ look: @escaping @Sendable () -> Void)
+        -> any DispatchSourceProtocol
+    {
+        let timer = DispatchSource.makeTimerSource(queue: queue)
+        timer.schedule(deadline: .now() + 1, repeating: 1)
+        timer.setEventHandler(handler: look)
+        timer.activate()
+        return timer
     }
 
     private func noteWrite(_ look: @escaping @Sendable () -> Void) {

@@ -107,7 +107,9 @@ final class Store: Sendable {
     /// Complexity: O(1) from the second call on.
     func watchFile() {
         guard temporaryFolder == nil else { return }
-        fileWatch.start(writer.path + "-wal") { [weak self] in
+        // The journal stands beside the file itself, not beside a link to it.
+        let path = URL(fileURLWithPath: writer.path).resolvingSymlinksInPath().path
+        fileWatch.start(path + "-wal") { [weak self] in
             // Where the store cannot be read, whoever reads next is told.
             try? self?.takeInForeignCommits()
         }

@@ -21,10 +21,16 @@ extension ObjectContext {
     }
 
     /// The name of the group that ``undo()`` would undo, if it has one.
-    public var undoName: String? { undoHistory.undoable.last?.name }
+    public var undoName: String? {
+        publish()
+        return undoHistory.undoName
+    }
 
     /// The name of the group that ``redo()`` would redo, if it has one.
-    public var redoName: String? { undoHistory.redoable.last?.name }
+    public var redoName: String? {
+        publish()
+        return undoHistory.redoable.last?.name
+    }
 
     /// Makes the edits of a block one group, to be undone together. Without it, all edits of a block of the context, or of a turn of
     /// the main actor, are one. A group within a group belongs to the outer one.
@@ -91,8 +97,8 @@ extension ObjectTracker {
     func undo(_ part: any AnyPart, _ context: ObjectContext) throws {
         for change in part.typed(Object.Row.self).changes {
             switch change.kind {
-            case .insert: try undoInsert(change, context)
-            case .update, .orphan, .restore: try undoUpdate(change, context)
+            case .insert, .restore: try undoInsert(change, context)
+            case .update, .orphan: try undoUpdate(change, context)
             case .delete: try undoDelete(change, context)
             // It was inserted and deleted at once.
             case .withdrawn: break
@@ -103,6 +109,7 @@ extension ObjectTracker {
     private func undoInsert(_ change: Change<Object.Row>, _ context: ObjectContext) throws {
         guard let object = try context.object(change.row._$number, entity: entity, Object.self) else { return }
         // Without the rules: what they would do is done by undoing what was edited after the insert.
+        noteDifferences(nil, object)
         delete(object, in: context)
     }
 
@@ -144,7 +151,7 @@ extension ObjectTracker {
                 return
             }
         }
-        bringBack(change.lastSeen, context)
+        if isStored { restore(change.lastSeen, context) } else { bringBack(change.lastSeen, context) }
     }
 }
 

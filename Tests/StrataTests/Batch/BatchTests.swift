@@ -159,6 +159,20 @@ import Testing
         try await stack.close()
     }
 
+    @Test("more rows than a range of ids has")
+    func manyIDs() async throws {
+        let stack = try await openStack(.rootOnly)
+        let count = Int(IDSource.rangeSize) + 10_000
+        try await stack.background { context in
+            let done = try context.batchInsert((0..<count).lazy.map { Citation(journal: "\($0)").snapshot })
+            #expect(done.inserted.count == count)
+            let later = context.insert(Citation(journal: "later"))
+            try context.commit()
+            #expect(Set(done.inserted).contains(later.id) == false)
+        }
+        try await stack.close()
+    }
+
     @Test("inserts check what saves check, and go on from the ids of others")
     func inserts() async throws {
         let stack = try await openStack(.rootOnly)

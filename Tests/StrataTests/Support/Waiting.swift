@@ -1,3 +1,4 @@
+import Foundation
 import Synchronization
 import Testing
 
@@ -76,3 +77,6 @@ func eventually(within seconds: Double = 30, _ condition: @Sendable () async thr
     }
     return false
 }
+
+/// How many files this process has open.
+func openDescriptors() throws -> Int { try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count }

@@ -149,6 +149,76 @@ import Testing
         try await stack.close()
     }
 
+    @Test("a rollback within drops what was changed within; a parent may roll back meanwhile")
+    func rollbacks() async throws {
+        let stack = try await openStack(.rootOnly)
+        try stack.create(.private, named: .network)
+        try await stack.on(.root) { _ = $0.insert(Author(name: "root")) }
+        try await stack.on(.network) { context in
+            let author = context.insert(Author(name: "a"))
+            try context.savepoint {
+                author.name = "b"
+                _ = try context.count(Author.all)
+                context.rollback()
+                #expect(author.name == "a" && !author.isDeleted)
+                // As the root does on its own executor.
+                let root = try stack[.root].id
+                let layers = context.store.layers
+                let connection = try context.currentView().reader.connection
+                let isDropped = layers.drop(
+                    from: root,
+                    { _ in true },
+                    keeping: { _ in false },
+                    schema: context.store.schema,
+                    connection: connection
+                )
+                #expect(isDropped)
+            }
+            try context.commit()
+            #expect(try context.rows(Author.all).map(\.name) == ["a"])
+        }
+        try await stack.close()
+    }
+
+    @Test("what others commit within shows afterwards too")
+    func commitsOfOthers() async throws {
+        let stack = try await openStack(.rootOnly)
+        try stack.create(.private, named: .network)
+        let id = try await stack.on(.root) { context in
+            let author = context.insert(Author(name: "a", fee: 1))
+            try context.commit()
+            return author.id
+        }
+        let (begin, done) = (Signal(), Signal())
+        let other = Task.detached {
+            await begin.wait()
+            try await stack.background(parent: .named(.root)) { context in
+                try #require(try context.find(id)).fee = 2
+                try context.commit()
+            }
+            done.set()
+        }
+        try await stack.on(.network) { context in
+            let author = try #require(try context.find(id))
+            author.name = "mine"
+            #expect(throws: Stop.self) {
+                try context.savepoint {
+                    begin.set()
+                    let sequence = context.store.layers.newestSequence
+                    while context.store.layers.newestSequence == sequence {}
+                    context.insert(Author(name: "other"))
+                    throw Stop()
+                }
+            }
+            #expect(author.name == "mine" && author.fee == 2)
+            try context.commit()
+        }
+        try await other.value
+        let rows = try await stack.background { try $0.rows(Author.all) }
+        #expect(rows.map(\.name) == ["mine"] && rows.map(\.fee) == [2])
+        try await stack.close()
+    }
+
     @Test("many savepoints, of which some fail, leave what a plain loop leaves, and no more segments")
     func many() async throws {
         let stack = try await openStack(.rootOnly)
@@ -167,7 +237,7 @@ import Testing
             let expected = (0..<2000).filter { !$0.isMultiple(of: 3) }.map(String.init)
             #expect(try context.rows(Author.all).map(\.name) == expected)
         }
-        #expect(stack.core.engine.layers.state.withLock { $0.frozen.isEmpty })
+        #expect(stack.core.engine.layers.state.withLock { $0.frozen.isEmpty && $0.held.isEmpty })
         try await stack.close()
     }
 }

@@ -167,6 +167,35 @@ import Testing
         try await stack.close()
     }
 
+    @Test("a delete that was saved, and is undone, leaves what others have committed meanwhile")
+    func savedDelete() async throws {
+        let stack = try await openStack(.rootOnly)
+        let id = try await stack.on(.root) { context in
+            let author = context.insert(Author(name: "a", fee: 1))
+            try context.commit()
+            return author.id
+        }
+        try stack.create(.private, named: .network)
+        try await stack.on(.network) { context in
+            context.undoLevels = 5
+            context.delete(try #require(try context.find(id)))
+            try context.save()
+        }
+        try await stack.create(.private, named: .other, reads: .committed).perform { context in
+            try #require(try context.find(id)).fee = 9
+            try context.commit()
+        }
+        try await stack.on(.network) { context in
+            try context.undo()
+            #expect(try context.find(id)?.name == "a")
+            try context.save()
+        }
+        try await stack.commit(.root)
+        let rows = try await stack.background { try $0.rows(Author.all) }
+        #expect(rows.map(\.name) == ["a"] && rows.map(\.fee) == [9])
+        try await stack.close()
+    }
+
     @Test("what a failed savepoint took back is not undone once more")
     func savepoints() async throws {
         struct Stop: Error {}

@@ -26,6 +26,9 @@ struct Sizes: Sendable {
     var parents = 10_000
     var children = 100_000
     var streamed = 1_000_000
+    /// Rows of a live list, and how often one of them is changed.
+    var shown = 10_000
+    var liveChanges = 50
     var pendingStored = 20_000
     var pendingQueries = 20
     var openings = 20
@@ -49,6 +52,8 @@ struct Sizes: Sendable {
         parents: 500,
         children: 5_000,
         streamed: 20_000,
+        shown: 1_000,
+        liveChanges: 5,
         pendingStored: 5_000,
         pendingQueries: 3,
         openings: 3,

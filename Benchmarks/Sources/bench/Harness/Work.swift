@@ -4,6 +4,7 @@ enum Work: String, CaseIterable, Sendable {
     case update, updateApart, delete, commitNormal, commitNumbered, commitFull
     case hopFromPool, hopFromMain, memory
     case streamRows, streamObjects, prefetch, group
+    case batchUpdate, savepoints, undo, live, history
     case walk, pending, open, openReserving, migration, gitImport
 }
 

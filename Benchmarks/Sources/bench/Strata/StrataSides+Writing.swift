@@ -48,8 +48,12 @@ extension StrataSides {
         return Sample(cost: seconds, check: try await check(round))
     }
 
-    static func commits(_ round: Round, _ synchronous: Synchronous) async throws -> Sample {
-        let stack = try await stack(round, synchronous)
+    static func commits(
+        _ round: Round,
+        _ synchronous: Synchronous,
+        history: HistoryRetention = .standard
+    ) async throws -> Sample {
+        let stack = try await stack(round, synchronous, history: history)
         let entries = round.values.entries.prefix(round.sizes.commits)
         let seconds = try await stack.background { context in
             let watch = Stopwatch()

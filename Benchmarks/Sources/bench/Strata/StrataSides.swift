@@ -14,19 +14,25 @@ enum StrataSides {
             .commitNumbered: { try await commits($0, .normal) }, .commitFull: { try await commits($0, .full) },
             .hopFromPool: hopFromPool, .hopFromMain: hopFromMain, .memory: memory, .walk: walk, .pending: pending,
             .streamRows: streamRows, .streamObjects: streamObjects, .prefetch: prefetch,
+            .batchUpdate: batchUpdate, .savepoints: savepoints, .undo: undo, .live: live,
+            .history: { try await commits($0, .normal, history: .standard) },
             .group: group, .open: open, .openReserving: open, .migration: migrate, .gitImport: gitImport,
         ]
     )
 
     /// A stack over the round's file: root and main.
-    static func stack(_ round: Round, _ synchronous: Synchronous = .normal) async throws -> ContextStack {
+    static func stack(
+        _ round: Round,
+        _ synchronous: Synchronous = .normal,
+        history: HistoryRetention = .standard
+    ) async throws -> ContextStack {
         try await ContextStack.open(
             .sqlite(round.file),
             models: [
                 Entry.self, Parent.self, Child.self, GitAuthor.self, GitPath.self, GitRevision.self, GitChange.self,
             ],
             stack: .standard,
-            configuration: .init(synchronous: synchronous == .full ? .full : .normal)
+            configuration: .init(synchronous: synchronous == .full ? .full : .normal, history: history)
         )
     }
 
