@@ -82,8 +82,8 @@ actor ContextOwner {
     /// The gate of blocks is free while the disk works. The commit gate is taken inside of it and nothing that holds the
     /// commit gate waits for the other, so they cannot wait for each other.
     ///
-    /// - Parameter contexts: the layers to be taken as a whole; without them, that of this context.
-    func commit(_ scope: BlockScope, with contexts: [Int]? = nil) async throws {
+    /// - Parameter others: what other contexts of a chain have made ready.
+    func commit(_ scope: BlockScope, with others: [Int: Set<Int>] = [:]) async throws {
         let core = scope.handle.core
         defer { core.leave() }
         let entry = gate.tryEnter(scope)
@@ -95,7 +95,7 @@ actor ContextOwner {
             let context = try begin(scope, isAlone: isAlone)
             if commitGate.tryEnter(scope) == nil { try await commitGate.wait(scope) }
             do {
-                pending = try context.beginCommit(with: contexts ?? [scope.handle.id])
+                pending = try context.beginCommit(with: others)
             } catch {
                 commitGate.leave(scope)
                 throw error

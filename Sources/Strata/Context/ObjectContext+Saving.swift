@@ -53,29 +53,35 @@ extension ObjectContext {
     /// `try await stack.commit(.main)` lets the main actor go on meanwhile.
     ///
     /// - Throws: as ``save()``, and what the store reports: `diskFull`, `busy`, …
-    public func commit() throws { try commit(with: [id]) }
+    public func commit() throws { try commit(with: [:]) }
 
-    /// A commit that takes the layers of several contexts as a whole, this one's among them (H27).
-    func commit(with contexts: [Int]) throws {
-        let pending = try beginCommit(with: contexts)
+    /// A commit that takes along what other contexts of a chain have made ready (H27).
+    ///
+    /// - Parameter others: their segments, by context.
+    func commit(with others: [Int: Set<Int>]) throws {
+        let pending = try beginCommit(with: others)
         let result = Result { try pending.write() }
         finishCommit(pending, result)
         _ = try result.get()
     }
 
-    /// Makes this context's changes ready for a commit that another one of its chain carries out.
-    func prepareForChain() throws {
+    /// Makes this context's changes ready for a commit that another one of its chain carries out. Gives the segments, which are held
+    /// in place until they are let go: what is edited from now on is not part of it.
+    func prepareForChain() throws -> Set<Int> {
         try checkNoSavepoint()
-        try whileSaving { try prepareToSave() }
+        return try whileSaving {
+            try prepareToSave()
+            return store.layers.freeze([id])[id] ?? []
+        }
     }
 
     /// Takes the changes that a commit is to write. Edits from now on are not part of it (H16).
-    func beginCommit(with contexts: [Int]) throws -> PendingCommit {
+    func beginCommit(with others: [Int: Set<Int>] = [:]) throws -> PendingCommit {
         try checkNoSavepoint()
         var added: Set<Int> = []
         try whileSaving {
             try prepareToSave()
-            if contexts.count > 1 { added = try applyDeleteRules(of: contexts) }
+            if !others.isEmpty { added = try applyDeleteRules(of: others.keys + [id], others) }
         }
         let reference = self.reference
         return PendingCommit(
@@ -83,7 +89,7 @@ extension ObjectContext {
             added: added,
             request: CommitRequest(
                 committer: id,
-                frozen: store.layers.freeze(contexts),
+                frozen: store.layers.freeze([id]).merging(store.layers.hold(others)) { own, _ in own },
                 policy: mergePolicy,
                 author: author,
                 names: { reference.name(of: $0) }
@@ -178,11 +184,11 @@ extension ObjectContext {
 
     /// Applies the delete rules once more to what these layers delete, as this context sees it, the topmost of them (H23, H27).
     /// Gives the segments that came of it, held in place.
-    private func applyDeleteRules(of contexts: [Int]) throws -> Set<Int> {
+    private func applyDeleteRules(of contexts: [Int], _ others: [Int: Set<Int>] = [:]) throws -> Set<Int> {
         // Held in place, the others are not merged with what the rules do.
         let before = store.layers.freeze([id])[id] ?? []
         isReapplyingRules = true
-        let result = Result { try applyDeleteRulesAgain(of: contexts.filter(path.contains)) }
+        let result = Result { try applyDeleteRulesAgain(of: contexts.filter(path.contains), others) }
         isReapplyingRules = false
         publish()
         let after = store.layers.freeze([id])[id] ?? []
@@ -211,10 +217,15 @@ extension ObjectContext {
     }
 
     /// Rows may have come that refer to what was deleted in these layers (H23).
-    private func applyDeleteRulesAgain(of contexts: [Int]) throws {
+    ///
+    /// - Parameter others: of some contexts, the only segments that count.
+    private func applyDeleteRulesAgain(of contexts: [Int], _ others: [Int: Set<Int>]) throws {
         let layers = store.layers.state.withLock { $0.layers }
         var denials: [StrataError.Detail] = []
-        for segment in contexts.flatMap({ layers[$0] }) {
+        let segments = contexts.sorted().flatMap { context in
+            layers[context].filter { others[context]?.contains($0.id) ?? true }
+        }
+        for segment in segments {
             for (entity, part) in segment.parts where !store.schema.entities[entity].info.incoming.isEmpty {
                 for (index, number) in part.numbers.enumerated() where part.kind(at: index) == .delete {
                     // Another layer of a chain may have brought it back.

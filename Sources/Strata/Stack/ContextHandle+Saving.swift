@@ -29,13 +29,13 @@ extension ContextHandle {
         }
     }
 
-    /// Commits this context together with the layers of others, its parents, as a whole.
-    nonisolated(nonsending) func commit(with contexts: [Int]) async throws {
+    /// Commits this context together with what others, its parents, have made ready.
+    nonisolated(nonsending) func commit(with others: [Int: Set<Int>]) async throws {
         if kind == .main {
             defer { core.callerGoesOn() }
-            try await owner.commit(core.enter(self, stack: [self]), with: contexts)
+            try await owner.commit(core.enter(self, stack: [self]), with: others)
         } else {
-            try await run(stack: [self]) { try $0.commit(with: contexts) }
+            try await run(stack: [self]) { try $0.commit(with: others) }
         }
     }
 

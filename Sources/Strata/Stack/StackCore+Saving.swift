@@ -3,8 +3,12 @@ extension StackCore {
     /// otherwise it stops at a failure.
     nonisolated(nonsending) func save(_ list: [ContextHandle]) async throws {
         if list.count > 1, let current = list.last, isChain(list) {
-            for handle in list.dropLast() { try await handle.run(stack: [handle]) { try $0.prepareForChain() } }
-            return try await current.commit(with: list.map(\.id))
+            var ready: [Int: Set<Int>] = [:]
+            defer { engine.layers.thaw(Set(ready.values.joined())) }
+            for handle in list.dropLast() {
+                ready[handle.id] = try await handle.run(stack: [handle]) { try $0.prepareForChain() }
+            }
+            return try await current.commit(with: ready)
         }
         var done: Set<ContextHandle> = []
         for handle in list.reversed() where done.insert(handle).inserted {
