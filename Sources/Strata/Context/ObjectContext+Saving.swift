@@ -83,6 +83,7 @@ extension ObjectContext {
             added: added,
             request: CommitRequest(
                 committer: id,
+                name: reference.name,
                 frozen: store.layers.freeze(contexts),
                 policy: mergePolicy,
                 author: author,
@@ -269,7 +270,11 @@ extension ObjectContext {
             }
         }
         guard failures.isEmpty else { throw CommitJob.validationError(failures) }
-        guard conflicts.isEmpty else { throw CommitJob.conflictError(conflicts) }
+        guard conflicts.isEmpty else {
+            let error = CommitJob.conflictError(conflicts)
+            store.telemetry.metrics?.noteConflicts(in: error)
+            throw error
+        }
         var duplicates: [StrataError.Detail] = []
         for entity in store.schema.entities where !entity.info.uniques.isEmpty && !entity.info.isJoin {
             let path = layers.readPath(to: parents.last ?? id) + [id]
