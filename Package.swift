@@ -98,6 +98,8 @@ let package = Package(
             dependencies: [
                 "Strata", "CStrataSQLite", "PublicModels", "MainActorModels", "StoreModels",
                 .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "InMemoryLogging", package: "swift-log"),
+                .product(name: "MetricsTestKit", package: "swift-metrics"),
             ],
             // Stores that earlier versions of Strata have made.
             resources: [.copy("Migration/Stores")]

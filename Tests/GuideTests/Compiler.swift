@@ -72,7 +72,9 @@ actor Compiler {
         #else
             let library = folder.appending(path: "libStrataForGuides.so")
         #endif
-        let objects = try Build.objects(of: ["Strata", "CStrataSQLite", "GRDB", "Logging", "CoreMetrics", "Metrics"])
+        let objects = try Build.objects(of: [
+            "Strata", "CStrataSQLite", "GRDB", "Logging", "InMemoryLogging", "CoreMetrics", "Metrics", "MetricsTestKit",
+        ])
         let list = folder.appending(path: "objects.txt")
         try objects.joined(separator: "\n").write(to: list, atomically: true, encoding: .utf8)
         let outcome = try await run(

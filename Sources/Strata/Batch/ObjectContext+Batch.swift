@@ -83,7 +83,7 @@ extension ObjectContext {
         }
         try checkNoSavepoint()
         let entity = try store.schema.entity(model)
-        let changes = try store.batch(author: author) { try body($0, entity) }
+        let changes = try store.batch(author: author, for: reference.label) { try body($0, entity) }
         if isPinned { try takeView() } else { lookAgain() }
         return changes.of(model)
     }

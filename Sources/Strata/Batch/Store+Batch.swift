@@ -2,10 +2,31 @@ import Foundation
 
 extension Store {
     /// Runs a batch in a transaction of its own, and lets everybody know what it has changed.
-    func batch(author: String?, _ body: (BatchJob) throws -> Void) throws -> ChangeSet {
+    ///
+    /// - Parameter context: the name of the context that asks for it, for the log.
+    func batch(
+        author: String?,
+        for context: @autoclosure () -> String,
+        _ body: (BatchJob) throws -> Void
+    ) throws -> ChangeSet {
+        try telemetry.following(.batch, of: context(), walOf: path) {
+            try batch(author, context(), $0, body)
+        } outcome: { changes in
+            changes.changes.isEmpty
+                ? nil : WriteOutcome(sequence: changes.token.sequence, rows: RowCounts(changes.changes))
+        }
+    }
+
+    private func batch(
+        _ author: String?,
+        _ context: @autoclosure () -> String,
+        _ watch: WriteWatch?,
+        _ body: (BatchJob) throws -> Void
+    ) throws -> ChangeSet {
         var done: ChangeSet?
         let time = Date()
-        try write { connection in
+        try write(for: context()) { connection in
+            watch?.hasBegun()
             let base = try connection.sequence()
             try layers.takeIn(base, schema, connection, by: nil)
             let job = BatchJob(connection, schema, base: base, time: time)

@@ -213,12 +213,17 @@ final class CommitJob {
 /// What a context asks to be committed.
 struct CommitRequest: Sendable {
     let committer: Int
+    /// Its name, if it has one.
+    let name: ContextName?
     let frozen: [Int: Set<Int>]
     let policy: MergePolicy
     /// Who commits, for the history.
     let author: String?
     /// The names of contexts, for messages.
     let names: @Sendable (Int) -> String
+
+    /// What the committer is called in logs.
+    var label: String { HandleReference.label(name, committer) }
 }
 
 /// A commit that has taken a context's changes and not yet written them. It may be written on any thread.
@@ -233,13 +238,22 @@ struct PendingCommit: Sendable {
 
     /// Writes it, and lets all layers know. Blocks the thread while the disk is busy. Nil where there was nothing to write.
     func write() throws -> CommitRecord? {
+        try store.telemetry.following(.commit, of: request.label, walOf: store.path) {
+            try write($0)
+        } outcome: { record in
+            record.map { WriteOutcome(sequence: $0.sequence, rows: RowCounts($0.rows.values)) }
+        }
+    }
+
+    private func write(_ watch: WriteWatch?) throws -> CommitRecord? {
         let layers = store.layers
         defer { layers.thaw(Set(request.frozen.values.joined())) }
         var record: CommitRecord?
         var segments: Set<Int> = []
         defer { layers.thaw(segments) }
         var externals: ExternalWriter?
-        try store.write { connection in
+        try store.write(for: request.label) { connection in
+            watch?.hasBegun()
             let base = try connection.sequence()
             let snapshot: Layers
             (snapshot, segments) = try layers.prepareCommit(

@@ -27,6 +27,9 @@ final class BlockScope: Sendable {
     /// Whether the context ends with the block (a background block).
     let dropsContext: Bool
 
+    /// When the block was asked for; nil where nobody measures how long it waits.
+    private let asked: ContinuousClock.Instant?
+
     private let state: Mutex<State>
 
     init(_ handle: ContextHandle, list: [ContextHandle], outer: BlockScope?, dropsContext: Bool) {
@@ -35,6 +38,13 @@ final class BlockScope: Sendable {
         self.outer = outer
         self.task = Self.identifierOfCurrentTask
         self.state = Mutex(State(list: list))
+        asked = handle.core.engine.telemetry.isMeasuring ? .now : nil
+    }
+
+    /// It is the block's turn.
+    func noteTurn() {
+        guard let asked else { return }
+        handle.core.engine.telemetry.metrics?.contextWait.record(duration: asked.duration(to: .now))
     }
 
     /// A number that tells living tasks apart.

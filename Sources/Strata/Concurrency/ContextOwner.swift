@@ -177,7 +177,10 @@ actor ContextOwner {
 
     private func begin(_ scope: BlockScope, isAlone: Bool) throws -> ObjectContext {
         let context = try object(for: scope.handle)
-        if isAlone { context.beginBlock() }
+        if isAlone {
+            scope.noteTurn()
+            context.beginBlock()
+        }
         return context
     }
 

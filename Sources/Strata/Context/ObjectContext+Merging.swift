@@ -50,7 +50,7 @@ extension ObjectContext {
     }
 
     private func withNewest<Result>(_ body: (Connection) throws -> Result) throws -> Result {
-        let reader = try store.borrowReader()
+        let reader = try store.borrowReader(for: reference.label)
         defer { store.giveBack(reader) }
         _ = try reader.begin()
         return try body(reader.connection)

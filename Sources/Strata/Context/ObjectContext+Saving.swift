@@ -89,6 +89,7 @@ extension ObjectContext {
             added: added,
             request: CommitRequest(
                 committer: id,
+                name: reference.name,
                 frozen: store.layers.freeze([id]).merging(store.layers.hold(others)) { own, _ in own },
                 policy: mergePolicy,
                 author: author,
@@ -280,7 +281,11 @@ extension ObjectContext {
             }
         }
         guard failures.isEmpty else { throw CommitJob.validationError(failures) }
-        guard conflicts.isEmpty else { throw CommitJob.conflictError(conflicts) }
+        guard conflicts.isEmpty else {
+            let error = CommitJob.conflictError(conflicts)
+            store.telemetry.metrics?.noteConflicts(in: error)
+            throw error
+        }
         var duplicates: [StrataError.Detail] = []
         for entity in store.schema.entities where !entity.info.uniques.isEmpty && !entity.info.isJoin {
             let path = layers.readPath(to: parents.last ?? id) + [id]

@@ -42,7 +42,7 @@ extension ObjectContext {
     func stream<Object: Model>(_ query: Query<Object>) throws -> RowStream {
         publish()
         _ = try currentView()
-        let reader = try store.borrowReader()
+        let reader = try store.borrowReader(for: reference.label)
         do {
             while try reader.begin() != view?.sequence { try takeView() }
         } catch {

@@ -18,7 +18,7 @@ extension ObjectContext {
         noteTurn()
         // Live objects are about to be shown anew, and what nobody has published would be lost on them.
         publish()
-        let reader = try view?.reader ?? store.borrowReader()
+        let reader = try view?.reader ?? store.borrowReader(for: reference.label)
         view = nil
         do {
             let pair = try store.layers.pair(for: reader, of: id, schema: store.schema)

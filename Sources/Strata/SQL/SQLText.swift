@@ -1,5 +1,8 @@
 /// What can be told of a text of SQL without SQLite's parser.
 enum SQLText {
+    /// Gives SQLite's plan of a statement: one line a row, in the column of index 3.
+    static func plan(of sql: String) -> String { "EXPLAIN QUERY PLAN \(sql)" }
+
     /// The first word behind spaces and comments, in capital letters; empty where there is none.
     static func firstWord(_ sql: String) -> String {
         var rest = sql.utf8[...]

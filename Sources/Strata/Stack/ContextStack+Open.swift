@@ -15,7 +15,9 @@ extension ContextStack {
     ///   - migration: what stores of earlier versions need beyond what Strata does by itself.
     ///   - mergePolicy: what contexts begin with: what they do when others have changed the same columns.
     ///   - author: who the history names for commits of this stack; a context may have another one.
-    ///   - logger: told of unsaved changes that are dropped, and of failures that nobody waits for.
+    ///   - logger: told of unsaved changes that are dropped, and of failures that nobody waits for; of migrations at the level
+    ///     `info`, and of commits at the level `debug`.
+    ///   - diagnostics: what is told beyond that: statements of SQL, slow ones, and metrics. Nothing by default.
     /// - Isolation: callable from anywhere; the disk is waited for on a queue of its own.
     /// - Throws: ``StrataError`` with `invalidSchema`, `schemaMismatch`, `notUnique`, `notAStore`, `newerStore`,
     ///   `damagedStore`, `readOnly`, `cannotOpen`, `busy` or `diskFull`; what a step of the migration throws;
@@ -28,7 +30,8 @@ extension ContextStack {
         migration: Migration = Migration(),
         mergePolicy: MergePolicy = .error,
         author: String? = nil,
-        logger: Logger = Logger(label: "strata")
+        logger: Logger = Logger(label: "strata"),
+        diagnostics: Diagnostics = Diagnostics()
     ) async throws -> ContextStack {
         let cancellation = MigrationCancellation()
         let store = try await withTaskCancellationHandler {
@@ -41,7 +44,8 @@ extension ContextStack {
                                 schema: try Schema(models),
                                 configuration: configuration,
                                 migration: migration,
-                                cancellation: cancellation
+                                cancellation: cancellation,
+                                telemetry: Telemetry(logger, diagnostics)
                             )
                         }
                     )

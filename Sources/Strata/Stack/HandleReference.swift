@@ -6,7 +6,7 @@ struct HandleReference: Sendable {
     private weak var handle: ContextHandle?
     private let id: Int
     private let kind: ContextKind
-    private let name: ContextName?
+    let name: ContextName?
     private let core: StackCore
     private let owner: ContextOwner
 
@@ -20,6 +20,11 @@ struct HandleReference: Sendable {
     }
 
     var isMain: Bool { kind == .main }
+
+    /// The name, or the number of an unnamed context, for logs.
+    var label: String { Self.label(name, id) }
+
+    static func label(_ name: ContextName?, _ id: Int) -> String { name?.rawValue ?? "unnamed-\(id)" }
 
     /// Sees to it that a turn of the main actor in which the main context was used comes to its end.
     func scheduleEndOfTurn() {

@@ -15,6 +15,8 @@ final class Connection {
     /// Those that are known by a number of their own.
     private var frequent: [Statement?] = []
     private var hasFunctions = false
+    /// Who follows the statements; nil for nobody.
+    private(set) var trace: StatementTrace?
 
     /// Counts the statements that were asked for, each of which is run once.
     private(set) var statementCount = 0
@@ -36,6 +38,19 @@ final class Connection {
     func finalize() {
         statements.removeAll()
         frequent.removeAll()
+        stopTracing()
+    }
+
+    /// Has every statement followed from now on.
+    func startTracing(_ trace: StatementTrace) {
+        stopTracing()
+        trace.register(on: pointer)
+        self.trace = trace
+    }
+
+    func stopTracing() {
+        trace?.unregister(from: pointer)
+        trace = nil
     }
 
     /// A prepared statement, from the cache where it has been used before and is not in use.

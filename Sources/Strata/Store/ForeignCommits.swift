@@ -21,7 +21,7 @@ final class ForeignCommits: Sendable {
     func newestSequence() throws -> Int64 {
         try state.withLock { state in
             guard !state.isClosed else { throw Store.closedError }
-            let reader = try state.reader ?? readers.borrow()
+            let reader = try state.reader ?? borrow()
             state.reader = reader
             let version = try reader.connection.integer("PRAGMA data_version")
             guard version != state.version else { return state.sequence }
@@ -30,6 +30,13 @@ final class ForeignCommits: Sendable {
             state.version = version
             return state.sequence
         }
+    }
+
+    private func borrow() throws -> Reader {
+        let reader = try readers.borrow()
+        // The question comes with every read, and its answer is nobody's data.
+        reader.connection.stopTracing()
+        return reader
     }
 
     func close() {

@@ -17,7 +17,8 @@ final class Reader: @unchecked Sendable {
         path: String,
         configuration: Configuration,
         identity: StoreIdentity,
-        entities: [any AnyEntity]
+        entities: [any AnyEntity],
+        telemetry: Telemetry
     ) throws {
         var configuration = configuration
         configuration.readonly = true
@@ -33,6 +34,7 @@ final class Reader: @unchecked Sendable {
         guard StorePlace.current(of: connection) == identity.place else { throw LayerStore.replacedError }
         try connection.overlay.register(entities, on: pointer)
         try SQLFunctions.register(on: pointer)
+        telemetry.follow(connection)
     }
 
     /// Takes a snapshot of the store and gives its sequence number.
@@ -67,6 +69,7 @@ final class Reader: @unchecked Sendable {
         guard isReading else { return }
         isReading = false
         try connection.statement(.commit).runBound()
+        connection.trace?.explain(on: connection)
     }
 
     fileprivate func close() {
@@ -82,18 +85,48 @@ final class ReaderPool: Sendable {
     private let configuration: Configuration
     private let identity: StoreIdentity
     private let entities: [any AnyEntity]
+    private let telemetry: Telemetry
     private let idle = Mutex<(readers: [Reader], isClosed: Bool)>(([], false))
+    /// How many there are, those in use among them.
+    private let openCount = Mutex(0)
 
-    init(path: String, configuration: Configuration, identity: StoreIdentity, entities: [any AnyEntity]) {
+    init(
+        path: String,
+        configuration: Configuration,
+        identity: StoreIdentity,
+        entities: [any AnyEntity],
+        telemetry: Telemetry
+    ) {
         self.path = path
         self.configuration = configuration
         self.identity = identity
         self.entities = entities
+        self.telemetry = telemetry
     }
 
     func borrow() throws -> Reader {
         if let reader = idle.withLock({ $0.readers.popLast() }) { return reader }
-        return try Reader(path: path, configuration: configuration, identity: identity, entities: entities)
+        let reader = try Reader(
+            path: path,
+            configuration: configuration,
+            identity: identity,
+            entities: entities,
+            telemetry: telemetry
+        )
+        count(1)
+        return reader
+    }
+
+    private func count(_ change: Int) {
+        openCount.withLock { count in
+            count += change
+            telemetry.metrics?.noteReaders(count)
+        }
+    }
+
+    private func close(_ reader: Reader) {
+        reader.close()
+        count(-1)
     }
 
     func giveBack(_ reader: Reader) {
@@ -104,7 +137,7 @@ final class ReaderPool: Sendable {
             if !idle.isClosed { idle.readers.append(reader) }
             return idle.isClosed
         }
-        if isClosed { reader.close() }
+        if isClosed { close(reader) }
     }
 
     func close() {
@@ -112,6 +145,6 @@ final class ReaderPool: Sendable {
             defer { idle = ([], true) }
             return idle.readers
         }
-        for reader in readers { reader.close() }
+        for reader in readers { close(reader) }
     }
 }

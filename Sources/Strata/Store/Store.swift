@@ -11,6 +11,7 @@ final class Store: Sendable {
     let layers: LayerStore
     let ids: IDSource
     let retention: HistoryRetention
+    let telemetry: Telemetry
     private let writer: StoreWriter
     private let readers: ReaderPool
     private let foreignCommits: ForeignCommits
@@ -23,9 +24,16 @@ final class Store: Sendable {
         schema: Schema,
         configuration: StoreConfiguration,
         migration: Migration = Migration(),
-        cancellation: MigrationCancellation = MigrationCancellation()
+        cancellation: MigrationCancellation = MigrationCancellation(),
+        telemetry: Telemetry = Telemetry(nil, Diagnostics())
     ) throws {
-        let opening = StoreOpening(schema: schema, migration: migration, cancellation: cancellation)
+        let opening = StoreOpening(
+            schema: schema,
+            migration: migration,
+            cancellation: cancellation,
+            telemetry: telemetry
+        )
+        self.telemetry = telemetry
         self.schema = schema
         retention = configuration.history
         var folder: URL?
@@ -49,7 +57,8 @@ final class Store: Sendable {
                 path: writer.path,
                 configuration: writer.configuration,
                 identity: identity,
-                entities: schema.entities
+                entities: schema.entities,
+                telemetry: telemetry
             )
             foreignCommits = ForeignCommits(readers: readers)
             ids = IDSource(fingerprint: identity.fingerprint)
@@ -64,14 +73,23 @@ final class Store: Sendable {
     deinit { try? close() }
 
     /// The file.
-    var url: URL { URL(fileURLWithPath: writer.path) }
+    var url: URL { URL(fileURLWithPath: path) }
+    var path: String { writer.path }
 
     // MARK: Reading
 
     /// A reader of one's own, until it is given back.
-    func borrowReader() throws -> Reader {
+    ///
+    /// - Parameter context: the name of the context that reads, for the log.
+    func borrowReader(for context: @autoclosure () -> String? = nil) throws -> Reader {
         try checkOpen()
-        do { return try readers.borrow() } catch { throw StrataError(grdb: error) }
+        do {
+            let reader = try readers.borrow()
+            if let trace = reader.connection.trace { trace.context = context() }
+            return reader
+        } catch {
+            throw StrataError(grdb: error)
+        }
     }
 
     /// Whether others have committed what the layers do not know of yet. Of a temporary store nobody else knows.
@@ -119,14 +137,15 @@ final class Store: Sendable {
 
     // MARK: Writing
 
-    /// Runs one transaction: see ``StoreWriter/write(_:beforeCommit:afterCommit:)``.
+    /// Runs one transaction: see ``StoreWriter/write(for:_:beforeCommit:afterCommit:)``.
     func write(
+        for context: @autoclosure () -> String? = nil,
         _ body: (Connection) throws -> [String],
         beforeCommit: () -> Void = {},
         afterCommit: (_ isCommitted: Bool) -> Void = { _ in }
     ) throws {
         try checkOpen()
-        try writer.write(body, beforeCommit: beforeCommit, afterCommit: afterCommit)
+        try writer.write(for: context(), body, beforeCommit: beforeCommit, afterCommit: afterCommit)
     }
 
     private static func reserveIDs(_ count: Int64, _ writer: StoreWriter) throws -> Int64 {

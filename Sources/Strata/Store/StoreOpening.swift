@@ -1,11 +1,13 @@
 import Foundation
 import GRDB
+import Logging
 
 /// Opens the database of a store: makes what is new, migrates what is old, and refuses the rest.
 struct StoreOpening {
     let schema: Schema
     let migration: Migration
     let cancellation: MigrationCancellation
+    let telemetry: Telemetry
 
     struct Opened {
         let writer: StoreWriter
@@ -107,8 +109,10 @@ struct StoreOpening {
         }
         guard let found else { throw StoreIdentity.damaged }
         try setUp(connection)
-        let writing = Exclusive(Connection(pointer, found.identity))
-        let writer = StoreWriter(database, isOwned: isOwned, connection: writing)
+        let writing = Connection(pointer, found.identity)
+        // A user's own connection has one place for a trace, which is the user's.
+        if isOwned { telemetry.follow(writing) }
+        let writer = StoreWriter(database, isOwned: isOwned, connection: Exclusive(writing))
         return Opened(writer: writer, identity: found.identity, sequence: found.sequence)
     }
 
@@ -158,6 +162,7 @@ struct StoreOpening {
         var backup: StoreBackup?
         var found: Found?
         let meter = MigrationMeter(migration.progress)
+        let start = ContinuousClock.now
         try whileBusy(for: migration.waitLimit) {
             try db.inTransaction(.immediate) {
                 found = try cancellation.interrupting(connection) {
@@ -171,6 +176,9 @@ struct StoreOpening {
         }
         backup?.prune()
         meter.finish()
+        var metadata: Logger.Metadata = [LogKey.duration: "\(LogKey.text(start.duration(to: .now)))"]
+        metadata[LogKey.backup] = backup.map { "\($0.file.path)" }
+        telemetry.logger?.info("migrated the store", metadata: metadata)
         return found
     }
 

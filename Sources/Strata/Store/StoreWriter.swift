@@ -24,10 +24,12 @@ final class StoreWriter: Sendable {
     /// Runs one transaction. The writer waits for the one before it, in the order of calls.
     ///
     /// - Parameters:
+    ///   - context: the name of the context that writes, for the log.
     ///   - body: what to write. It gives the tables that it has touched.
     ///   - beforeCommit: the last thing before COMMIT.
     ///   - afterCommit: told whether it is in the store, before the next transaction begins.
     func write(
+        for context: @autoclosure () -> String? = nil,
         _ body: (Connection) throws -> [String],
         beforeCommit: () -> Void = {},
         afterCommit: (_ isCommitted: Bool) -> Void = { _ in }
@@ -37,6 +39,7 @@ final class StoreWriter: Sendable {
                 var isCommitted = false
                 defer { afterCommit(isCommitted) }
                 try connection.use { connection in
+                    if let trace = connection.trace { trace.context = context() }
                     if isOwned {
                         try Self.transact(connection, body, beforeCommit)
                     } else {
@@ -66,6 +69,7 @@ final class StoreWriter: Sendable {
             _ = try body(connection)
             beforeCommit()
             try connection.statement(.commit).runBound()
+            connection.trace?.explain(on: connection)
         } catch {
             // Some errors, a full disk for one, have rolled back already; then this one fails, and that is no matter.
             try? connection.execute("ROLLBACK")

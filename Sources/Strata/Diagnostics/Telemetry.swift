@@ -1,0 +1,69 @@
+import Foundation
+import Logging
+
+/// What a store tells of its work, and to whom.
+///
+/// Isolation: any.
+struct Telemetry: Sendable {
+    let logger: Logger?
+    let metrics: StoreMetrics?
+    /// Whether anything is measured.
+    let isMeasuring: Bool
+    private let diagnostics: Diagnostics
+
+    init(_ logger: Logger?, _ diagnostics: Diagnostics) {
+        self.logger = logger
+        self.diagnostics = diagnostics
+        metrics = diagnostics.metrics.map { StoreMetrics($0, diagnostics.metricsDimensions) }
+        isMeasuring = diagnostics.metrics != nil
+    }
+
+    /// Has a connection's statements followed, if anybody wants to hear of them.
+    func follow(_ connection: Connection) {
+        guard let logger, diagnostics.statements != .off || diagnostics.slowStatementThreshold != nil else { return }
+        connection.startTracing(StatementTrace(logger, diagnostics))
+    }
+
+    /// Runs a write, and tells of it where anybody wants to hear.
+    ///
+    /// - Parameters:
+    ///   - context: the name of the context that writes.
+    ///   - body: is given what has to know when the writer is free, if anything has.
+    ///   - outcome: what was written; nil for nothing.
+    func following<Result>(
+        _ kind: WriteKind,
+        of context: @autoclosure () -> String,
+        walOf path: String,
+        _ body: (WriteWatch?) throws -> Result,
+        outcome: (Result) -> WriteOutcome?
+    ) throws -> Result {
+        let isLogged = logger.map { $0.logLevel <= .debug } ?? false
+        guard isMeasuring || isLogged else { return try body(nil) }
+        let watch = WriteWatch()
+        do {
+            let result = try body(watch)
+            if let outcome = outcome(result) {
+                let duration = watch.duration
+                metrics?.note(kind, outcome.rows, duration, waited: watch.waiting)
+                metrics?.noteWAL(of: path)
+                logger?.debug(
+                    kind == .commit ? "committed" : "ran a batch",
+                    metadata: [
+                        LogKey.context: "\(context())", LogKey.sequence: "\(outcome.sequence)",
+                        LogKey.rows: "\(outcome.rows.total)", LogKey.duration: "\(LogKey.text(duration))",
+                    ]
+                )
+            }
+            return result
+        } catch {
+            let code = (error as? StrataError)?.code.description ?? "\(type(of: error))"
+            metrics?.noteFailure(of: kind, code)
+            metrics?.noteConflicts(in: error)
+            logger?.debug(
+                kind == .commit ? "a commit has failed" : "a batch has failed",
+                metadata: [LogKey.context: "\(context())", LogKey.error: "\(code)"]
+            )
+            throw error
+        }
+    }
+}
