@@ -83,7 +83,7 @@ extension BatchJob {
         var (inserted, updated): ([Int64], Set<Int64>) = ([], [])
         let timestamp = StoredValue.real(time.timeIntervalSinceReferenceDate)
         for var row in rows {
-            row.id = ObjectID(number: try ids.take(), fingerprint: ids.fingerprint)
+            row.id = ObjectID(number: try takeID(), fingerprint: ids.fingerprint)
             if let createdAt = info.createdAt, try row._$value(at: createdAt) == .null {
                 try row._$set(timestamp, at: createdAt)
             }

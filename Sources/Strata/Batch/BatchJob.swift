@@ -47,6 +47,28 @@ final class BatchJob {
         tables.insert(join.table)
     }
 
+    // MARK: Ids
+
+    /// Ids that were reserved by this transaction and not taken yet.
+    private var reserved: Range<Int64> = 0..<0
+    private var reservation: Int64 = 64
+
+    /// An id for a new row, greater than all that were given before this job began.
+    ///
+    /// It is reserved by this very transaction: the source of the store's ids would wait for it, and this for the source.
+    func takeID() throws -> Int64 {
+        if reserved.isEmpty {
+            guard let first = try connection.integer(SchemaSQL.readNextID), IDSource.isRange(from: first) else {
+                throw StoreIdentity.damaged
+            }
+            try connection.execute(SchemaSQL.reserveIDs, [.integer(reservation)])
+            reserved = first..<(first + reservation)
+            reservation = min(reservation * 4, IDSource.rangeSize)
+        }
+        defer { reserved = (reserved.lowerBound + 1)..<reserved.upperBound }
+        return reserved.lowerBound
+    }
+
     // MARK: The rows concerned
 
     /// Makes the empty table of ids of an entity, if it is not there. Gives its name.
