@@ -83,13 +83,10 @@ extension ContextStack {
         progress: (@Sendable (Int) -> Void)? = nil
     ) async throws -> ChangeSet where Lines.Element == String {
         let url = FileManager.default.temporaryDirectory.appendingPathComponent("strata-\(UUID()).jsonl")
-        try Data().write(to: url)
         defer { try? FileManager.default.removeItem(at: url) }
-        let file = try FileHandle(forWritingTo: url)
-        do {
-            defer { try? file.close() }
-            for try await line in lines { try file.write(contentsOf: Data((line + "\n").utf8)) }
-        }
+        let file = try LineSpool(url)
+        for try await line in lines { try file.add(line) }
+        file.close()
         return try await importLines(from: url, progress: progress)
     }
 

@@ -52,13 +52,17 @@ actor LineSource {
             return count
         } catch {
             try? FileManager.default.removeItem(at: part)
-            guard error is CocoaError else { throw error }
-            throw StrataError(
-                .cannotOpen,
-                "The lines could not be written to \(url.path). Check the path, the permissions and the space.",
-                underlying: error
-            )
+            if error is StrataError || error is CancellationError { throw error }
+            throw Self.unwritable(url, error)
         }
+    }
+
+    static func unwritable(_ url: URL, _ error: any Error) -> StrataError {
+        StrataError(
+            .cannotOpen,
+            "The lines could not be written to \(url.path). Check the path, the permissions and the space.",
+            underlying: error
+        )
     }
 
     private func writeLines(to url: URL, _ progress: (@Sendable (Int) -> Void)?) throws -> Int {
