@@ -14,8 +14,6 @@ final class BatchJob {
     private(set) var changes = CommitChanges()
     /// The tables that were written to.
     private(set) var tables: Set<String> = []
-    /// Ids that this transaction has reserved and not given out.
-    private var ids: Range<Int64> = 0..<0
     /// The entities with a table of ids.
     private var gathered: Set<Int> = []
 
@@ -47,15 +45,26 @@ final class BatchJob {
         tables.insert(join.table)
     }
 
-    /// The next id for a row that is inserted. Reserved in this transaction: whoever reserves ids otherwise waits until it is over.
+    // MARK: Ids
+
+    /// Ids that were reserved by this transaction and not taken yet.
+    private var reserved: Range<Int64> = 0..<0
+    private var reservation: Int64 = 64
+
+    /// An id for a new row, greater than all that were given before this job began.
+    ///
+    /// It is reserved by this very transaction: the source of the store's ids would wait for it, and this for the source.
     func takeID() throws -> Int64 {
-        if ids.isEmpty {
-            let first = try connection.integer(SchemaSQL.readNextID) ?? 0
-            guard IDSource.isRange(from: first) else { throw StoreIdentity.damaged }
-            try connection.execute(SchemaSQL.reserveIDs, [.integer(Self.portion)])
-            ids = first..<(first + Self.portion)
+        if reserved.isEmpty {
+            guard let first = try connection.integer(SchemaSQL.readNextID), IDSource.isRange(from: first) else {
+                throw StoreIdentity.damaged
+            }
+            try connection.execute(SchemaSQL.reserveIDs, [.integer(reservation)])
+            reserved = first..<(first + reservation)
+            reservation = min(reservation * 4, IDSource.rangeSize)
         }
-        return ids.removeFirst()
+        defer { reserved = (reserved.lowerBound + 1)..<reserved.upperBound }
+        return reserved.lowerBound
     }
 
     // MARK: The rows concerned

@@ -1,4 +1,3 @@
-import CStrataSQLite
 import Foundation
 
 /// Writes the bytes that a commit's rows keep outside of themselves. Used by one commit.
@@ -68,7 +67,7 @@ final class ExternalWriter {
 
     private func insert(_ content: Data, as number: Int64?) throws -> Int64 {
         try connection.execute(ExternalSQL.insert, [number.map { .integer($0) } ?? .null, .blob(content)])
-        return sqlite3_last_insert_rowid(connection.pointer)
+        return connection.lastInsertedID
     }
 
     private static func goneError(_ number: Int64, _ column: Int, _ info: EntityInfo) -> StrataError {

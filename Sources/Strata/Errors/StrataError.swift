@@ -160,6 +160,8 @@ extension StrataError.Code {
     public static let unknownModel = Self("unknownModel")
     /// A value in the store is none of its attribute's type.
     public static let undecodable = Self("undecodable")
+    /// A line of an import says something that the store cannot take over.
+    public static let invalidImport = Self("invalidImport")
     /// A query that cannot be answered.
     public static let invalidQuery = Self("invalidQuery")
 }

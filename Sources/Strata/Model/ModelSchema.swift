@@ -64,6 +64,8 @@ public struct ColumnSchema: Sendable {
     /// What the column begins with where it is added to rows that are there, as the declaration says; nil where it says
     /// nothing. Bytes that are kept outside of the row are given as such.
     var defaultValue: (@Sendable () throws -> StoredValue)?
+    /// The type whose values the column holds; nil for a relationship.
+    var heldType: (any AttributeValue.Type)?
     /// Whether a value of the column's type is one of the attribute's; nil where each is.
     var accepts: (@Sendable (StoredValue) -> Bool)?
 }
@@ -179,6 +181,7 @@ extension ColumnSchema {
             isUnsigned: Value.heldType == UInt64.self || Value.heldType == UInt.self,
             isTransformed: Value.self is any TransformedValue.Type
         )
+        heldType = Value.heldType
         let whole: [any AttributeValue.Type] = [
             Int.self, Int64.self, Bool.self, Double.self, Date.self, String.self, Data.self, ExternalData.self,
         ]

@@ -207,6 +207,7 @@ protocol AnyEntity: AnyObject, Sendable {
 
     // Batches
     func runBatch(_ sql: String, _ values: [StoredValue], _ job: BatchJob) throws -> NumberRuns
+    func insertRow(_ values: [StoredValue], _ job: BatchJob) throws
 
     // History
     func changes(of part: any AnyPart) -> TableChanges

@@ -9,7 +9,7 @@ struct ModelRowTests {
     typealias Article = MacroModels.Article
     typealias Everything = MacroModels.Everything
 
-    private static func everything(optionals: Bool) throws -> Everything {
+    static func everything(optionals: Bool) throws -> Everything {
         let object = Everything(
             int: -1,
             int8: .min,

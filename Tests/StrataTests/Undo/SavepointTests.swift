@@ -203,9 +203,10 @@ import Testing
             author.name = "mine"
             #expect(throws: Stop.self) {
                 try context.savepoint {
-                    begin.set()
                     let sequence = context.store.layers.newestSequence
-                    while context.store.layers.newestSequence == sequence {}
+                    begin.set()
+                    let end = ContinuousClock.now + .seconds(30)
+                    while context.store.layers.newestSequence == sequence, ContinuousClock.now < end {}
                     context.insert(Author(name: "other"))
                     throw Stop()
                 }

@@ -1,0 +1,107 @@
+import Foundation
+
+/// Reads the committed objects of some models as lines of JSON, as they were at one moment.
+///
+/// Isolation: that of whoever made it.
+final class LineExport {
+    private let store: Store
+    private let reader: Reader
+    private var remaining: ArraySlice<EntityInfo>
+    private var info: EntityInfo?
+    /// Nil between two models.
+    private var statement: Statement?
+    private var isClosed = false
+    private let encoder = JSONEncoder()
+
+    init(_ models: [any Model.Type]?, store: Store) throws {
+        let schema = store.schema
+        let infos = try models?.map { schema.entities[try schema.index(of: $0)].info }
+        remaining = (infos ?? schema.entities.map(\.info).filter { !$0.isJoin })[...]
+        self.store = store
+        reader = try store.borrowReader()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        do {
+            _ = try reader.begin()
+            try reader.beginStreaming()
+        } catch {
+            close()
+            throw error
+        }
+    }
+
+    deinit { close() }
+
+    /// The line that comes next, without its end; nil at the end.
+    func next() throws -> Data? {
+        guard !isClosed else { return nil }
+        try store.checkOpen()
+        while true {
+            if let statement, let info {
+                if try statement.step() { return try encoder.encode(line(statement.reader, info)) }
+                statement.reset()
+                self.statement = nil
+            }
+            guard let next = remaining.popFirst() else { break }
+            info = next
+            statement = try reader.connection.statement(LinesSQL.selectRows(next))
+        }
+        close()
+        return nil
+    }
+
+    private func line(_ row: RowReader, _ info: EntityInfo) throws -> [String: LineValue] {
+        let number = try row.read(Int64.self, at: 0)
+        var line: [String: LineValue] = [
+            LineKey.model.stringValue: .text(info.name),
+            LineKey.id.stringValue: .text(text(number, info)),
+        ]
+        for (index, column) in info.columns.enumerated() {
+            let value = row.value(at: Int32(index + 1))
+            line[column.name] = try lineValue(value, index, info)
+        }
+        for relationship in info.relationships where relationship.isInLines {
+            let destination = store.schema.entities[relationship.destination].info
+            let sql = LinesSQL.selectMembers(relationship, store.schema)
+            let members = try reader.connection.numbers(sql, [.integer(number)])
+            line[relationship.name] = .texts(members.map { text($0, destination) })
+        }
+        return line
+    }
+
+    private func lineValue(_ value: StoredValue, _ column: Int, _ info: EntityInfo) throws -> LineValue {
+        if case .integer(let number) = value {
+            if let reference = info.outgoing.first(where: { $0.column == column }) {
+                return .text(text(number, store.schema.entities[reference.destination].info))
+            }
+            if info.externals.contains(column) {
+                let content = try reader.connection.value(ExternalSQL.select, [.integer(number)])
+                return info.columns[column].lineValue(content ?? .null)
+            }
+        }
+        return info.columns[column].lineValue(value)
+    }
+
+    private func text(_ number: Int64, _ info: EntityInfo) -> String {
+        "\(info.name)-\(number)-\(String(store.ids.fingerprint, radix: 16))"
+    }
+
+    /// Lets go of the snapshot. There are no more lines.
+    private func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        statement?.reset()
+        statement = nil
+        store.giveBack(reader)
+    }
+}
+
+extension ResolvedRelationship {
+    /// Whether lines name the members here: those that no to-one property names, on the side that names the inverse, and
+    /// those that have an order.
+    var isInLines: Bool {
+        switch storage {
+        case .join(_, let own, _, let place): own == JoinRow.Column.left || place != nil
+        case .foreignKey(_, let order): order != nil
+        }
+    }
+}

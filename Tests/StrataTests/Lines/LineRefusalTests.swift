@@ -1,0 +1,127 @@
+import Foundation
+import Testing
+
+@testable import Strata
+
+@Suite("Lines that are refused", .timeLimit(.minutes(2)))
+struct LineRefusalTests {
+    @Test(
+        "what is wrong is said with the line and the property, and nothing is imported",
+        arguments: [
+            (#"{"#, "line 2"),
+            (#"[]"#, "line 2"),
+            (#"{"name":"n"}"#, "line 2, $model"),
+            (#"{"$model":"Nobody"}"#, "line 2, $model is 'Nobody', which is no model"),
+            (#"{"$model":"Playlist.songs"}"#, "is no model"),
+            (#"{"$model":"Song"}"#, "line 2, Song.name is missing"),
+            (#"{"$model":"Song","name":null}"#, "line 2, Song.name must have a value"),
+            (#"{"$model":"Song","name":1}"#, "line 2, Song.name cannot be read"),
+            (#"{"$model":"Song","name":"n","plays":1.5}"#, "line 2, Song.plays cannot be read"),
+            (#"{"$model":"Song","name":"n","plays":1e40}"#, "line 2, Song.plays cannot be read"),
+            (#"{"$model":"Song","name":"n","nothing":1}"#, "line 2, Song.nothing is no property"),
+            (#"{"$model":"Song","name":"n","followers":[]}"#, "line 2, Song.followers is given by"),
+            (#"{"$model":"Song","name":"n","follows":"x"}"#, "line 2, Song.follows cannot be read"),
+            (#"{"$model":"Song","name":"n","follows":["x"]}"#, "line 2, Song.follows leads to 'x'"),
+            (#"{"$model":"Song","name":"n","playlist":"x"}"#, "line 2, Song.playlist leads to 'x'"),
+            (#"{"$model":"Song","name":"n","playlist":"s"}"#, "line 2, Song.playlist leads to 's'"),
+            (#"{"$model":"Song","name":"first"}"#, "line 2 cannot be taken over (notUnique)"),
+            (#"{"$id":"s","$model":"Song","name":"n"}"#, "'s' stands in line 1 already"),
+            (
+                #"{"$model":"Jacket","name":"n","image":"%"}"#,
+                "line 2, Jacket.image cannot be read: The text is not Base64"
+            ),
+            (
+                #"{"$model":"Playlist","name":"n","songs":["s"]}"#,
+                "line 2, Playlist.songs lists an object whose Song.playlist"
+            ),
+        ]
+    )
+    func refusals(line: String, message: String) async throws {
+        let stack = try await LineWorld.open()
+        let token = stack.historyToken
+        let lines = [#"{"$id":"s","$model":"Song","name":"first"}"#, line, #"{"$model":"Song","name":"last"}"#]
+        let error = await #expect(throws: StrataError.self) { try await stack.importLines(lines) }
+        #expect(error?.code == .invalidImport)
+        #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
+        #expect(stack.historyToken == token)
+        #expect(try await LineWorld.lines(stack) == [])
+        // The store is as usable as before.
+        try await stack.importLines([lines[0], lines[2]])
+        #expect(try await LineWorld.lines(stack).count == 2)
+        try await stack.close()
+    }
+
+    @Test("values that break what a model declares")
+    func validation() async throws {
+        let stack = try await openStack(.rootOnly)
+        for line in [#"{"$model":"Writer","name":""}"#, #"{"$model":"Writer","name":"nobody"}"#] {
+            let error = await #expect(throws: StrataError.self) { try await stack.importLines([line]) }
+            #expect(error?.code == .invalidImport && error?.details.first?.column == "name")
+            #expect((error?.underlying as? StrataError)?.code == .validation)
+        }
+        try await stack.close()
+    }
+
+    @Test("a file that was damaged anywhere is imported as a whole or not at all")
+    func damage() async throws {
+        let source = try await LineWorld.open()
+        try await LineWorld.fill(source)
+        let text = Array((try await LineWorld.lines(source)).joined(separator: "\n").utf8)
+        let stack = try await LineWorld.open()
+        let folder = try ScratchFolder()
+        let url = folder.file("lines.jsonl")
+        var taken = 0
+        for position in stride(from: 0, to: text.count, by: 3) {
+            var bytes = text
+            switch position % 4 {
+            case 0: bytes.remove(at: position)
+            case 1: bytes[position] = UInt8(ascii: "}")
+            case 2: bytes[position] = 0xFF
+            default: bytes.removeSubrange(position...)
+            }
+            try Data(bytes).write(to: url)
+            do {
+                try await stack.importLines(from: url)
+                taken += 1
+                // A letter of a value, or whole lines at the end.
+                try await stack.background { context in
+                    try context.batchDelete(Song.all)
+                    try context.batchDelete(Label.all)
+                    try context.batchDelete(Jacket.all)
+                    try context.batchDelete(Playlist.all)
+                }
+            } catch let error as StrataError {
+                #expect(error.code == .invalidImport, "\(position): \(error)")
+            }
+            #expect(try await LineWorld.lines(stack) == [], "\(position)")
+        }
+        #expect(taken < text.count / 6)
+        for stack in [source, stack] { try await stack.close() }
+    }
+
+    @Test("an import that is cancelled leaves nothing, and the store goes on")
+    func cancelled() async throws {
+        let stack = try await LineWorld.open()
+        let token = stack.historyToken
+        let (started, begin) = AsyncStream.makeStream(of: Void.self)
+        let task = Task { try await stack.importLines(Endless(), progress: { _ in begin.yield() }) }
+        for await _ in started { break }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(stack.historyToken == token)
+        #expect(try await LineWorld.lines(stack) == [])
+        try await LineWorld.fill(stack)
+        #expect(try await LineWorld.lines(stack).count == 9)
+        try await stack.close()
+    }
+
+    /// More lines than anybody has.
+    private struct Endless: Sequence, IteratorProtocol, Sendable {
+        var count = 0
+
+        mutating func next() -> String? {
+            count += 1
+            return #"{"$model":"Label","name":"\#(count)"}"#
+        }
+    }
+}
