@@ -1,4 +1,3 @@
-import CStrataSQLite
 import Foundation
 
 extension BatchJob {
@@ -89,24 +88,12 @@ extension BatchJob {
                 try row._$set(timestamp, at: createdAt)
             }
             if let updatedAt = info.updatedAt { try row._$set(timestamp, at: updatedAt) }
-            let failures = withUnsafePointer(to: row, entity.check)
-            guard failures.isEmpty else { throw CommitJob.validationError(failures) }
+            try check(row, entity)
             if !info.externals.isEmpty { try writeBytes(of: &row, info) }
-            do {
-                var binder = statement.binder
-                try withUnsafePointer(to: row) { try Row._$bind($0, to: &binder) }
-                try binder.bind(sequence, at: Int32(info.columns.count + 2))
-                defer { statement.reset() }
-                if sql == nil {
-                    _ = try statement.step()
-                    inserted.append(row._$number)
-                } else if try statement.step() {
-                    let number = try statement.reader.read(Int64.self, at: 0)
-                    if number == row._$number { inserted.append(number) } else { updated.insert(number) }
-                    _ = try statement.step()
-                }
-            } catch let error as StrataError {
-                throw Self.constraint(error, info)
+            if let holder = try write(row, by: statement, entity), holder != row._$number {
+                updated.insert(holder)
+            } else {
+                inserted.append(row._$number)
             }
         }
         // Rows of this same batch may have been met again.
@@ -134,8 +121,7 @@ extension BatchJob {
                         + "`snapshot`, which reads them."
                 )
             }
-            try connection.execute(ExternalSQL.insert, [.null, .blob(content)])
-            try row._$set(.integer(sqlite3_last_insert_rowid(connection.pointer)), at: column)
+            try row._$set(.integer(try connection.insert(bytes: content)), at: column)
         }
     }
 

@@ -142,6 +142,28 @@ final class BatchJob {
         }
     }
 
+    /// - Throws: ``StrataError`` with `validation`.
+    func check<Row: StoredRow>(_ row: Row, _ entity: Entity<Row>) throws {
+        let failures = withUnsafePointer(to: row, entity.check)
+        guard failures.isEmpty else { throw CommitJob.validationError(failures) }
+    }
+
+    /// Runs a statement that writes a whole row. Gives the id that it returns, if it returns one.
+    func write<Row: StoredRow>(_ row: Row, by statement: Statement, _ entity: Entity<Row>) throws -> Int64? {
+        do {
+            var binder = statement.binder
+            try withUnsafePointer(to: row) { try Row._$bind($0, to: &binder) }
+            try binder.bind(sequence, at: Int32(entity.info.columns.count + 2))
+            defer { statement.reset() }
+            guard try statement.step() else { return nil }
+            let number = try statement.reader.read(Int64.self, at: 0)
+            _ = try statement.step()
+            return number
+        } catch let error as StrataError {
+            throw Self.constraint(error, entity.info)
+        }
+    }
+
     /// What a constraint of SQLite's means for a batch, which has no rows to name.
     static func constraint(_ error: StrataError, _ info: EntityInfo) -> StrataError {
         switch error.resultCode {

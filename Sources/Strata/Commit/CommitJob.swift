@@ -325,7 +325,7 @@ extension LayerStore {
     }
 
     /// Holds segments in place that are held already, once more.
-    func hold(_ segments: [Int: Set<Int>]) -> [Int: Set<Int>] {
+    func freezeAgain(_ segments: [Int: Set<Int>]) -> [Int: Set<Int>] {
         if segments.isEmpty { return segments }
         state.withLock { state in
             for segment in segments.values.joined() { state.frozen[segment, default: 0] += 1 }

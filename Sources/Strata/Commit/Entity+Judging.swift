@@ -34,7 +34,7 @@ extension Entity {
         case .custom(let resolver):
             for column in columns {
                 let detail = detail(mine, column, base: base, theirs: theirs)
-                switch resolver.resolve(MergeConflict(.changedOnBothSides, detail)) {
+                switch resolver.resolve(MergeConflict(detail)) {
                 case .mine: break
                 case .theirs: verdict.givenUp.insert(column)
                 case .error: verdict.conflicts.append(detail)
@@ -63,11 +63,7 @@ extension Entity {
         case .theirs: return .theirs
         case .error: return .error
         case .custom(let resolver):
-            let conflict = MergeConflict(
-                kind,
-                StrataError.Detail(model: info.name, number: mine._$number, message: kind.message)
-            )
-            switch resolver.resolve(conflict) {
+            switch resolver.resolve(MergeConflict(kind, model: info.name, number: mine._$number)) {
             case .mine: return .mine
             case .theirs: return .theirs
             case .error, .value: return .error

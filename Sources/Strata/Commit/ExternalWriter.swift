@@ -31,7 +31,7 @@ final class ExternalWriter {
             guard let content = try external.data ?? connection.content(of: external) else {
                 throw Self.goneError(row._$number, column, info)
             }
-            let number = try external.number ?? insert(content, as: nil)
+            let number = try external.number ?? connection.insert(bytes: content)
             external.isStored(as: number)
             entries.append(
                 Entry(
@@ -52,7 +52,7 @@ final class ExternalWriter {
         for entry in entries {
             let isNamed = try connection.integer(entry.select, [.integer(entry.row)]) == entry.number
             let isThere = try connection.value(ExternalSQL.exists, [.integer(entry.number)]) != nil
-            if isNamed, !isThere { _ = try insert(entry.content, as: entry.number) }
+            if isNamed, !isThere { _ = try connection.insert(bytes: entry.content, as: entry.number) }
             if !isNamed, entry.isNew {
                 try connection.execute(ExternalSQL.delete, [.integer(entry.number)])
                 entry.external.isStored(as: nil)
@@ -63,11 +63,6 @@ final class ExternalWriter {
     /// The transaction was rolled back, and the bytes are as unsaved as they were.
     func abandon() {
         for entry in entries where entry.isNew { entry.external.isStored(as: nil) }
-    }
-
-    private func insert(_ content: Data, as number: Int64?) throws -> Int64 {
-        try connection.execute(ExternalSQL.insert, [number.map { .integer($0) } ?? .null, .blob(content)])
-        return connection.lastInsertedID
     }
 
     private static func goneError(_ number: Int64, _ column: Int, _ info: EntityInfo) -> StrataError {

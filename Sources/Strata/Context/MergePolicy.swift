@@ -68,14 +68,6 @@ public struct MergeConflict: Sendable {
         case deletedElsewhere
         /// This side has deleted the object, the others have changed it. `theirs` lets it stay.
         case changedElsewhere
-
-        var message: String {
-            switch self {
-            case .changedOnBothSides: "was changed here and elsewhere"
-            case .deletedElsewhere: "was changed here and deleted elsewhere"
-            case .changedElsewhere: "was deleted here and changed elsewhere"
-            }
-        }
     }
 
     /// How the two sides differ.
@@ -93,14 +85,17 @@ public struct MergeConflict: Sendable {
     /// What the others have made of it.
     public let theirs: StoredValue
 
-    init(_ kind: Kind, _ detail: StrataError.Detail) {
-        self.kind = kind
-        model = detail.model
-        number = detail.number
-        column = detail.column
-        base = detail.base ?? .null
-        mine = detail.mine ?? .null
-        theirs = detail.theirs ?? .null
+    /// About a column, as an error would tell of it.
+    init(_ detail: StrataError.Detail) {
+        kind = .changedOnBothSides
+        (model, number, column) = (detail.model, detail.number, detail.column)
+        (base, mine, theirs) = (detail.base ?? .null, detail.mine ?? .null, detail.theirs ?? .null)
+    }
+
+    /// About an object that one side has deleted.
+    init(_ kind: Kind, model: String, number: Int64) {
+        (self.kind, self.model, self.number, column) = (kind, model, number, nil)
+        (base, mine, theirs) = (.null, .null, .null)
     }
 
     /// The three values as what they are; nil where one of them is nil or of another type.

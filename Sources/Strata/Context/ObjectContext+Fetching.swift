@@ -118,10 +118,7 @@ extension ObjectContext {
 
     /// The row as the layers have it.
     private func pendingRow<Row: StoredRow>(_ number: Int64, _ entity: Int, _ type: Row.Type) -> Row? {
-        guard let change = view?.layers.top(number, entity: entity, in: path, Row.self), change.kind.isVisible else {
-            return nil
-        }
-        return change.row
+        view?.layers.visibleRow(number, entity: entity, in: path)
     }
 
     static func sharedIDError(_ number: Int64) -> StrataError {
@@ -156,6 +153,15 @@ extension ObjectContext {
         _ body: (RowReader) throws -> Void
     ) throws -> Bool {
         _ = try store.schema.index(of: Object.self)
+        return try run(compile, body)
+    }
+
+    /// Runs what is made for the tables and views of the moment, and says whether its rows come reversed.
+    @discardableResult
+    func run(
+        _ compile: (SQLSources) throws -> CompiledQuery,
+        _ body: (RowReader) throws -> Void
+    ) throws -> Bool {
         publish()
         let connection = try currentView().reader.connection
         let compiled = try compile(store.sources(connection.overlay))

@@ -31,7 +31,7 @@ extension ObjectContext {
     func editLayer(_ body: (Connection) throws -> Bool) throws -> Bool {
         publish()
         if isPinned { _ = try currentView() } else { try takeView() }
-        let hasChanged = try withNewest(body)
+        let hasChanged = try store.reading(for: reference.label) { connection, _ in try body(connection) }
         guard hasChanged else { return false }
         if isPinned { showOwnLayer() } else { try takeView() }
         return true
@@ -41,18 +41,11 @@ extension ObjectContext {
     /// they were made.
     func standOnStore(_ parts: [Int: any AnyPart]) {
         do {
-            try withNewest { connection in
+            try store.reading(for: reference.label) { connection, _ in
                 store.layers.standOnStore(parts, in: id, store.schema, connection)
             }
         } catch {
             reference.report(error)
         }
-    }
-
-    private func withNewest<Result>(_ body: (Connection) throws -> Result) throws -> Result {
-        let reader = try store.borrowReader(for: reference.label)
-        defer { store.giveBack(reader) }
-        _ = try reader.begin()
-        return try body(reader.connection)
     }
 }

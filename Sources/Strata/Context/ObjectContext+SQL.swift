@@ -53,10 +53,7 @@ extension ObjectContext {
     }
 
     private func run(_ sql: SQL, _ body: (RowReader) throws -> Void) throws {
-        publish()
-        let connection = try currentView().reader.connection
-        let compiled = try sql.compile(using: store.sources(connection.overlay))
-        try connection.statement(compiled).run(compiled.bindings, body)
+        try run({ try sql.compile(using: $0) }, body)
     }
 }
 

@@ -90,7 +90,7 @@ extension ObjectContext {
             request: CommitRequest(
                 committer: id,
                 name: reference.name,
-                frozen: store.layers.freeze([id]).merging(store.layers.hold(others)) { own, _ in own },
+                frozen: store.layers.freeze([id]).merging(store.layers.freezeAgain(others)) { own, _ in own },
                 policy: mergePolicy,
                 author: author,
                 names: { reference.name(of: $0) }

@@ -73,10 +73,7 @@ final class RowStream {
     /// While bytes outside of a row are not stored, no query can say where they are.
     @inline(never)
     private func pendingRow<Row: StoredRow>(_ number: Int64) -> Row? {
-        guard let change = view.layers.top(number, entity: entity, in: path, Row.self), change.kind.isVisible else {
-            return nil
-        }
-        return change.row
+        view.layers.visibleRow(number, entity: entity, in: path)
     }
 
     /// Lets go of the snapshot. There are no more rows.

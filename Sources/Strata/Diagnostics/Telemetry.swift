@@ -8,14 +8,13 @@ struct Telemetry: Sendable {
     let logger: Logger?
     let metrics: StoreMetrics?
     /// Whether anything is measured.
-    let isMeasuring: Bool
+    var isMeasuring: Bool { metrics != nil }
     private let diagnostics: Diagnostics
 
     init(_ logger: Logger?, _ diagnostics: Diagnostics) {
         self.logger = logger
         self.diagnostics = diagnostics
         metrics = diagnostics.metrics.map { StoreMetrics($0, diagnostics.metricsDimensions) }
-        isMeasuring = diagnostics.metrics != nil
     }
 
     /// Has a connection's statements followed, if anybody wants to hear of them.

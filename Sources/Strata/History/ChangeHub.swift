@@ -17,13 +17,12 @@ final class ChangeHub: Sendable {
         /// What is about to be committed and not known to the layers by itself.
         var announced: ChangeSet?
         var waiters: [Int: Waiter] = [:]
-        var nextWaiter = 0
         var isFinished = false
     }
 
     private struct Waiter {
         let position: Int64
-        let continuation: CheckedContinuation<Void, Never>
+        let continuation: CancellableWait.Waiter
     }
 
     static let limit = 256
@@ -88,22 +87,14 @@ final class ChangeHub: Sendable {
 
     /// Waits for a commit behind a position. Says whether there is one; if not, the store was closed or the task cancelled.
     nonisolated(nonsending) func wait(after position: Int64) async -> Bool {
-        let number = state.withLock { state in
-            state.nextWaiter += 1
-            return state.nextWaiter
-        }
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isOver = state.withLock { state in
-                    // Asked under the lock: a cancellation from now on finds the waiter.
-                    if state.sequence > position || state.isFinished || Task.isCancelled { return true }
-                    state.waiters[number] = Waiter(position: position, continuation: continuation)
-                    return false
-                }
-                if isOver { continuation.resume() }
+        await CancellableWait.wait { number, waiter in
+            state.withLock { state in
+                if state.sequence > position || state.isFinished || Task.isCancelled { return false }
+                state.waiters[number] = Waiter(position: position, continuation: waiter)
+                return true
             }
-        } onCancel: {
-            state.withLock { $0.waiters.removeValue(forKey: number) }?.continuation.resume()
+        } remove: { number in
+            state.withLock { $0.waiters.removeValue(forKey: number) }?.continuation
         }
         return state.withLock { $0.sequence > position && !$0.isFinished }
     }

@@ -21,13 +21,19 @@ extension Store {
     }
 
     private func readHistory(after position: Int64?, limit: Int) throws -> [ChangeSet] {
-        let reader = try borrowReader()
-        defer { giveBack(reader) }
-        let newest = try reader.begin()
-        let position = try position ?? reader.connection.integer(HistorySQL.selectStart) ?? newest
+        try reading { try readHistory(after: position, limit: limit, newest: $1, $0) }
+    }
+
+    private func readHistory(
+        after position: Int64?,
+        limit: Int,
+        newest: Int64,
+        _ connection: Connection
+    ) throws -> [ChangeSet] {
+        let position = try position ?? connection.integer(HistorySQL.selectStart) ?? newest
         guard position <= newest else { throw Self.aheadError }
         var result: [ChangeSet] = []
-        try reader.connection.statement(HistorySQL.select).run([.integer(position), .integer(Int64(limit))]) { row in
+        try connection.statement(HistorySQL.select).run([.integer(position), .integer(Int64(limit))]) { row in
             let sequence = try row.read(Int64.self, at: 0)
             guard sequence == position + Int64(result.count) + 1, case .blob(let bytes) = row.value(at: 3) else {
                 throw Self.expiredError

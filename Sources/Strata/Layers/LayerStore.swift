@@ -25,8 +25,7 @@ final class LayerStore: Sendable {
         /// The last event that each context has taken over.
         var cursors: [Int: Int] = [:]
         /// Those who wait for the next event.
-        var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
-        var nextWaiter = 0
+        var waiters: [Int: CancellableWait.Waiter] = [:]
         /// Whether the store is closed.
         var isFinished = false
 

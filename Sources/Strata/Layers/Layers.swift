@@ -125,6 +125,12 @@ struct Layers: Sendable {
         topPlace(of: number, entity: entity, in: path).map { $0.part.typed(Row.self).changes[$0.index] }
     }
 
+    /// The row as the given levels show it; nil where they have none, or have deleted it.
+    func visibleRow<Row: StoredRow>(_ number: Int64, entity: Int, in path: [Int]) -> Row? {
+        guard let change = top(number, entity: entity, in: path, Row.self), change.kind.isVisible else { return nil }
+        return change.row
+    }
+
     /// What kind the topmost change of a row is, in the given levels.
     func topKind(of number: Int64, entity: Int, in path: [Int]) -> ChangeKind? {
         topPlace(of: number, entity: entity, in: path).map { $0.part.kind(at: $0.index) }

@@ -34,7 +34,7 @@ extension ContextStack {
         to url: URL,
         progress: (@Sendable (Int) -> Void)? = nil
     ) async throws -> Int {
-        try await LineSource(models, store: core.engine).write(to: url, progress)
+        try await PortionSource.lines(of: models, core.engine).write(to: url, progress)
     }
 
     /// Inserts the objects of a file of lines, as ``exportLines(of:to:progress:)`` writes them, into this store: all or none.
@@ -95,7 +95,7 @@ extension ContextStack {
         _ progress: (@Sendable (Int) -> Void)?,
         _ open: @escaping @Sendable () throws -> () throws -> Data?
     ) async throws -> ChangeSet {
-        let (store, author, cancellation) = (core.engine, core.author, MigrationCancellation())
+        let (store, author, cancellation) = (core.engine, core.author, Cancellation())
         return try await withTaskCancellationHandler {
             try await store.onThread {
                 do {

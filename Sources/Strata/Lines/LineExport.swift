@@ -34,7 +34,6 @@ final class LineExport {
     /// The line that comes next, without its end; nil at the end.
     func next() throws -> Data? {
         guard !isClosed else { return nil }
-        try store.checkOpen()
         while true {
             if let statement, let info {
                 if try statement.step() { return try encoder.encode(line(statement.reader, info)) }

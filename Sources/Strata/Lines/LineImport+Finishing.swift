@@ -85,16 +85,7 @@ extension Entity {
         defer { maker.reset() }
         _ = try maker.step()
         let row = try Row(_$from: maker.reader)
-        let failures = withUnsafePointer(to: row, check)
-        guard failures.isEmpty else { throw CommitJob.validationError(failures) }
-        let statement = try job.connection.statement(.insert(info))
-        do {
-            var binder = statement.binder
-            try withUnsafePointer(to: row) { try Row._$bind($0, to: &binder) }
-            try binder.bind(job.sequence, at: Int32(info.columns.count + 2))
-            try statement.runBound()
-        } catch let error as StrataError {
-            throw BatchJob.constraint(error, info)
-        }
+        try job.check(row, self)
+        _ = try job.write(row, by: try job.connection.statement(.insert(info)), self)
     }
 }

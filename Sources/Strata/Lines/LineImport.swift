@@ -19,7 +19,7 @@ final class LineImport {
     static func run(
         _ job: BatchJob,
         _ progress: (@Sendable (Int) -> Void)?,
-        _ cancellation: MigrationCancellation,
+        _ cancellation: Cancellation,
         next: () throws -> Data?
     ) throws {
         let lines = try LineImport(job)
@@ -98,9 +98,8 @@ final class LineImport {
 
     /// Bytes that are kept outside of the row are written, and stand there as their number.
     private func stored(_ value: StoredValue, _ column: Int, _ info: EntityInfo) throws -> StoredValue {
-        guard info.externals.contains(column), case .blob = value else { return value }
-        try connection.execute(ExternalSQL.insert, [.null, value])
-        return .integer(connection.lastInsertedID)
+        guard info.externals.contains(column), case .blob(let content) = value else { return value }
+        return .integer(try connection.insert(bytes: content))
     }
 
     private func add(

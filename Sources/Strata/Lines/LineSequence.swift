@@ -11,15 +11,15 @@ public struct LineSequence: AsyncSequence, Sendable {
     let models: [any Model.Type]?
     let store: Store
 
-    public func makeAsyncIterator() -> Iterator { Iterator(source: LineSource(models, store: store)) }
+    public func makeAsyncIterator() -> Iterator { Iterator(source: .lines(of: models, store)) }
 
     /// Gives the lines one after the other.
     public struct Iterator: AsyncIteratorProtocol {
-        private let source: LineSource
+        private let source: PortionSource<Data>
         /// What was read and not given yet.
         private var lines: ArraySlice<Data> = []
 
-        init(source: LineSource) { self.source = source }
+        init(source: PortionSource<Data>) { self.source = source }
 
         /// The line that comes next, without its end; nil at the end.
         ///

@@ -12,14 +12,22 @@ struct LineSpool {
             try Data().write(to: url)
             file = try FileHandle(forWritingTo: url)
         } catch {
-            throw LineSource.unwritable(url, error)
+            throw Self.unwritable(url, error)
         }
     }
 
     /// - Throws: as the initialiser.
     func add(_ line: String) throws {
-        do { try file.write(contentsOf: Data((line + "\n").utf8)) } catch { throw LineSource.unwritable(url, error) }
+        do { try file.write(contentsOf: Data((line + "\n").utf8)) } catch { throw Self.unwritable(url, error) }
     }
 
     func close() { try? file.close() }
+
+    static func unwritable(_ url: URL, _ error: any Error) -> StrataError {
+        StrataError(
+            .cannotOpen,
+            "The lines could not be written to \(url.path). Check the path, the permissions and the space.",
+            underlying: error
+        )
+    }
 }

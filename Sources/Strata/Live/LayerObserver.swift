@@ -77,22 +77,14 @@ extension LayerStore {
 
     /// Waits for an event, or the end.
     nonisolated(nonsending) func waitForEvent(after event: Int) async {
-        let number = state.withLock { state in
-            state.nextWaiter += 1
-            return state.nextWaiter
-        }
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isOver = state.withLock { state in
-                    // Asked under the lock: a cancellation from now on finds the waiter.
-                    if state.lastEvent > event || state.isFinished || Task.isCancelled { return true }
-                    state.waiters[number] = continuation
-                    return false
-                }
-                if isOver { continuation.resume() }
+        await CancellableWait.wait { number, waiter in
+            state.withLock { state in
+                if state.lastEvent > event || state.isFinished || Task.isCancelled { return false }
+                state.waiters[number] = waiter
+                return true
             }
-        } onCancel: {
-            state.withLock { $0.waiters.removeValue(forKey: number) }?.resume()
+        } remove: { number in
+            state.withLock { $0.waiters.removeValue(forKey: number) }
         }
     }
 

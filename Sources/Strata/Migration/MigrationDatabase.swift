@@ -10,9 +10,9 @@ import Foundation
 /// Isolation: inside of the step. Afterwards each call throws `misuse`.
 public final class MigrationDatabase {
     private var connection: Connection?
-    private let cancellation: MigrationCancellation
+    private let cancellation: Cancellation
 
-    init(_ connection: Connection, _ cancellation: MigrationCancellation) {
+    init(_ connection: Connection, _ cancellation: Cancellation) {
         self.connection = connection
         self.cancellation = cancellation
     }

@@ -10,7 +10,7 @@ struct MigrationRun {
     let schema: Schema
     let migration: Migration
     let pending: PendingMigration
-    let cancellation: MigrationCancellation
+    let cancellation: Cancellation
     let meter: MigrationMeter
 
     /// - Parameter backup: where the store is copied to before anything is written.

@@ -1,3 +1,4 @@
+import CStrataSQLite
 import Foundation
 
 /// The table of the bytes that attributes keep outside of their rows, and the triggers that let them go.
@@ -38,6 +39,14 @@ enum ExternalSQL {
 }
 
 extension Connection {
+    /// Puts bytes into the store that are kept outside of a row. Gives the number that the row is to hold.
+    ///
+    /// - Parameter number: the number that they had, where they are brought back.
+    func insert(bytes content: Data, as number: Int64? = nil) throws -> Int64 {
+        try execute(ExternalSQL.insert, [number.map { .integer($0) } ?? .null, .blob(content)])
+        return sqlite3_last_insert_rowid(pointer)
+    }
+
     /// The bytes, where they are in the store that this connection sees.
     func content(of external: ExternalData) throws -> Data? {
         guard let number = external.number,

@@ -33,7 +33,7 @@ extension ContextStack {
         logger: Logger = Logger(label: "strata"),
         diagnostics: Diagnostics = Diagnostics()
     ) async throws -> ContextStack {
-        let cancellation = MigrationCancellation()
+        let cancellation = Cancellation()
         let store = try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 DispatchQueue.global().async {

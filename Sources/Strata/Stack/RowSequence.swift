@@ -13,15 +13,25 @@ public struct RowSequence<Object: Model>: AsyncSequence, Sendable {
     let query: Query<Object>
     let handle: ContextHandle
 
-    public func makeAsyncIterator() -> Iterator { Iterator(source: RowSource(query, handle)) }
+    public func makeAsyncIterator() -> Iterator { Iterator(source: source) }
+
+    private var source: PortionSource<Object.Row> {
+        let (query, handle) = (query, handle)
+        let store = handle.core.engine
+        return PortionSource("strata.rows", store) {
+            guard !handle.owner.isRetired else { throw ObjectContext.endedError }
+            let stream = try RowStream(query, store.snapshot(of: handle.id), store: store)
+            return { try stream.next().map { try stream.row(from: $0) } }
+        }
+    }
 
     /// Gives the rows one after the other.
     public struct Iterator: AsyncIteratorProtocol {
-        private let source: RowSource<Object>
+        private let source: PortionSource<Object.Row>
         /// What was read and not given yet.
         private var rows: ArraySlice<Object.Row> = []
 
-        init(source: RowSource<Object>) { self.source = source }
+        init(source: PortionSource<Object.Row>) { self.source = source }
 
         /// The row that comes next; nil at the end.
         ///

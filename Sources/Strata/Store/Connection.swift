@@ -130,9 +130,6 @@ final class Connection {
         sqlite3_db_filename(pointer, "main").map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// The id of the row that was inserted last.
-    var lastInsertedID: Int64 { sqlite3_last_insert_rowid(pointer) }
-
     var changes: Int { Int(sqlite3_changes(pointer)) }
 
     /// The error that the last call left.

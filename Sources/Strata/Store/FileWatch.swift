@@ -37,12 +37,12 @@ final class FileWatch: Sendable {
     /// Begins to watch, unless it has already.
     ///
     /// - Parameter look: what to do after a write; called on a queue of its own, one call at a time.
-    func start(_ path: String, _ look: @escaping @Sendable () -> Void) {
+    func start(_ path: @autoclosure () -> String, _ look: @escaping @Sendable () -> Void) {
         state.withLock { state in
             guard !state.isStarted, !state.isStopped else { return }
             state.isStarted = true
             state.source =
-                Self.source(path, queue) { [weak self] in self?.noteWrite(look) } ?? Self.timer(queue, look)
+                Self.source(path(), queue) { [weak self] in self?.noteWrite(look) } ?? Self.timer(queue, look)
         }
     }
 

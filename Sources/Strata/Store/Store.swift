@@ -24,7 +24,7 @@ final class Store: Sendable {
         schema: Schema,
         configuration: StoreConfiguration,
         migration: Migration = Migration(),
-        cancellation: MigrationCancellation = MigrationCancellation(),
+        cancellation: Cancellation = Cancellation(),
         telemetry: Telemetry = Telemetry(nil, Diagnostics())
     ) throws {
         let opening = StoreOpening(
@@ -92,6 +92,24 @@ final class Store: Sendable {
         }
     }
 
+    /// Reads the newest state of the store, on a connection of its own.
+    ///
+    /// - Parameters:
+    ///   - context: the name of the context that reads, for the log.
+    ///   - body: is given the connection, and the number of the last commit that it sees.
+    func reading<Result>(
+        for context: @autoclosure () -> String? = nil,
+        _ body: (Connection, _ sequence: Int64) throws -> Result
+    ) throws -> Result {
+        let reader = try borrowReader(for: context())
+        defer { giveBack(reader) }
+        do {
+            return try body(reader.connection, try reader.begin())
+        } catch {
+            throw StrataError(grdb: error)
+        }
+    }
+
     /// Whether others have committed what the layers do not know of yet. Of a temporary store nobody else knows.
     func hasForeignCommits() throws -> Bool {
         guard temporaryFolder == nil else { return false }
@@ -111,13 +129,7 @@ final class Store: Sendable {
 
     /// Takes in what is in the store and not known to the layers.
     func takeInCommits() throws {
-        let reader = try borrowReader()
-        defer { giveBack(reader) }
-        do {
-            try layers.absorbForeign(try reader.begin(), schema, reader.connection)
-        } catch {
-            throw StrataError(grdb: error)
-        }
+        try reading { try layers.absorbForeign($1, schema, $0) }
     }
 
     /// Has commits of others taken in as soon as they are in the file. Of a temporary store nobody else knows.
@@ -126,8 +138,7 @@ final class Store: Sendable {
     func watchFile() {
         guard temporaryFolder == nil else { return }
         // The journal stands beside the file itself, not beside a link to it.
-        let path = URL(fileURLWithPath: writer.path).resolvingSymlinksInPath().path
-        fileWatch.start(path + "-wal") { [weak self] in
+        fileWatch.start(url.resolvingSymlinksInPath().path + "-wal") { [weak self] in
             // Where the store cannot be read, whoever reads next is told.
             try? self?.takeInForeignCommits()
         }

@@ -26,7 +26,7 @@ struct StoreBackup {
     /// Makes it. What is there under its name is of the same state of the store, and is replaced once the copy is whole.
     ///
     /// - Parameter progress: told how much has been copied, from 0 to 1.
-    func make(_ cancellation: MigrationCancellation, _ progress: (Double) -> Void) throws {
+    func make(_ cancellation: Cancellation, _ progress: (Double) -> Void) throws {
         let partial = file.path + ".partial"
         // What a process that was killed has left behind.
         unlink(partial)
@@ -45,7 +45,7 @@ struct StoreBackup {
     }
 
     /// By connections of its own: the store's own one is in the middle of the transaction, whose changes do not belong here.
-    private func copy(to path: String, _ cancellation: MigrationCancellation, _ progress: (Double) -> Void) throws {
+    private func copy(to path: String, _ cancellation: Cancellation, _ progress: (Double) -> Void) throws {
         let from = try Self.open(source, SQLITE_OPEN_READONLY)
         defer { sqlite3_close(from) }
         let to: OpaquePointer

@@ -6,7 +6,7 @@ import Logging
 struct StoreOpening {
     let schema: Schema
     let migration: Migration
-    let cancellation: MigrationCancellation
+    let cancellation: Cancellation
     let telemetry: Telemetry
 
     struct Opened {

@@ -2,7 +2,7 @@ import CStrataSQLite
 import Synchronization
 
 /// Whether whoever waits for a store has given up. Asked by SQLite itself while a statement runs.
-final class MigrationCancellation: Sendable {
+final class Cancellation: Sendable {
     private let flag = Atomic(false)
 
     func cancel() { flag.store(true, ordering: .relaxed) }
@@ -21,7 +21,7 @@ final class MigrationCancellation: Sendable {
             10_000,
             { place in
                 guard let place else { return 0 }
-                return Unmanaged<MigrationCancellation>.fromOpaque(place).takeUnretainedValue().isCancelled ? 1 : 0
+                return Unmanaged<Cancellation>.fromOpaque(place).takeUnretainedValue().isCancelled ? 1 : 0
             },
             place
         )

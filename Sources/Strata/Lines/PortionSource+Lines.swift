@@ -1,0 +1,49 @@
+import Foundation
+
+extension PortionSource<Data> {
+    /// The lines of one export.
+    static func lines(of models: [any Model.Type]?, _ store: Store) -> PortionSource {
+        PortionSource("strata.lines", store) {
+            let export = try LineExport(models, store: store)
+            return { try export.next() }
+        }
+    }
+
+    /// Writes all lines to a file, which is there once they are complete.
+    ///
+    /// - Returns: how many there are.
+    func write(to url: URL, _ progress: (@Sendable (Int) -> Void)?) throws -> Int {
+        let part = url.deletingLastPathComponent().appendingPathComponent(".\(url.lastPathComponent).\(UUID())")
+        do {
+            let count = try writeLines(to: part, progress)
+            guard rename(part.path, url.path) == 0 else { throw CocoaError(.fileWriteUnknown) }
+            return count
+        } catch {
+            try? FileManager.default.removeItem(at: part)
+            if error is StrataError || error is CancellationError { throw error }
+            throw LineSpool.unwritable(url, error)
+        }
+    }
+
+    private func writeLines(to url: URL, _ progress: (@Sendable (Int) -> Void)?) throws -> Int {
+        try Data().write(to: url)
+        let file = try FileHandle(forWritingTo: url)
+        defer { try? file.close() }
+        var count = 0
+        while true {
+            try Task.checkCancellation()
+            let lines = try next()
+            if lines.isEmpty { break }
+            var text = Data()
+            for line in lines {
+                text.append(line)
+                text.append(UInt8(ascii: "\n"))
+            }
+            try file.write(contentsOf: text)
+            count += lines.count
+            progress?(count)
+        }
+        try file.synchronize()
+        return count
+    }
+}
