@@ -164,16 +164,17 @@ extension ObjectContext {
     ) throws -> Bool {
         publish()
         let connection = try currentView().reader.connection
-        let compiled = try compile(store.sources(connection.overlay))
+        let compiled = try compile(store.sources(connection))
         try connection.statement(compiled).run(compiled.bindings, body)
         return compiled.isReversed
     }
 }
 
 extension Store {
-    /// What stands for tables and relationships while an overlay shows what it does.
-    func sources(_ overlay: Overlay) -> SQLSources {
-        SQLSources(
+    /// What stands for tables and relationships on a connection, with the layers that it shows.
+    func sources(_ connection: Connection) -> SQLSources {
+        let overlay = connection.overlay
+        return SQLSources(
             source: { [schema] table in
                 let info: EntityInfo?
                 switch table {
@@ -184,6 +185,7 @@ extension Store {
                 return overlay.parts[info.index] == nil ? info.sql.table : Overlay.source(info)
             },
             resolver: schema.resolver,
+            search: { [schema] in try connection.searchSource($0, schema) },
             fingerprint: ids.fingerprint
         )
     }

@@ -35,7 +35,7 @@ final class RowStream {
             let connection = view.reader.connection
             hasPending = connection.overlay.parts[entity] != nil
             try view.reader.beginStreaming()
-            let compiled = try query.compile(.objects, using: store.sources(connection.overlay))
+            let compiled = try query.compile(.objects, using: store.sources(connection))
             let statement = try connection.statement(compiled)
             try statement.bind(compiled.bindings)
             tables = compiled.tables

@@ -100,7 +100,9 @@ final class StatementTrace {
         let level = isSlow ? .warning : diagnostics.statementLevel
         guard level >= logger.logLevel else { return }
         let sql = String(cString: text)
-        let changes = Int64(sqlite3_total_changes(sqlite3_db_handle(statement))) - run.changes
+        let connection = sqlite3_db_handle(statement)
+        // The total counts what triggers do as well, and the other count is the last statement's where this one changes nothing.
+        let changes = Int64(sqlite3_total_changes(connection)) == run.changes ? 0 : Int64(sqlite3_changes(connection))
         var metadata = metadata(of: sql)
         metadata[LogKey.values] = run.values.map { "\($0)" }
         metadata[LogKey.duration] = "\(LogKey.text(duration))"

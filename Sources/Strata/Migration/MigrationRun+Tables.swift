@@ -7,6 +7,8 @@ extension MigrationRun {
         if hasExternals, try !connection.schemaEntries().contains(where: { $0.name == ExternalSQL.table.name }) {
             try connection.execute(ExternalSQL.table.sql)
         }
+        for change in changes.changed where change.old.search != nil && !change.keepsSearch { try dropSearch(change.old) }
+        for table in changes.dropped where table.search != nil { try dropSearch(table) }
         for (index, change) in rebuilt.enumerated() { try copy(change, to: copyName(index)) }
         for change in rebuilt { try dropOutside(change) }
         for table in changes.dropped { try drop(table) }
@@ -16,6 +18,29 @@ extension MigrationRun {
         for table in changes.created {
             meter.begin("Making \(table.subject)")
             try connection.execute(SchemaSQL.createTable(table, named: table.name))
+        }
+        let kept = Set(changes.changed.filter(\.keepsSearch).map(\.new.name))
+        for table in pending.new.tables where !kept.contains(table.name) { try makeSearch(table) }
+    }
+
+    /// The table of words with what keeps it up: it would name what is not there any more.
+    private func dropSearch(_ table: TableDescription) throws {
+        for name in try connection.schemaEntries().own(pending.old).map(\.name)
+        where table.search.map({ SearchSQL.triggers($0, of: table.name) })?.contains(where: { $0.name == name }) ?? false {
+            try connection.execute(MigrationSQL.dropTrigger(name))
+        }
+        try connection.execute(MigrationSQL.dropTable(SearchSQL.table(of: table.name)))
+    }
+
+    private func makeSearch(_ table: TableDescription) throws {
+        guard let statement = SchemaSQL.searchTable(of: table) else { return }
+        let activity = "Finding the words of \(table.subject)"
+        meter.begin(activity)
+        try connection.execute(statement.sql)
+        try connection.execute(SearchSQL.rebuild(table.name))
+        if meter.isUsed {
+            let rows = Double(try connection.integer(MigrationSQL.count(table.name)) ?? 0)
+            meter.advance(rows * Self.searchEffort, activity)
         }
     }
 

@@ -49,6 +49,7 @@ struct MigrationRun {
             let rows = Double(try connection.integer(MigrationSQL.count(change.old.name)) ?? 0)
             if change.isRebuilt { meter.expect(rows) }
             meter.expect(rows * Self.indexEffort * Double(newIndexes(of: change).count))
+            if change.new.search != nil, !change.keepsSearch { meter.expect(rows * Self.searchEffort) }
         }
         let effort = max(1, meter.expected)
         meter.expect(effort / 10 * Double(pending.steps.count))
@@ -57,6 +58,8 @@ struct MigrationRun {
 
     /// What a row costs in an index, against copying it.
     static let indexEffort = 0.4
+    /// What a row costs in a table of words, against copying it.
+    static let searchEffort = 4.0
 
     private func newIndexes(of change: TableChange) -> [(name: String, sql: String)] {
         let statements = SchemaSQL.statements(for: change.new).dropFirst().filter { !$0.sql.isTrigger }

@@ -15,6 +15,7 @@ struct PendingMigration {
         !steps.isEmpty || changes.isDestructive || !changes.created.isEmpty
             || changes.changed.contains {
                 !$0.isEmpty || $0.old.uniques != $0.new.uniques || $0.old.indexes != $0.new.indexes
+                    || $0.old.search != $0.new.search
             }
     }
 
@@ -38,7 +39,7 @@ struct PendingMigration {
         let own = Set(state.entries.own(old).map(\.name))
         let others = Set(state.entries.map(\.name).filter { !own.contains($0) }.map { $0.lowercased() })
         guard !others.isEmpty,
-            let taken = SchemaSQL.statements(for: new).map(\.name).first(where: { others.contains($0.lowercased()) })
+            let taken = SchemaSQL.names(for: new).first(where: { others.contains($0.lowercased()) })
         else { return }
         throw StoreSchema.nameTaken(taken)
     }
@@ -81,6 +82,13 @@ extension TableChange {
             lines += before.filter { !after.contains($0) }.map {
                 "remove \(kind) on \(new.subject) (\($0.joined(separator: ", ")))"
             }
+        }
+        let before = old.search.map { SearchDescription($0, columns: $0.columns.map(current)) }
+        if before != new.search {
+            lines.append(
+                new.search.map { "make \(new.subject) searchable by \($0.columns.joined(separator: ", "))" }
+                    ?? "remove search of \(new.subject)"
+            )
         }
         return lines
     }

@@ -33,6 +33,9 @@ struct TableChange {
         }
     }
 
+    /// Whether the table of its words stays as it is, if it has one.
+    var keepsSearch: Bool { old.name == new.name && !isRebuilt && old.search == new.search }
+
     /// Whether the table stays as it is but for its indexes.
     var isEmpty: Bool { old.name == new.name && !isRebuilt && columns.allSatisfy { $0.old != nil && !$0.isRenamed } }
 }

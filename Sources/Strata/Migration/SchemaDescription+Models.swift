@@ -41,6 +41,7 @@ extension TableDescription {
         let names = info.columns.map(\.name)
         uniques = Self.sorted(info.uniques.map { $0.map { names[$0] } })
         indexes = Self.sorted(info.indexes.map { $0.map { names[$0] } })
+        search = info.search?.description
     }
 
     fileprivate init(join info: EntityInfo, _ infos: [EntityInfo]) {

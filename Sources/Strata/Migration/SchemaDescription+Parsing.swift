@@ -42,6 +42,9 @@ extension TableDescription {
             switch name {
             case "unique": uniques.append(names)
             case "index": indexes.append(names)
+            case "search":
+                guard let tokenizer = SearchTokenizer(rawValue: try line.word()) else { throw line.error }
+                search = SearchDescription(columns: names, tokenizer: tokenizer, prefixes: try line.numbers())
             default: throw line.error
             }
             return try line.end()
@@ -120,6 +123,17 @@ private struct SchemaLine {
         guard case .word(let word) = tokens.first else { throw error }
         tokens.removeFirst()
         return word
+    }
+
+    /// All words that are left, which are numbers.
+    mutating func numbers() throws -> [Int] {
+        var numbers: [Int] = []
+        while case .word(let word) = tokens.first {
+            guard let number = Int(word) else { throw error }
+            numbers.append(number)
+            tokens.removeFirst()
+        }
+        return numbers
     }
 
     mutating func skip(_ mark: Character) -> Bool { skip(.mark(mark)) }

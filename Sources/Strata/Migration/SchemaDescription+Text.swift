@@ -9,6 +9,7 @@ extension SchemaDescription: CustomStringConvertible {
     ///     scan INTEGER optional external
     ///     unique (slug)
     ///     index (author)
+    ///     search (slug) words
     ///
     /// members Article.tags, Tag.articles
     /// ```
@@ -26,6 +27,11 @@ extension TableDescription: CustomStringConvertible {
         lines += columns.map { "    \($0.description)" }
         for (kind, sets) in [("unique", uniques), ("index", indexes)] {
             lines += sets.map { "    \(kind) (\($0.map(\.word).joined(separator: ", ")))" }
+        }
+        if let search {
+            let list = search.columns.map(\.word).joined(separator: ", ")
+            let prefixes = search.prefixes.map { " \($0)" }.joined()
+            lines.append("    search (\(list)) \(search.tokenizer.rawValue)\(prefixes)")
         }
         return lines.joined(separator: "\n") + "\n"
     }

@@ -35,6 +35,8 @@ struct TableDescription: Sendable, Equatable {
     var uniques: [[String]]
     /// Columns that have an index, beyond the unique ones.
     var indexes: [[String]]
+    /// What is searched for words; nil where nothing is.
+    var search: SearchDescription?
 
     func column(named name: String) -> ColumnDescription? { columns.first { $0.name == name } }
 

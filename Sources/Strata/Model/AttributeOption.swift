@@ -16,6 +16,7 @@ public struct AttributeOption: Sendable {
         case required
         case originalName(String)
         case externalStorage
+        case searchable(weight: Double)
         case transformed
         case derived
         /// Without a subject, of any values.
@@ -34,6 +35,14 @@ public struct AttributeOption: Sendable {
     public static let updatedAt = AttributeOption(kind: .updatedAt)
     /// Must not be nil when the object is saved. For optionals, to-one relationships among them.
     public static let required = AttributeOption(kind: .required)
+
+    /// Its words are found by ``Model/search(_:)``. For `String` and `String?`.
+    public static let searchable = searchable(weight: 1)
+
+    /// The same, with matches in it counting so many times as much as in others when results are ranked.
+    ///
+    /// - Parameter weight: 0 or more.
+    public static func searchable(weight: Double) -> AttributeOption { AttributeOption(kind: .searchable(weight: weight)) }
 
     /// Kept outside of the row, and read when it is first used. For `Data` and `Data?` that is large.
     public static let externalStorage = AttributeOption(kind: .externalStorage)
@@ -96,13 +105,27 @@ public struct AttributeOption: Sendable {
 
 /// What `@Model` says about several columns of a model together.
 public struct ModelOption: Sendable {
-    /// The columns concerned, in their order.
-    public let columns: [String]
-    /// Whether the combination of values must be unique, beyond being indexed.
-    public let isUnique: Bool
+    enum Kind: Sendable {
+        /// The columns, in their order.
+        case unique([String])
+        case index([String])
+        case search(SearchTokenizer, prefixes: [Int])
+    }
+
+    let kind: Kind
 
     /// No two objects have the same combination of values.
-    public static func unique(_ columns: String...) -> ModelOption { ModelOption(columns: columns, isUnique: true) }
+    public static func unique(_ columns: String...) -> ModelOption { ModelOption(kind: .unique(columns)) }
     /// Queries by these columns, from the left, use an index.
-    public static func index(_ columns: String...) -> ModelOption { ModelOption(columns: columns, isUnique: false) }
+    public static func index(_ columns: String...) -> ModelOption { ModelOption(kind: .index(columns)) }
+
+    /// How the searchable attributes of the model are searched; without this, by whole words.
+    ///
+    /// - Parameters:
+    ///   - tokenizer: what counts as a word.
+    ///   - prefixes: lengths of beginnings, in characters, that have an index of their own, which makes searches for such
+    ///     beginnings faster and the store larger.
+    public static func search(_ tokenizer: SearchTokenizer, prefixes: [Int] = []) -> ModelOption {
+        ModelOption(kind: .search(tokenizer, prefixes: prefixes))
+    }
 }

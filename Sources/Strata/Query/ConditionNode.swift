@@ -10,6 +10,7 @@ indirect enum ConditionNode: Sendable {
     case compare(ExpressionNode, Comparison, ExpressionNode)
     case member(ExpressionNode, of: [ValueNode])
     case text(ExpressionNode, TextMatch, String, TextOptions)
+    case search(SearchNode)
     /// Some member of a to-many relationship is there.
     case exists(MembersNode)
     /// SQL that was written by hand.
@@ -113,6 +114,7 @@ extension ConditionNode {
         case .member(let expression, let values): .member(expression.prefixed(by: path), of: values)
         case .text(let expression, let match, let text, let options):
             .text(expression.prefixed(by: path), match, text, options)
+        case .search(let search): .search(search.prefixed(by: path))
         case .exists(let members): .exists(members.prefixed(by: path))
         case .sql(let sql): .sql(sql.prefixed(by: path))
         }

@@ -12,7 +12,10 @@ extension Query {
     /// On a query without a condition, just this one.
     public func or(_ condition: (Object.Columns) -> Condition<Object>) -> Query {
         let added = condition(Object.columns).node
-        return changed { $0.condition = $0.condition.map { $0 || added } ?? added }
+        return changed { parts in
+            parts.condition = parts.wholeCondition.map { $0 || added } ?? added
+            parts.search = nil
+        }
     }
 
     /// The objects that this query's condition or the other's asks for.
@@ -20,23 +23,28 @@ extension Query {
     /// Limit, offset and sorts are the other's where it sets them. A query without a condition counts as not asking for
     /// anything here, so that the result has the condition of the other one.
     public func or(_ other: Query) -> Query {
-        joined(with: other) { $0 || $1 }
+        var query = joined(with: other)
+        query._$parts.search = nil
+        let conditions = [self, other].compactMap { $0._$parts.wholeCondition }
+        query._$parts.condition = conditions.count == 2 ? conditions[0] || conditions[1] : conditions.first
+        return query
     }
 
     /// The objects that both queries ask for.
     ///
     /// Limit, offset and sorts are the other's where it sets them, and otherwise this one's.
     public func merging(_ other: Query) -> Query {
-        joined(with: other) { $0 && $1 }
+        var query = joined(with: other)
+        if let added = other._$parts.condition {
+            query._$parts.condition = _$parts.condition.map { $0 && added } ?? added
+        }
+        return other._$parts.search.map(query.search) ?? query
     }
 
-    private func joined(
-        with other: Query,
-        _ join: (ConditionNode, ConditionNode) -> ConditionNode
-    ) -> Query {
+    /// This query with everything that the other one sets but its conditions.
+    private func joined(with other: Query) -> Query {
         let other = other._$parts
         return changed { parts in
-            if let added = other.condition { parts.condition = parts.condition.map { join($0, added) } ?? added }
             if !other.sorts.isEmpty { parts.sorts = other.sorts }
             parts.limit = other.limit ?? parts.limit
             parts.offset = other.offset ?? parts.offset
@@ -44,5 +52,14 @@ extension Query {
             parts.membership = other.membership ?? parts.membership
             parts.prefetches.add(other.prefetches)
         }
+    }
+}
+
+extension QueryParts {
+    /// The condition, that to match what is searched for included.
+    fileprivate var wholeCondition: ConditionNode? {
+        guard let search else { return condition }
+        let matches = ConditionNode.search(SearchNode(pattern: search))
+        return condition.map { matches && $0 } ?? matches
     }
 }

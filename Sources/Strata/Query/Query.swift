@@ -50,6 +50,8 @@ public struct Query<Object: Model>: Sendable {
 /// What a query consists of, free of generic types.
 struct QueryParts: Sendable {
     var condition: ConditionNode?
+    /// What is searched for; where there are no sorts, the best matches come first.
+    var search: SearchPattern?
     var sorts: [SortNode] = []
     var limit: Int?
     var offset: Int?

@@ -4,6 +4,8 @@ enum ResultShape: Sendable {
     case objects
     /// Rows of members, and behind each of them the number of the object whose member it is.
     case members
+    /// Rows, and behind each of them how well it matches what is searched for.
+    case matches
     /// Rows, those of one key together, and behind each of them the key.
     case sections(ExpressionNode)
     /// The ids.
@@ -20,6 +22,14 @@ enum ResultShape: Sendable {
     case values(ExpressionNode)
     /// One value: the aggregate over a column of the slice. NULL where there is nothing to aggregate.
     case aggregate(Aggregate, ExpressionNode)
+
+    /// Whether the order of the rows says which they are, or is seen.
+    var isOrdered: Bool {
+        switch self {
+        case .count, .exists: false
+        default: true
+        }
+    }
 
     enum Aggregate: Sendable {
         case sum

@@ -46,6 +46,7 @@ enum MigrationSQL {
     }
 
     static func dropTable(_ table: String) -> String { "DROP TABLE \(table.quotedIdentifier)" }
+    static func dropTrigger(_ name: String) -> String { "DROP TRIGGER \(name.quotedIdentifier)" }
     static func drop(_ entry: SchemaEntry) -> String {
         "DROP \(entry.type == "trigger" ? "TRIGGER" : "INDEX") \(entry.name.quotedIdentifier)"
     }

@@ -4,7 +4,9 @@ extension Query {
     /// - Throws: ``StrataError/Code/invalidQuery`` for what no store can answer, ``StrataError/Code/foreignID`` for an id
     ///   of another store, and what the resolver throws.
     func compile(_ shape: ResultShape, using sources: SQLSources) throws -> CompiledQuery {
-        var select = try SelectBuilder(_$parts, model: Object._$schema, sources: sources)
+        var isRanked = _$parts.sorts.isEmpty && shape.isOrdered
+        if case .matches = shape { isRanked = true }
+        var select = try SelectBuilder(_$parts, model: Object._$schema, sources: sources, isRanked: isRanked)
         let sql = try select.sql(shape)
         return select.compiled(sql)
     }
@@ -23,7 +25,8 @@ struct SelectBuilder {
     private var memberOwner = ""
     private var isReversed = false
 
-    init(_ parts: QueryParts, model: ModelSchema, sources: SQLSources) throws {
+    /// - Parameter isRanked: whether it matters how well the objects match what is searched for.
+    init(_ parts: QueryParts, model: ModelSchema, sources: SQLSources, isRanked: Bool) throws {
         if let limit = parts.limit, limit < 0 {
             throw StrataError(.invalidQuery, "limit(\(limit)): a limit is 0 or more. Leave it out to get everything.")
         }
@@ -32,7 +35,11 @@ struct SelectBuilder {
         }
         self.parts = parts
         writer = SQLWriter(sources: sources)
-        scope = writer.scope(of: model)
+        if let pattern = parts.search {
+            scope = try writer.scope(of: model, matching: pattern, isRanked: isRanked)
+        } else {
+            scope = writer.scope(of: model)
+        }
         filter = ""
         if let membership = parts.membership { try restrict(to: membership) }
         if let condition = parts.condition {
@@ -80,6 +87,8 @@ struct SelectBuilder {
         switch shape {
         case .objects: return try rows(columns, limit: parts.limit)
         case .members: return try rows("\(columns), \(memberOwner)", limit: parts.limit)
+        case .matches:
+            return try rows("\(columns), \(scope.alias).\"\(SearchSQL.scoreColumn)\"", limit: parts.limit)
         case .sections(let key): return try sections(key)
         case .ids: return try rows("\(scope.alias).\"id\"", limit: parts.limit)
         case .first(let count): return try rows(columns, limit: min(try checked(count), parts.limit ?? .max))
@@ -146,7 +155,11 @@ extension SelectBuilder {
     /// The terms of ORDER BY. The id comes last, so that no choice is left.
     private mutating func sortTerms(reversed: Bool = false) throws -> [String] {
         var terms: [String] = []
-        if parts.sorts.isEmpty { terms = memberOrder.map { SelectBuilder.order($0, reversed, nil) } }
+        if parts.sorts.isEmpty, parts.search != nil {
+            terms = [SelectBuilder.order("\(scope.alias).\"\(SearchSQL.scoreColumn)\"", !reversed, nil)]
+        } else if parts.sorts.isEmpty {
+            terms = memberOrder.map { SelectBuilder.order($0, reversed, nil) }
+        }
         for sort in parts.sorts { terms.append(try term(reversed ? sort.reversed : sort)) }
         terms.append(SelectBuilder.order("\(scope.alias).\"id\"", reversed, nil))
         return terms

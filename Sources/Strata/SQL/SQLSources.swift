@@ -10,6 +10,10 @@ struct SQLSources {
     var source: (Table) -> String
     /// Where relationships without a column lead.
     var resolver: RelationshipResolver
+    /// Where the objects of a model are searched.
+    ///
+    /// - Throws: ``StrataError/Code/invalidQuery`` where nothing of them is searchable.
+    var search: (ModelSchema) throws -> SearchSource = SearchSource.stored
     /// The fingerprint of the store; ids with another one are refused. Nil: none is refused.
     var fingerprint: UInt16?
 

@@ -37,6 +37,9 @@ extension SQLWriter {
         case .text(let operand, let match, let text, let options):
             let term = try self.text(operand, match, text, options, in: &scope)
             return negated ? "(\(term)) IS NOT TRUE" : term
+        case .search(let search):
+            let term = try self.search(search, in: &scope)
+            return negated ? "(\(term)) IS NOT TRUE" : term
         case .exists(let members):
             return "\(negated ? "NOT " : "")EXISTS (SELECT 1 \(try rows(of: members, in: &scope)))"
         case .sql(let sql):

@@ -80,6 +80,18 @@ enum SchemaSQL {
     static func statements(for description: SchemaDescription) -> [(name: String, sql: String)] {
         let hasExternals = description.tables.contains { $0.columns.contains { $0.content == .external } }
         return (hasExternals ? [ExternalSQL.table] : []) + description.tables.flatMap(statements)
+            + description.tables.compactMap { searchTable(of: $0) }
+    }
+
+    /// The names of everything that a description needs, in the database as they are.
+    static func names(for description: SchemaDescription) -> [String] {
+        statements(for: description).map(\.name)
+            + description.tables.flatMap { $0.search == nil ? [] : SearchSQL.shadows(of: $0.name) }
+    }
+
+    /// The table in which the words of another one are found.
+    static func searchTable(of table: TableDescription) -> (name: String, sql: String)? {
+        table.search.map { SearchSQL.create($0, of: table.name) }
     }
 
     /// The same for one table, the table first.
@@ -91,6 +103,7 @@ enum SchemaSQL {
         for column in table.columns where column.content == .external {
             result += ExternalSQL.triggers(table: table.name, column: column.name)
         }
+        if let search = table.search { result += SearchSQL.triggers(search, of: table.name) }
         return result
     }
 

@@ -35,6 +35,8 @@ final class EntityInfo: Sendable {
     let numbers: [Int]
     /// Columns whose bytes are kept outside of the row.
     let externals: ColumnSet
+    /// What is searched for words; nil where nothing is.
+    let search: SearchIndex?
     /// Whether this is the table of a to-many relationship's members.
     let isJoin: Bool
     let hooks: ModelHooks
@@ -63,6 +65,7 @@ final class EntityInfo: Sendable {
         checked = draft.checked
         numbers = draft.numbers
         externals = draft.externals
+        search = draft.search
         isJoin = draft.isJoin
         hooks = draft.hooks
         sql = EntitySQL(table: draft.table, columns: draft.columns)
@@ -87,6 +90,7 @@ struct EntityDraft {
     var numbers: [Int] = []
     var externals = ColumnSet()
     var derived = ColumnSet()
+    var search: SearchIndex?
     var isJoin = false
     var hooks = ModelHooks()
 

@@ -43,25 +43,33 @@ struct SchemaBuilder {
                 case .required, .check: if info.checked.last != column { info.checked.append(column) }
                 case .externalStorage: info.externals.insert(column)
                 case .derived: info.derived.insert(column)
-                case .originalName, .transformed: break
+                case .originalName, .transformed, .searchable: break
                 }
             }
             if isIndexed && !info.uniques.contains([column]) { info.indexes.append([column]) }
             if declared.type == .real || declared.isDecimal, info.checked.last != column { info.numbers.append(column) }
         }
         for option in schema.options {
-            let columns = try option.columns.map { name in
-                guard let column = info.column(named: name) else {
-                    throw StrataError(
-                        .invalidSchema,
-                        "\(schema.name) has no column '\(name)', which @Model(.unique or .index) names."
-                    )
-                }
-                return column
+            switch option.kind {
+            case .unique(let names): info.uniques.append(try columns(names, of: info))
+            case .index(let names): info.indexes.append(try columns(names, of: info))
+            case .search: break
             }
-            if option.isUnique { info.uniques.append(columns) } else { info.indexes.append(columns) }
         }
+        info.search = try SearchIndex(schema)
         return info
+    }
+
+    private static func columns(_ names: [String], of info: EntityDraft) throws -> [Int] {
+        try names.map { name in
+            guard let column = info.column(named: name) else {
+                throw StrataError(
+                    .invalidSchema,
+                    "\(info.name) has no column '\(name)', which @Model(.unique or .index) names."
+                )
+            }
+            return column
+        }
     }
 
     /// A check that says nothing about the column's values is a mistake.

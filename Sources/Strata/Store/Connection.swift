@@ -11,6 +11,8 @@ final class Connection {
     private(set) var migrations: Int64?
     /// What queries on this connection see on top of the store.
     let overlay = Overlay()
+    /// What searches need.
+    let search = ConnectionSearch()
     private var statements: [String: Statement] = [:]
     /// Those that are known by a number of their own.
     private var frequent: [Statement?] = []
@@ -38,6 +40,7 @@ final class Connection {
     func finalize() {
         statements.removeAll()
         frequent.removeAll()
+        search.removeAll()
         stopTracing()
     }
 

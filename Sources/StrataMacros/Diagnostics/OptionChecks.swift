@@ -14,7 +14,9 @@ struct OptionChecks {
                 checkTable(argument.expression)
             } else if argument.label?.text == "originalName" {
                 checkOriginalName(argument.expression)
-            } else if let call = argument.expression.as(FunctionCallExprSyntax.self) {
+            } else if let call = argument.expression.as(FunctionCallExprSyntax.self),
+                PropertyOptions.name(of: argument.expression) != "search"
+            {
                 checkColumns(of: call)
             }
         }

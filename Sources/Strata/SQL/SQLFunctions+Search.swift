@@ -1,0 +1,137 @@
+import CStrataSQLite
+import Foundation
+
+/// FTS5 of one connection, to which it gives functions of Strata's and from which it takes tokenizers. See "Extending FTS5" in
+/// https://www.sqlite.org/fts5.html
+struct FTS5 {
+    private let api: UnsafeMutablePointer<fts5_api>
+
+    /// - Throws: ``StrataError`` with `database` where SQLite was built without FTS5.
+    init(of connection: OpaquePointer) throws {
+        var statement: OpaquePointer?
+        defer { sqlite3_finalize(statement) }
+        var api: UnsafeMutablePointer<fts5_api>?
+        let code = withUnsafeMutablePointer(to: &api) { place in
+            guard sqlite3_prepare_v2(connection, "SELECT fts5(?1)", -1, &statement, nil) == SQLITE_OK else {
+                return sqlite3_errcode(connection)
+            }
+            sqlite3_bind_pointer(statement, 1, place, "fts5_api_ptr", nil)
+            return sqlite3_step(statement)
+        }
+        guard code == SQLITE_ROW, let api else {
+            throw StrataError(.database, "This SQLite was built without FTS5, which searchable attributes need.")
+        }
+        self.api = api
+    }
+
+    private typealias Function = fts5_extension_function
+
+    /// Makes `strata_rank` and the functions that count rows and words known to the connection.
+    func register() throws {
+        try add("strata_rank") { api, row, call, count, values in
+            guard let api = api?.pointee, let row, count == 1, let value = values?[0] else { return }
+            let result = FTS5.rank(api, row, value)
+            guard let result else { return sqlite3_result_error_code(call, SQLITE_ERROR) }
+            sqlite3_result_double(call, result)
+        }
+        try add("strata_rows") { api, row, call, _, _ in
+            var count: sqlite3_int64 = 0
+            guard let code = api?.pointee.xRowCount(row, &count), code == SQLITE_OK else {
+                return sqlite3_result_error_code(call, SQLITE_ERROR)
+            }
+            sqlite3_result_int64(call, count)
+        }
+        try add("strata_words") { api, row, call, _, _ in
+            var count: sqlite3_int64 = 0
+            guard let code = api?.pointee.xColumnTotalSize(row, -1, &count), code == SQLITE_OK else {
+                return sqlite3_result_error_code(call, SQLITE_ERROR)
+            }
+            sqlite3_result_int64(call, count)
+        }
+    }
+
+    private func add(_ name: String, _ function: @escaping Function) throws {
+        try SQLFunctions.check(api.pointee.xCreateFunction(api, name, nil, function, nil), name)
+    }
+
+    /// The score of a row: see ``SearchStatistics``. Nil where SQLite cannot read what it needs.
+    private static func rank(_ api: Fts5ExtensionApi, _ row: OpaquePointer, _ value: OpaquePointer) -> Double? {
+        let stride = MemoryLayout<Double>.stride
+        let numbers = UnsafeRawBufferPointer(
+            start: sqlite3_value_blob(value),
+            count: Int(sqlite3_value_bytes(value)) / stride * stride
+        )
+        func number(_ index: Int) -> Double { numbers.loadUnaligned(fromByteOffset: index * stride, as: Double.self) }
+        let columns = Int(api.xColumnCount(row))
+        let phrases = numbers.count / stride - 1 - columns
+        var (matches, words): (Int32, Int32) = (0, 0)
+        guard phrases >= 0, api.xInstCount(row, &matches) == SQLITE_OK,
+            api.xColumnSize(row, -1, &words) == SQLITE_OK
+        else { return nil }
+        return withUnsafeTemporaryAllocation(of: Double.self, capacity: max(phrases, 1)) { found in
+            found.initialize(repeating: 0)
+            for match in 0..<matches {
+                var (phrase, column, offset): (Int32, Int32, Int32) = (0, 0, 0)
+                guard api.xInst(row, match, &phrase, &column, &offset) == SQLITE_OK else { return nil }
+                guard phrase < phrases, column < columns else { continue }
+                found[Int(phrase)] += number(1 + Int(column))
+            }
+            let (k1, b) = (1.2, 0.75)
+            let length = k1 * (1 - b + b * Double(words) / number(0))
+            var score = 0.0
+            for phrase in 0..<phrases {
+                score += number(1 + columns + phrase) * (found[phrase] * (k1 + 1)) / (found[phrase] + length)
+            }
+            return score
+        }
+    }
+
+    func tokenizer(_ tokenizer: SearchTokenizer) throws -> FTS5Tokenizer { try FTS5Tokenizer(tokenizer, api) }
+}
+
+/// A tokenizer as FTS5 uses it for a table. Let go of before its connection is closed.
+final class FTS5Tokenizer {
+    private let functions: fts5_tokenizer
+    private let instance: OpaquePointer
+
+    fileprivate init(_ tokenizer: SearchTokenizer, _ api: UnsafeMutablePointer<fts5_api>) throws {
+        var context: UnsafeMutableRawPointer?
+        var functions = fts5_tokenizer()
+        var instance: OpaquePointer?
+        let name = tokenizer.words[0]
+        var code = api.pointee.xFindTokenizer(api, name, &context, &functions)
+        if code == SQLITE_OK {
+            var arguments = tokenizer.words.dropFirst().map { UnsafePointer<CChar>(strdup($0)) }
+            defer { for argument in arguments { free(UnsafeMutableRawPointer(mutating: argument)) } }
+            code = functions.xCreate(context, &arguments, Int32(arguments.count), &instance)
+        }
+        guard code == SQLITE_OK, let instance else {
+            throw StrataError(.database, "This SQLite has no tokenizer '\(name)' (code \(code)), which the model asks for.")
+        }
+        self.functions = functions
+        self.instance = instance
+    }
+
+    deinit { functions.xDelete(instance) }
+
+    /// Whether a text has any words.
+    func hasWords(_ text: String) throws -> Bool {
+        var text = text
+        var found = false
+        let code = text.withUTF8 { utf8 in
+            utf8.withMemoryRebound(to: CChar.self) { utf8 in
+                withUnsafeMutablePointer(to: &found) { place in
+                    functions.xTokenize(instance, place, FTS5_TOKENIZE_QUERY, utf8.baseAddress, Int32(utf8.count)) {
+                        place, _, _, _, _, _ in
+                        place?.assumingMemoryBound(to: Bool.self).pointee = true
+                        return SQLITE_DONE
+                    }
+                }
+            }
+        }
+        guard code == SQLITE_OK || code == SQLITE_DONE else {
+            throw StrataError(.database, "A pattern cannot be divided into words (code \(code)).")
+        }
+        return found
+    }
+}

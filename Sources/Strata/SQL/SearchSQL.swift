@@ -1,0 +1,145 @@
+import Foundation
+
+/// The tables of FTS5 in which texts are found by their words, and the triggers that keep them up with the rows.
+///
+/// Such a table has no copy of the texts: it reads them from the rows. See "External Content Tables" in
+/// https://www.sqlite.org/fts5.html
+enum SearchSQL {
+    static func table(of table: String) -> String { "strata_search_\(table)" }
+
+    /// The tables in which FTS5 keeps what a table of its own has.
+    static func shadows(of table: String) -> [String] {
+        ["data", "idx", "docsize", "config"].map { "\(self.table(of: table))_\($0)" }
+    }
+
+    static func create(_ search: SearchDescription, of table: String) -> (name: String, sql: String) {
+        let options = ["content=\(literal(table))", "content_rowid='id'"] + options(search)
+        let name = self.table(of: table)
+        return (name, create("CREATE VIRTUAL TABLE \(name.quotedIdentifier)", search.columns, options))
+    }
+
+    private static func create(_ start: String, _ columns: [String], _ options: [String]) -> String {
+        "\(start) USING fts5(\((columns.map(\.quotedIdentifier) + options).joined(separator: ", ")))"
+    }
+
+    private static func options(_ search: SearchDescription) -> [String] {
+        let prefixes = search.prefixes.map { "\($0)" }.joined(separator: " ")
+        return ["tokenize='\(search.tokenizer.words.joined(separator: " "))'"]
+            + (prefixes.isEmpty ? [] : ["prefix='\(prefixes)'"])
+    }
+
+    private static func literal(_ text: String) -> String { MigrationSQL.literal(.text(text)) }
+
+    static func triggers(_ search: SearchDescription, of table: String) -> [(name: String, sql: String)] {
+        let found = self.table(of: table).quotedIdentifier
+        let columns = search.columns.map(\.quotedIdentifier)
+        func values(_ row: String) -> String { columns.map { ", \(row).\($0)" }.joined() }
+        let list = columns.map { ", \($0)" }.joined()
+        let add = "INSERT INTO \(found) (rowid\(list)) VALUES (NEW.\"id\"\(values("NEW")));"
+        let remove = "INSERT INTO \(found) (\(found), rowid\(list)) VALUES ('delete', OLD.\"id\"\(values("OLD")));"
+        return [
+            ("insert", "AFTER INSERT", add),
+            ("update", "AFTER UPDATE OF \(columns.joined(separator: ", "))", "\(remove) \(add)"),
+            ("delete", "AFTER DELETE", remove),
+        ].map { event, time, body in
+            let name = "\(table)_search_\(event)"
+            return (name, "CREATE TRIGGER \(name.quotedIdentifier) \(time) ON \(table.quotedIdentifier) BEGIN \(body) END")
+        }
+    }
+
+    /// Makes a table anew of the rows that are there.
+    static func rebuild(_ table: String) -> String {
+        let name = self.table(of: table).quotedIdentifier
+        return "INSERT INTO \(name) (\(name)) VALUES ('rebuild')"
+    }
+
+    // MARK: Searching
+
+    /// The rows of a store's table that match, and behind their columns how well they do.
+    ///
+    /// - Parameters:
+    ///   - rows: where the rows are.
+    ///   - score: the parameter with what scores are made of; nil where nobody asks for them.
+    static func select(
+        _ info: (columns: [String], rows: String),
+        in found: String,
+        where match: String,
+        score: String?,
+        unless hidden: String?
+    ) -> String {
+        let columns = (["\"id\""] + info.columns).map { "r.\($0)" }.joined(separator: ", ")
+        let rank = score.map { ", strata_rank(\(found), \($0)) AS \"\(scoreColumn)\"" } ?? ""
+        let shown = hidden.map { " AND (SELECT NOT \($0)(r.\"id\"))" } ?? ""
+        return """
+            SELECT \(columns)\(rank) FROM \(found) CROSS JOIN \(info.rows) AS r ON r."id" = \(found).rowid \
+            WHERE \(found) MATCH \(match)\(shown)
+            """
+    }
+
+    static let scoreColumn = "strata_score"
+
+    /// The ids of the rows that match.
+    static func selectIDs(in found: String, where match: String, unless hidden: String?) -> String {
+        let shown = hidden.map { " AND (SELECT NOT \($0)(\(found).rowid))" } ?? ""
+        return "SELECT \(found).rowid FROM \(found) WHERE \(found) MATCH \(match)\(shown)"
+    }
+
+    static func count(in found: String, unless hidden: String?) -> String {
+        "SELECT count(*) FROM (\(selectIDs(in: found, where: "?1", unless: hidden)))"
+    }
+
+    /// How many rows there are, and how many words in them.
+    static func totals(_ found: String) -> String { "SELECT strata_rows(\(found)), strata_words(\(found)) FROM \(found) LIMIT 1" }
+
+    /// How many words the columns of a row have, as FTS5 keeps it: a number of SQLite's variable length for each of them. See "The
+    /// Document Sizes Table" in https://www.sqlite.org/fts5.html
+    static func sizes(of table: String) -> String {
+        "SELECT \"sz\" FROM \(shadows(of: table)[2].quotedIdentifier) WHERE \"id\" = ?"
+    }
+
+    /// What such numbers come to.
+    static func sum(ofSizes sizes: Data) -> Int64 {
+        var (sum, number, length) = (Int64(0), Int64(0), 0)
+        for byte in sizes {
+            length += 1
+            // Of nine bytes the last one counts as a whole.
+            let isLast = length == 9
+            number = isLast ? number << 8 | Int64(byte) : number << 7 | Int64(byte & 0x7F)
+            guard isLast || byte < 0x80 else { continue }
+            sum &+= number
+            (number, length) = (0, 0)
+        }
+        return sum
+    }
+
+    /// A text with marks where it matches.
+    static func highlight(_ found: String, isMatch: Bool) -> String {
+        excerpt("highlight(\(found), ?1, ?2, ?3)", found, isMatch: isMatch, firstParameter: 4)
+    }
+
+    /// So many words of a text, with marks where it matches and where it is cut.
+    static func snippet(_ found: String, isMatch: Bool) -> String {
+        excerpt("snippet(\(found), ?1, ?2, ?3, ?4, ?5)", found, isMatch: isMatch, firstParameter: 6)
+    }
+
+    private static func excerpt(_ value: String, _ found: String, isMatch: Bool, firstParameter: Int) -> String {
+        let match = isMatch ? " AND \(found) MATCH ?\(firstParameter + 1)" : ""
+        return "SELECT \(value) FROM \(found) WHERE rowid = ?\(firstParameter)\(match)"
+    }
+
+    // MARK: Rows that are not stored
+
+    static func pendingTable(_ entity: Int) -> String { "strata_pending_search_\(entity)" }
+
+    static func createPending(_ search: SearchDescription, _ entity: Int) -> String {
+        create("CREATE VIRTUAL TABLE temp.\"\(pendingTable(entity))\"", search.columns, options(search))
+    }
+
+    static func insertPending(_ search: SearchDescription, _ entity: Int) -> String {
+        let columns = search.columns.map { ", \($0.quotedIdentifier)" }.joined()
+        let parameters = repeatElement(", ?", count: search.columns.count).joined()
+        return "INSERT INTO \"\(pendingTable(entity))\" (rowid\(columns)) VALUES (?\(parameters))"
+    }
+
+    static func deletePending(_ entity: Int) -> String { "DELETE FROM \"\(pendingTable(entity))\" WHERE rowid = ?" }
+}

@@ -1,0 +1,134 @@
+/// What a connection needs to search: tokenizers, and the words of rows that are not stored.
+///
+/// Isolation: that of its connection, which lets go of it before it closes.
+final class ConnectionSearch {
+    private var tokenizers: [SearchTokenizer: FTS5Tokenizer] = [:]
+    private var pending: [Int: PendingSearch] = [:]
+
+    func tokenizer(_ kind: SearchTokenizer, on connection: Connection) throws -> FTS5Tokenizer {
+        if let known = tokenizers[kind] { return known }
+        let made = try FTS5(of: connection.pointer).tokenizer(kind)
+        tokenizers[kind] = made
+        return made
+    }
+
+    func pending(_ entity: Int) -> PendingSearch {
+        if let known = pending[entity] { return known }
+        let made = PendingSearch()
+        pending[entity] = made
+        return made
+    }
+
+    func removeAll() {
+        tokenizers.removeAll()
+        pending.removeAll()
+    }
+}
+
+/// The words of an entity's pending rows, in a temporary table of FTS5.
+final class PendingSearch {
+    /// Those whose words are in the table, with a hash of their texts.
+    private var rows: [Int64: Int] = [:]
+    private var isMade = false
+    private var version: Int?
+    /// How many of the store's rows are hidden, and how many words they have.
+    private(set) var hidden: (rows: Int64, words: Int64) = (0, 0)
+    private var hiddenAt: (version: Int, sequence: Int64)?
+
+    /// Brings the table up to what the overlay of a connection shows.
+    ///
+    /// Complexity: O(pending rows); words are looked for only in rows whose texts are new.
+    func update(_ info: EntityInfo, _ index: SearchIndex, on connection: Connection) throws {
+        let overlay = connection.overlay
+        guard version != overlay.version else { return }
+        if !isMade {
+            try connection.execute(SearchSQL.createPending(index.description, info.index))
+            isMade = true
+        }
+        version = nil
+        let pending = overlay.rows(of: info.index)
+        let remove = SearchSQL.deletePending(info.index)
+        let add = SearchSQL.insertPending(index.description, info.index)
+        var gone = rows
+        for place in pending.visible {
+            let texts = try index.columns.map { try pending.value(of: place, $0) }
+            let known = gone.removeValue(forKey: place.number)
+            if known == texts.hashValue { continue }
+            if known != nil { try connection.execute(remove, [.integer(place.number)]) }
+            rows[place.number] = nil
+            try connection.execute(add, [.integer(place.number)] + texts)
+            rows[place.number] = texts.hashValue
+        }
+        for number in gone.keys {
+            try connection.execute(remove, [.integer(number)])
+            rows[number] = nil
+        }
+        version = overlay.version
+    }
+
+    /// Counts what is hidden of the store's rows.
+    func countHidden(_ info: EntityInfo, on connection: Connection) throws {
+        let key = (version: connection.overlay.version, sequence: try connection.sequence())
+        if let hiddenAt, hiddenAt == key { return }
+        var hidden: (rows: Int64, words: Int64) = (0, 0)
+        let sql = SearchSQL.sizes(of: info.table)
+        var seen = Set<Int64>()
+        for part in connection.overlay.rows(of: info.index).parts {
+            for number in part.numbers where seen.insert(number).inserted {
+                guard case .blob(let sizes) = try connection.value(sql, [.integer(number)]) else { continue }
+                hidden.rows += 1
+                hidden.words += SearchSQL.sum(ofSizes: sizes)
+            }
+        }
+        self.hidden = hidden
+        hiddenAt = key
+    }
+}
+
+extension Connection {
+    func searchSource(_ model: ModelSchema, _ schema: Schema) throws -> SearchSource {
+        guard let info = schema.info(named: model.name) else { return try .stored(model) }
+        return try searchSource(info)
+    }
+
+    /// Where the objects of a model are searched, with the layers that this connection shows.
+    func searchSource(_ info: EntityInfo) throws -> SearchSource {
+        let index = try info.search.orNotSearchable(info.name)
+        let tokenizer = try search.tokenizer(index.description.tokenizer, on: self)
+        var stored = SearchSource.storedPart(info.table)
+        var parts = [stored]
+        var pending: PendingSearch?
+        if overlay.parts[info.index] != nil {
+            pending = search.pending(info.index)
+            try pending?.update(info, index, on: self)
+            stored.hidden = Overlay.functionName(info.index)
+            parts = [
+                stored,
+                SearchSource.Part(
+                    table: SearchSQL.pendingTable(info.index).quotedIdentifier,
+                    rows: Overlay.tableName(info.index)
+                ),
+            ]
+        }
+        return SearchSource(index: index, parts: parts, hasWords: tokenizer.hasWords) { [parts, pending] phrases in
+            var statistics = SearchStatistics(rows: 0, words: 0, matches: phrases.map { _ in 0 })
+            for part in parts {
+                let totals = try self.row(SearchSQL.totals(part.table))
+                if case .integer(let rows) = totals.first, case .integer(let words) = totals.last {
+                    statistics.rows += rows
+                    statistics.words += words
+                }
+                let count = SearchSQL.count(in: part.table, unless: part.hidden)
+                for (place, phrase) in phrases.enumerated() {
+                    statistics.matches[place] += try self.integer(count, [.text(phrase)]) ?? 0
+                }
+            }
+            if let pending {
+                try pending.countHidden(info, on: self)
+                statistics.rows -= pending.hidden.rows
+                statistics.words -= pending.hidden.words
+            }
+            return statistics
+        }
+    }
+}

@@ -1,0 +1,72 @@
+/// The columns of a model that are searched, and how.
+struct SearchIndex: Sendable {
+    /// What it is in the store.
+    let description: SearchDescription
+    /// The place of each of its columns in the model.
+    let columns: [Int]
+    /// How much a match in each of its columns counts.
+    let weights: [Double]
+
+    /// Nil where no column is searchable.
+    ///
+    /// - Throws: ``StrataError`` with `invalidSchema`.
+    init?(_ schema: ModelSchema) throws {
+        var found: [(name: String, column: Int, weight: Double)] = []
+        for (index, column) in schema.columns.enumerated() {
+            for case .searchable(let weight) in column.options.map(\.kind) {
+                try Self.check(column, weight, of: schema)
+                found.append((column.name, index, weight))
+            }
+        }
+        var choice: (tokenizer: SearchTokenizer, prefixes: [Int])?
+        for case .search(let tokenizer, let prefixes) in schema.options.map(\.kind) { choice = (tokenizer, prefixes) }
+        if let choice {
+            guard !found.isEmpty else {
+                throw Self.error("\(schema.name) is searched, but has no attribute that is. Mark some: @Attribute(.searchable).")
+            }
+            guard choice.prefixes.allSatisfy({ (1...999).contains($0) }) else {
+                throw Self.error("\(schema.name) is searched by prefixes of lengths that are none: they are 1 to 999.")
+            }
+        }
+        guard !found.isEmpty else { return nil }
+        // One order, whatever that of the declaration is, so that moving a line changes no store.
+        found.sort { $0.name < $1.name }
+        description = SearchDescription(
+            columns: found.map(\.name),
+            tokenizer: choice?.tokenizer ?? .words,
+            prefixes: Set(choice?.prefixes ?? []).sorted()
+        )
+        columns = found.map(\.column)
+        weights = found.map(\.weight)
+    }
+
+    private static func check(_ column: ColumnSchema, _ weight: Double, of schema: ModelSchema) throws {
+        let place = "\(schema.name).\(column.name)"
+        guard column.heldType == String.self else {
+            throw error("\(place) holds no text that could be searched. Remove .searchable, or derive a text with @Derived.")
+        }
+        guard !["rank", "rowid"].contains(column.name.lowercased()) else {
+            throw error("\(place) cannot be searched by this name, which SQLite's FTS5 keeps for itself. Choose another one.")
+        }
+        guard weight >= 0, weight.isFinite else { throw error("\(place) has the weight \(weight). Weights are 0 or more.") }
+    }
+
+    private static func error(_ message: String) -> StrataError { StrataError(.invalidSchema, message) }
+}
+
+/// What a store keeps so that a table can be searched.
+struct SearchDescription: Sendable, Equatable {
+    /// By name.
+    var columns: [String]
+    var tokenizer: SearchTokenizer
+    /// Lengths in characters, from the shortest one.
+    var prefixes: [Int]
+}
+
+extension SearchDescription {
+    /// The same by other names.
+    init(_ other: SearchDescription, columns: [String]) {
+        self = other
+        self.columns = columns.sorted()
+    }
+}

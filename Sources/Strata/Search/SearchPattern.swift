@@ -1,0 +1,66 @@
+/// The words that a search looks for.
+///
+/// A text by itself stands for all of its words, in any order. Nothing in a text has a meaning of its own, so that what a person
+/// has typed can be handed in as it is:
+///
+/// ```swift
+/// Article.search("swift concurrency")
+/// Article.search(.prefixes(typed))
+/// Article.search(.phrase("data race").or("actor").excluding("draft"))
+/// ```
+///
+/// Words are what the model's ``SearchTokenizer`` makes of a text; where that sees several words between two spaces (`e-mail`), they
+/// are a phrase. A pattern without any words (the empty text, punctuation alone) matches nothing.
+public struct SearchPattern: Sendable, Hashable, ExpressibleByStringLiteral {
+    let node: Node
+
+    indirect enum Node: Sendable, Hashable {
+        case phrase(String, isPrefix: Bool)
+        /// The phrases that have words.
+        case all([Node])
+        case any([Node])
+        case near([String], within: Int)
+        case and([Node])
+        case or([Node])
+        case not(Node, Node)
+    }
+
+    private init(_ node: Node) { self.node = node }
+
+    /// All words of the literal: see ``words(_:)``.
+    public init(stringLiteral value: String) { self = .words(value) }
+
+    /// All words of a text, in any order and place.
+    public static func words(_ text: String) -> SearchPattern {
+        SearchPattern(.all(parts(text).map { .phrase($0, isPrefix: false) }))
+    }
+
+    /// At least one of the words of a text.
+    public static func anyWord(_ text: String) -> SearchPattern {
+        SearchPattern(.any(parts(text).map { .phrase($0, isPrefix: false) }))
+    }
+
+    /// Words that begin with the words of a text, all of them: what to look for while somebody is typing.
+    public static func prefixes(_ text: String) -> SearchPattern {
+        SearchPattern(.all(parts(text).map { .phrase($0, isPrefix: true) }))
+    }
+
+    /// The words of a text one after the other.
+    public static func phrase(_ text: String) -> SearchPattern { SearchPattern(.phrase(text, isPrefix: false)) }
+
+    /// All words of a text with at most so many others between the first and the last of them.
+    public static func near(_ text: String, within distance: Int) -> SearchPattern {
+        SearchPattern(.near(parts(text), within: distance))
+    }
+
+    /// What this and the other one match.
+    public func and(_ other: SearchPattern) -> SearchPattern { SearchPattern(.and([node, other.node])) }
+
+    /// What this or the other one matches.
+    public func or(_ other: SearchPattern) -> SearchPattern { SearchPattern(.or([node, other.node])) }
+
+    /// What this matches and the other one does not.
+    public func excluding(_ other: SearchPattern) -> SearchPattern { SearchPattern(.not(node, other.node)) }
+
+    private static func parts(_ text: String) -> [String] { text.split(whereSeparator: \.isWhitespace).map(String.init) }
+}

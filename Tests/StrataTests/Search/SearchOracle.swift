@@ -1,0 +1,76 @@
+import Foundation
+
+@testable import Strata
+
+/// Searches texts of lower-case ASCII words by looking at all of them.
+struct SearchOracle {
+    struct Text {
+        let id: Int64
+        /// The words of each column, with its weight.
+        let columns: [(words: [String], weight: Double)]
+        var length: Int { columns.reduce(0) { $0 + $1.words.count } }
+    }
+
+    let texts: [Text]
+
+    private typealias Phrase = (words: [String], isPrefix: Bool)
+
+    func matches(_ pattern: SearchPattern, _ text: Text) -> Bool { matches(pattern.node, text) }
+
+    private func matches(_ node: SearchPattern.Node, _ text: Text) -> Bool {
+        switch node {
+        case .phrase(let phrase, let isPrefix):
+            return text.columns.contains { !places(of: words(phrase), isPrefix, in: $0.words).isEmpty }
+        case .all(let nodes):
+            let nodes = nodes.filter { !phrases($0).isEmpty }
+            return !nodes.isEmpty && nodes.allSatisfy { matches($0, text) }
+        case .any(let nodes), .or(let nodes): return nodes.contains { matches($0, text) }
+        case .and(let nodes): return nodes.allSatisfy { matches($0, text) }
+        case .not(let node, let other): return matches(node, text) && !matches(other, text)
+        case .near(let texts, let distance):
+            // Of two words.
+            guard texts.count == 2 else { return false }
+            return text.columns.contains { column in
+                let (left, right) = (
+                    places(of: [texts[0]], false, in: column.words), places(of: [texts[1]], false, in: column.words)
+                )
+                return left.contains { left in right.contains { abs($0 - left) - 1 <= distance } }
+            }
+        }
+    }
+
+    private func words(_ text: String) -> [String] { text.split { !$0.isLetter && !$0.isNumber }.map { $0.lowercased() } }
+
+    private func places(of phrase: [String], _ isPrefix: Bool, in words: [String]) -> [Int] {
+        guard !phrase.isEmpty, words.count >= phrase.count else { return [] }
+        return (0...(words.count - phrase.count)).filter { start in
+            phrase.indices.allSatisfy { index in
+                let word = words[start + index]
+                return isPrefix && index == phrase.count - 1 ? word.hasPrefix(phrase[index]) : word == phrase[index]
+            }
+        }
+    }
+
+    private func phrases(_ node: SearchPattern.Node) -> [Phrase] {
+        switch node {
+        case .phrase(let text, let isPrefix): words(text).isEmpty ? [] : [(words(text), isPrefix)]
+        case .all(let nodes), .any(let nodes), .or(let nodes), .and(let nodes): nodes.flatMap(phrases)
+        case .not(let node, let other): phrases(node) + phrases(other)
+        case .near(let texts, _): texts.map { (words($0), false) }
+        }
+    }
+
+    /// BM25 with k1 = 1.2 and b = 0.75.
+    func score(_ pattern: SearchPattern, _ text: Text) -> Double {
+        let average = Double(texts.reduce(0) { $0 + $1.length }) / Double(texts.count)
+        return phrases(pattern.node).reduce(0) { score, phrase in
+            let count = Double(texts.count { matches(.phrase(phrase.words.joined(separator: " "), isPrefix: phrase.isPrefix), $0) })
+            let rarity = log((Double(texts.count) - count + 0.5) / (count + 0.5))
+            let found = text.columns.reduce(0) {
+                $0 + $1.weight * Double(places(of: phrase.words, phrase.isPrefix, in: $1.words).count)
+            }
+            let length = 1.2 * (0.25 + 0.75 * Double(text.length) / average)
+            return score + (rarity > 0 ? rarity : 1e-6) * found * 2.2 / (found + length)
+        }
+    }
+}
