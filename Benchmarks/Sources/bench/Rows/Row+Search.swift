@@ -77,8 +77,10 @@ enum DocumentTable {
         try database.transaction("BEGIN") {
             let statement = try database.prepare(
                 """
-                SELECT d.id, d.title, d.note, d.serial FROM words CROSS JOIN document AS d ON d.id = words.rowid
-                WHERE words MATCH ? ORDER BY bm25(words, 1, 4), d.id LIMIT 20
+                SELECT d.id, d.title, d.note, d.serial FROM
+                    (SELECT rowid AS id, bm25(words, 1, 4) AS score FROM words WHERE words MATCH ? ORDER BY score, id LIMIT 20)
+                    AS best
+                CROSS JOIN document AS d ON d.id = best.id ORDER BY best.score, d.id
                 """
             )
             for number in 0..<round.sizes.searches {
