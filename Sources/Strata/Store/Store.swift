@@ -52,6 +52,7 @@ final class Store: Sendable {
             }
             writer = opened.writer
             identity = opened.identity
+            cancellation.finish()
             layers = LayerStore(sequence: opened.sequence)
             readers = ReaderPool(
                 path: writer.path,
