@@ -30,7 +30,7 @@ struct MigrationRun {
         try changeTables()
         try changeIndexes(isUnique: false)
         try runSteps("after", \.after, expecting: pending.new)
-        for entity in schema.entities where !entity.info.derived.isEmpty { try entity.writeDerived(on: connection) }
+        try writeDerived()
         try changeIndexes(isUnique: true)
         try StoreSchema.record(pending.new, migration, steps: pending.steps.map(\.name), on: connection)
         if pending.changesStore {
@@ -50,6 +50,9 @@ struct MigrationRun {
             if change.isRebuilt { meter.expect(rows) }
             meter.expect(rows * Self.indexEffort * Double(newIndexes(of: change).count))
             if change.new.search != nil, !change.keepsSearch { meter.expect(rows * Self.searchEffort) }
+            if derivedAnew.contains(where: { $0.info.table == change.new.name }) {
+                meter.expect(rows * Self.derivedEffort)
+            }
         }
         let effort = max(1, meter.expected)
         meter.expect(effort / 10 * Double(pending.steps.count))
@@ -60,6 +63,8 @@ struct MigrationRun {
     static let indexEffort = 0.4
     /// What a row costs in a table of words, against copying it.
     static let searchEffort = 4.0
+    /// What it costs to calculate the derived columns of a row, against copying it.
+    static let derivedEffort = 1.0
 
     private func newIndexes(of change: TableChange) -> [(name: String, sql: String)] {
         let statements = SchemaSQL.statements(for: change.new).dropFirst().filter { !$0.sql.isTrigger }
@@ -102,6 +107,27 @@ struct MigrationRun {
                 )
             }
             meter.advance(meter.expected / 10 / Double(pending.steps.count), activity)
+        }
+    }
+
+    // MARK: Derived columns
+
+    /// Those whose derived columns may not follow from the others any more.
+    private var derivedAnew: [any AnyEntity] {
+        let changed = Set(pending.changes.changed.filter { !$0.isEmpty }.map(\.new.name))
+        return schema.entities.filter {
+            !$0.info.derived.isEmpty && (pending.hasStepsToRun || changed.contains($0.info.table))
+        }
+    }
+
+    private func writeDerived() throws {
+        for entity in derivedAnew {
+            let activity = "Calculating \(entity.info.name)"
+            meter.begin(activity)
+            try entity.writeDerived(on: connection) { rows in
+                try cancellation.check()
+                meter.advance(Double(rows) * Self.derivedEffort, activity)
+            }
         }
     }
 

@@ -69,7 +69,8 @@ struct ColumnChange {
     var needsCopy: Bool {
         switch source {
         case .same: old?.isOptional != new.isOptional
-        case .value(let value): !MigrationSQL.isPlain(literal: MigrationSQL.literal(value))
+        // A column that is there keeps its type unless the table is made anew.
+        case .value(let value): old != nil || !MigrationSQL.isPlain(literal: MigrationSQL.literal(value))
         case .made, .expression, .outside: true
         }
     }

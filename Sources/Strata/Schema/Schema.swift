@@ -203,7 +203,7 @@ protocol AnyEntity: AnyObject, Sendable {
     func noteShadowed(_ job: CommitJob)
 
     // Migration
-    func writeDerived(on connection: Connection) throws
+    func writeDerived(on connection: Connection, _ report: (_ rows: Int) throws -> Void) throws
 
     // Batches
     func runBatch(_ sql: String, _ values: [StoredValue], _ job: BatchJob) throws -> NumberRuns
