@@ -63,6 +63,9 @@ extension StrataError {
         let descriptor = open("/dev/null", O_RDONLY)
         guard descriptor >= 0 else { return errno == EMFILE || errno == ENFILE }
         close(descriptor)
+    /// Whether SQLite refused what broke a constraint of the tables.
+    var isOfConstraint: Bool { resultCode.map { $0 & 0xFF == SQLITE_CONSTRAINT } ?? false }
+
         return false
     }
 }

@@ -51,12 +51,12 @@ enum MigrationSQL {
         "DROP \(entry.type == "trigger" ? "TRIGGER" : "INDEX") \(entry.name.quotedIdentifier)"
     }
 
-    /// Copies so many rows, from the one after an id on. The expressions are about the old row.
+    /// Copies so many rows, from the one after an id on, or all of them. The expressions are about the old row.
     static func copy(
         _ columns: [(name: String, expression: String)],
         from old: String,
         to new: String,
-        limit: Int
+        limit: Int?
     ) -> String {
         let names = columns.map(\.name.quotedIdentifier).joined(separator: ", ")
         let values = columns.map(\.expression).joined(separator: ", ")
@@ -64,10 +64,11 @@ enum MigrationSQL {
         return """
             INSERT INTO \(new.quotedIdentifier) ("id", \(names)\(names.isEmpty ? "" : ", ")"_version") \
             SELECT \(table)."id", \(values)\(values.isEmpty ? "" : ", ")\(table)."_version" FROM \(table) \
-            WHERE \(table)."id" > ?1 ORDER BY \(table)."id" LIMIT \(limit)
+            \(portion.0)ORDER BY \(table)."id"\(portion.1)
             """
     }
 
+        let portion = limit.map { ("WHERE \(table).\"id\" > ?1 ", " LIMIT \($0)") } ?? ("", "")
     /// An expression of the user's inside of another.
     static func enclosed(_ expression: String) -> String { "(\(expression)\n)" }
 
@@ -108,6 +109,18 @@ enum MigrationSQL {
         let names = columns.map(\.quotedIdentifier)
         let list = names.joined(separator: ", ")
         return """
+    /// The same for an expression that may look at all rows at once. The condition is about its ``value``.
+    static func rows(filling expression: String, of table: String, where condition: String) -> String {
+        "SELECT \"id\", \(value) FROM (\(values(expression, of: table))) WHERE \(condition) LIMIT 5"
+    }
+
+    static let value = "\"strata_value\""
+
+    private static func values(_ expression: String, of table: String) -> String {
+        let name = table.quotedIdentifier
+        return "SELECT \(name).\"id\" AS \"id\", \(enclosed(expression)) AS \(value) FROM \(name)"
+    }
+
             SELECT min("id"), max("id"), \(list) FROM \(table.quotedIdentifier) \
             WHERE \(names.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")) \
             GROUP BY \(list) HAVING count(*) > 1 ORDER BY min("id") LIMIT 5
@@ -115,18 +128,19 @@ enum MigrationSQL {
     }
 
     /// Keeps bytes outside of the rows of a table, each under the number of its row beyond `base`.
-    static func keepOutside(_ content: String, of table: String, where condition: String?, base: Int64) -> String {
-        let name = table.quotedIdentifier
-        let more = condition.map { " AND \($0)" } ?? ""
+    ///
+    /// - Parameter kept: a column whose rows have such bytes already, where it has a value.
+    static func keepOutside(_ content: String, of table: String, unless kept: String?, base: Int64) -> String {
+        let others = kept.map { " AND \"id\" IN (SELECT \"id\" FROM \(table.quotedIdentifier) WHERE \(isNull($0)))" }
         return """
-            INSERT INTO "strata_data" ("id", "content") SELECT \(base) + \(name)."id", \(content) FROM \(name) \
-            WHERE \(content) IS NOT NULL\(more)
+            INSERT INTO "strata_data" ("id", "content") SELECT \(base) + "id", \(value) \
+            FROM (\(values(content, of: table))) WHERE \(value) IS NOT NULL\(others ?? "")
             """
     }
 
-    /// The number under which ``keepOutside(_:of:where:base:)`` has kept the bytes of a row.
-    static func outsideNumber(_ content: String, of table: String, base: Int64) -> String {
-        "CASE WHEN \(content) IS NOT NULL THEN \(base) + \(table.quotedIdentifier).\"id\" END"
+    /// The number under which ``keepOutside(_:of:unless:base:)`` has kept the bytes of a row, if it has.
+    static func outsideNumber(of table: String, base: Int64) -> String {
+        "(SELECT \"id\" FROM \"strata_data\" WHERE \"id\" = \(base) + \(table.quotedIdentifier).\"id\")"
     }
 
     static func dropOutside(_ column: String, of table: String) -> String {
