@@ -161,7 +161,7 @@ enum MigrationSQL {
         case .real(let number): return number.isNaN ? "NULL" : String(number)
         case .text(let text) where text.utf8.contains(0): return "CAST(\(literal(.blob(Data(text.utf8)))) AS TEXT)"
         case .text(let text):
-            return "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
+            return SQLText.quoted(text, by: "'")
         case .blob(let data):
             let digits = Array("0123456789ABCDEF")
             return "X'" + String(data.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }) + "'"

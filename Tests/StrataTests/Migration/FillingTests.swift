@@ -124,4 +124,29 @@ import Testing
         #expect(Set(again).count == 5 && again.indices.filter { again[$0] != tokens[$0] } == [3])
         #expect(try folder.rows(url, "SELECT count(*) FROM strata_data") == ["5"])
     }
+
+    enum Quoted {
+        @Model(table: "a\"\u{301}b") final class Doc {
+            var body: String
+            var quote: String = "it'\u{301}s '' \u{301}'"
+        }
+        @Model(table: "a\"\u{301}b") final class DocNext {
+            var body: String
+            var quote: String = "it'\u{301}s '' \u{301}'"
+            var more: String?
+        }
+    }
+
+    @Test("quotation marks are doubled whatever follows them")
+    func quotes() async throws {
+        let folder = try ScratchFolder()
+        let url = try await make(folder)
+        let quote = try await folder.with(url, [Quoted.Doc.self]) { try $0.first(Quoted.Doc.all)!.quote }
+        #expect(quote.unicodeScalars.elementsEqual("it'\u{301}s '' \u{301}'".unicodeScalars))
+        #expect(try folder.rows(url, "SELECT count(*) FROM \"a\"\"\u{301}b\"") == ["1"])
+        try await folder.with(url, [Quoted.DocNext.self]) { context in
+            let count = try context.count(Quoted.DocNext.all)
+            #expect(count == 1)
+        }
+    }
 }
