@@ -26,12 +26,14 @@ struct MigrationRun {
             }
         }
         try upgradeFormat()
-        try runSteps("before", \.before, expecting: pending.old)
+        let temporary = try TemporaryTables(pending, on: connection)
+        try runSteps("before", \.before, expecting: pending.old, temporary)
         try changeTables()
         try changeIndexes(isUnique: false)
-        try runSteps("after", \.after, expecting: pending.new)
+        try runSteps("after", \.after, expecting: pending.new, temporary)
         try writeDerived()
         try changeIndexes(isUnique: true)
+        try temporary.drop()
         try StoreSchema.record(pending.new, migration, steps: pending.steps.map(\.name), on: connection)
         if pending.changesStore {
             try connection.execute(HistorySQL.insertMigration, [.real(Date().timeIntervalSinceReferenceDate)])
@@ -78,7 +80,8 @@ struct MigrationRun {
     private func runSteps(
         _ moment: String,
         _ body: KeyPath<Migration.Step, (@Sendable (MigrationDatabase) throws -> Void)?>,
-        expecting description: SchemaDescription
+        expecting description: SchemaDescription,
+        _ temporary: TemporaryTables
     ) throws {
         for step in pending.steps {
             guard let body = step[keyPath: body] else { continue }
@@ -106,6 +109,7 @@ struct MigrationRun {
                         + "change rows; tables follow the models."
                 )
             }
+            try temporary.check(after: step.name)
             meter.advance(meter.expected / 10 / Double(pending.steps.count), activity)
         }
     }

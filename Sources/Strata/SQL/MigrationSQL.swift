@@ -22,6 +22,9 @@ enum MigrationSQL {
         WHERE s.type = 'table' AND k."table" = ? COLLATE NOCASE
         """
     static let foreignKeys = "PRAGMA foreign_keys"
+    /// What this connection has for itself; a virtual table before those that it is made of.
+    static let temporary =
+        "SELECT \"name\", \"type\" FROM sqlite_temp_schema WHERE \"type\" <> 'index' ORDER BY \"sql\" NOT LIKE 'CREATE VIRTUAL%'"
     static let lastExternal = "SELECT coalesce(max(\"id\"), 0) FROM \"strata_data\""
     static let lastExternalEver = "SELECT \"seq\" FROM sqlite_sequence WHERE \"name\" = 'strata_data'"
 
@@ -47,6 +50,9 @@ enum MigrationSQL {
 
     static func dropTable(_ table: String) -> String { "DROP TABLE \(table.quotedIdentifier)" }
     static func dropTrigger(_ name: String) -> String { "DROP TRIGGER \(name.quotedIdentifier)" }
+    static func dropTemporary(_ type: String, _ name: String) -> String {
+        "DROP \(type) IF EXISTS temp.\(name.quotedIdentifier)"
+    }
     static func drop(_ entry: SchemaEntry) -> String {
         "DROP \(entry.type == "trigger" ? "TRIGGER" : "INDEX") \(entry.name.quotedIdentifier)"
     }
@@ -61,6 +67,7 @@ enum MigrationSQL {
         let names = columns.map(\.name.quotedIdentifier).joined(separator: ", ")
         let values = columns.map(\.expression).joined(separator: ", ")
         let table = old.quotedIdentifier
+        let portion = limit.map { ("WHERE \(table).\"id\" > ?1 ", " LIMIT \($0)") } ?? ("", "")
         return """
             INSERT INTO \(new.quotedIdentifier) ("id", \(names)\(names.isEmpty ? "" : ", ")"_version") \
             SELECT \(table)."id", \(values)\(values.isEmpty ? "" : ", ")\(table)."_version" FROM \(table) \
@@ -68,7 +75,6 @@ enum MigrationSQL {
             """
     }
 
-        let portion = limit.map { ("WHERE \(table).\"id\" > ?1 ", " LIMIT \($0)") } ?? ("", "")
     /// An expression of the user's inside of another.
     static func enclosed(_ expression: String) -> String { "(\(expression)\n)" }
 
@@ -98,17 +104,6 @@ enum MigrationSQL {
         "SELECT \(table.quotedIdentifier).\"id\", \(expression) FROM \(table.quotedIdentifier) WHERE \(condition) LIMIT 5"
     }
 
-    /// Ids and values of all rows that have one.
-    static func values(of column: String, in table: String) -> String {
-        let name = column.quotedIdentifier
-        return "SELECT \"id\", \(name) FROM \(table.quotedIdentifier) WHERE \(name) IS NOT NULL"
-    }
-
-    /// The first values that more than one row has, each with the ids of two.
-    static func duplicates(of columns: [String], in table: String) -> String {
-        let names = columns.map(\.quotedIdentifier)
-        let list = names.joined(separator: ", ")
-        return """
     /// The same for an expression that may look at all rows at once. The condition is about its ``value``.
     static func rows(filling expression: String, of table: String, where condition: String) -> String {
         "SELECT \"id\", \(value) FROM (\(values(expression, of: table))) WHERE \(condition) LIMIT 5"
@@ -121,6 +116,17 @@ enum MigrationSQL {
         return "SELECT \(name).\"id\" AS \"id\", \(enclosed(expression)) AS \(value) FROM \(name)"
     }
 
+    /// Ids and values of all rows that have one.
+    static func values(of column: String, in table: String) -> String {
+        let name = column.quotedIdentifier
+        return "SELECT \"id\", \(name) FROM \(table.quotedIdentifier) WHERE \(name) IS NOT NULL"
+    }
+
+    /// The first values that more than one row has, each with the ids of two.
+    static func duplicates(of columns: [String], in table: String) -> String {
+        let names = columns.map(\.quotedIdentifier)
+        let list = names.joined(separator: ", ")
+        return """
             SELECT min("id"), max("id"), \(list) FROM \(table.quotedIdentifier) \
             WHERE \(names.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")) \
             GROUP BY \(list) HAVING count(*) > 1 ORDER BY min("id") LIMIT 5

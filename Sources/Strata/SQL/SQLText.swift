@@ -21,8 +21,10 @@ enum SQLText {
     static func firstWord(_ sql: String) -> String {
         var rest = sql.utf8[...]
         while let byte = rest.first {
-            if [9, 10, 12, 13, 32].contains(byte) {
+            if [9, 10, 11, 12, 13, 32, UInt8(ascii: ";")].contains(byte) {
                 rest = rest.dropFirst()
+            } else if rest.starts(with: "\u{FEFF}".utf8) {
+                rest = rest.dropFirst(3)
             } else if rest.starts(with: "--".utf8) {
                 rest = rest.drop { $0 != UInt8(ascii: "\n") }
             } else if rest.starts(with: "/*".utf8) {
