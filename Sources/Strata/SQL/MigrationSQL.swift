@@ -22,6 +22,7 @@ enum MigrationSQL {
         WHERE s.type = 'table' AND k."table" = ? COLLATE NOCASE
         """
     static let foreignKeys = "PRAGMA foreign_keys"
+    static let foreignKeyCheck = "PRAGMA foreign_key_check"
     /// What this connection has for itself; a virtual table before those that it is made of.
     static let temporary =
         "SELECT \"name\", \"type\" FROM sqlite_temp_schema WHERE \"type\" <> 'index' ORDER BY \"sql\" NOT LIKE 'CREATE VIRTUAL%'"

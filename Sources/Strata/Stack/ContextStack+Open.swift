@@ -20,7 +20,8 @@ extension ContextStack {
     ///   - diagnostics: what is told beyond that: statements of SQL, slow ones, and metrics. Nothing by default.
     /// - Isolation: callable from anywhere; the disk is waited for on a queue of its own.
     /// - Throws: ``StrataError`` with `invalidSchema`, `schemaMismatch`, `notUnique`, `notAStore`, `newerStore`,
-    ///   `damagedStore`, `readOnly`, `cannotOpen`, `busy` or `diskFull`; what a step of the migration throws;
+    ///   `damagedStore`, `readOnly`, `cannotOpen`, `busy` or `diskFull`; `missingReference` where a migration takes from rows of
+    ///   yours in a pool what their foreign keys lead to; what a step of the migration throws;
     ///   `CancellationError` when the task is cancelled while the store is migrated, which then is as it was.
     public static func open(
         _ location: StoreLocation = .userData,

@@ -178,7 +178,9 @@ struct StoreOpening {
                         let migrations =
                             pending.format > 1 ? try connection.integer(HistorySQL.readMigrations) ?? 0 : 0
                         backup = pending.needsBackup ? makeBackup(connection, migrations) : nil
+                        let references = foreignKeys != 0 ? ForeignKeyCheck(connection) : nil
                         let settled = try settle(db, connection, isOwned: isOwned, backup: backup, meter)
+                        try references?.check()
                         return settled
                     }
                     return .commit
