@@ -41,6 +41,7 @@ final class Schema: Sendable {
         infosByTable = Dictionary(entities.map { ($0.info.table, $0.info) }, uniquingKeysWith: { first, _ in first })
         description = SchemaDescription(entities.map(\.info))
         text = description.description
+        try SchemaBuilder.checkNames(of: description)
         indexes = Dictionary(
             models.enumerated().map { (ObjectIdentifier($0.element), $0.offset) },
             uniquingKeysWith: { first, _ in first }
