@@ -95,6 +95,10 @@ enum MigrationSQL {
         "(\(expression) IS NOT NULL AND (typeof(\(expression)) <> 'integer' OR "
             + "CAST(CAST(\(expression) AS REAL) AS INTEGER) <> \(expression) OR CAST(\(expression) AS REAL) >= 9223372036854775808.0))"
     }
+    /// Whether an integer is none, or lies beyond those that are all of them a `Float`.
+    static func isBeyondFloat(_ expression: String) -> String {
+        "(\(expression) IS NOT NULL AND (typeof(\(expression)) <> 'integer' OR \(expression) NOT BETWEEN -16777216 AND 16777216))"
+    }
     static func isOther(_ expression: String, than storage: String) -> String {
         "(\(expression) IS NOT NULL AND typeof(\(expression)) <> '\(storage)')"
     }
