@@ -17,6 +17,8 @@ final class Store: Sendable {
     private let foreignCommits: ForeignCommits
     private let fileWatch = FileWatch()
     private let temporaryFolder: URL?
+    /// The journal, which stands beside the file itself, not beside a link to it.
+    let journalPath: String
     private let isClosed = Mutex(false)
 
     init(
@@ -51,6 +53,7 @@ final class Store: Sendable {
                 opened = try opening.open(folder!.appendingPathComponent("store.sqlite"), configuration, "OFF")
             }
             writer = opened.writer
+            journalPath = URL(fileURLWithPath: writer.path).resolvingSymlinksInPath().path + "-wal"
             identity = opened.identity
             cancellation.finish()
             layers = LayerStore(sequence: opened.sequence)
@@ -138,8 +141,7 @@ final class Store: Sendable {
     /// Complexity: O(1) from the second call on.
     func watchFile() {
         guard temporaryFolder == nil else { return }
-        // The journal stands beside the file itself, not beside a link to it.
-        fileWatch.start(url.resolvingSymlinksInPath().path + "-wal") { [weak self] in
+        fileWatch.start(journalPath) { [weak self] in
             // Where the store cannot be read, whoever reads next is told.
             try? self?.takeInForeignCommits()
         }
