@@ -16,7 +16,7 @@ final class Store: Sendable {
     private let readers: ReaderPool
     private let foreignCommits: ForeignCommits
     private let fileWatch = FileWatch()
-    private let temporaryFolder: URL?
+    private let temporaryFolder: TemporaryFolder?
     /// The journal, which stands beside the file itself, not beside a link to it.
     let journalPath: String
     private let isClosed = Mutex(false)
@@ -38,8 +38,8 @@ final class Store: Sendable {
         self.telemetry = telemetry
         self.schema = schema
         retention = configuration.history
-        var folder: URL?
-        if case .inMemory = location.kind { folder = try StoreFile.temporaryFolder() }
+        var folder: TemporaryFolder?
+        if case .inMemory = location.kind { folder = try TemporaryFolder() }
         temporaryFolder = folder
         do {
             let opened: StoreOpening.Opened
@@ -50,12 +50,12 @@ final class Store: Sendable {
             case .userData: opened = try opening.open(try StoreFile.userDataURL(), configuration)
             case .inMemory:
                 // Set for this kind. Nothing of it outlives the process, so nothing has to reach a disk.
-                opened = try opening.open(folder!.appendingPathComponent("store.sqlite"), configuration, "OFF")
+                opened = try opening.open(folder!.url.appendingPathComponent("store.sqlite"), configuration, "OFF")
             }
+            cancellation.finish()
             writer = opened.writer
             journalPath = URL(fileURLWithPath: writer.path).resolvingSymlinksInPath().path + "-wal"
             identity = opened.identity
-            cancellation.finish()
             layers = LayerStore(sequence: opened.sequence)
             readers = ReaderPool(
                 path: writer.path,
@@ -67,7 +67,7 @@ final class Store: Sendable {
             foreignCommits = ForeignCommits(readers: readers)
             ids = IDSource(fingerprint: identity.fingerprint)
         } catch {
-            if let folder { try? FileManager.default.removeItem(at: folder) }
+            folder?.remove()
             if let passed = error as? PassedError { throw passed.error }
             throw StrataError(grdb: error)
         }
@@ -193,9 +193,7 @@ final class Store: Sendable {
         ids.stop()
         foreignCommits.close()
         readers.close()
-        defer {
-            if let temporaryFolder { try? FileManager.default.removeItem(at: temporaryFolder) }
-        }
+        defer { temporaryFolder?.remove() }
         try writer.close()
     }
 }
