@@ -1,4 +1,3 @@
-import Dispatch
 public import Logging
 
 extension ContextStack {
@@ -36,21 +35,15 @@ extension ContextStack {
     ) async throws -> ContextStack {
         let cancellation = Cancellation()
         let store = try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                DispatchQueue.global().async {
-                    continuation.resume(
-                        with: Result {
-                            try Store(
-                                location,
-                                schema: try Schema(models),
-                                configuration: configuration,
-                                migration: migration,
-                                cancellation: cancellation,
-                                telemetry: Telemetry(logger, diagnostics)
-                            )
-                        }
-                    )
-                }
+            try await Disk.run {
+                try Store(
+                    location,
+                    schema: try Schema(models),
+                    configuration: configuration,
+                    migration: migration,
+                    cancellation: cancellation,
+                    telemetry: Telemetry(logger, diagnostics)
+                )
             }
         } onCancel: {
             cancellation.cancel()
