@@ -85,7 +85,7 @@ extension MigrationPlanner {
         {
             // It is written anew for all rows once they are there.
             let nothing = new.isOptional ? .null : new.type.placeholder
-            return ColumnChange(old: origin, new: new, source: .value(nothing))
+            return ColumnChange(old: origin, new: new, source: .value(nothing), isCalculated: true)
         }
         guard let origin else {
             if let fill { return filled(fill) }

@@ -103,6 +103,7 @@ extension ColumnChange {
     fileprivate var origin: String {
         switch source {
         case .same: "as it is"
+        case .value where isCalculated: "as calculated"
         case .value(let value): "with \(value)"
         case .made: "with a value of its own for each object"
         case .expression(let expression): "from \(expression)"

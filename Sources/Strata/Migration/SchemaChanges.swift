@@ -67,6 +67,8 @@ struct ColumnChange {
     var checked: ColumnSchema?
     /// Whether the expression is the user's, which may look at all old rows at once.
     var isFilled = false
+    /// Whether the values are calculated once the rows are there.
+    var isCalculated = false
 
     var isRenamed: Bool { old.map { $0.name != new.name } ?? false }
 

@@ -40,6 +40,8 @@ import Testing
     func type() async throws {
         let folder = try ScratchFolder()
         let url = try await make(folder)
+        let plan = try await Migration().plan(for: .sqlite(url), models: [Numbers.Item.self])
+        #expect(plan.changes == ["change Item.rank from TEXT to INTEGER as calculated"] && plan.rewritten == ["Item"])
         let found = try await folder.with(url, [Numbers.Item.self]) { context in
             (
                 try context.count(Numbers.Item.where { $0.rank > 9 }),
