@@ -324,7 +324,8 @@ extension LayerStore {
         return state.withLock { state in
             // A save during the commit may have moved frozen segments up, which does not change what they are.
             var segments = Set(request.frozen.values.joined())
-            for context in state.layers.path(to: request.committer) where request.frozen[context] == nil {
+            // What the committer itself has saved upward goes along, also what it has since a context of the chain was made ready.
+            for context in state.layers.path(to: request.committer) where context != request.committer {
                 for segment in state.layers[context] where segment.carriers.contains(request.committer) {
                     segments.insert(segment.id)
                 }
