@@ -9,7 +9,7 @@ extension Store {
         for context: @autoclosure () -> String,
         _ body: (BatchJob) throws -> Void
     ) throws -> ChangeSet {
-        try telemetry.following(.batch, of: context(), walOf: path) {
+        try telemetry.following(.batch, of: context(), journal: journalPath) {
             try batch(author, context(), $0, body)
         } outcome: { changes in
             changes.changes.isEmpty

@@ -261,7 +261,7 @@ struct PendingCommit: Sendable {
 
     /// Writes it, and lets all layers know. Blocks the thread while the disk is busy. Nil where there was nothing to write.
     func write() throws -> CommitRecord? {
-        try store.telemetry.following(.commit, of: request.label, walOf: store.path) {
+        try store.telemetry.following(.commit, of: request.label, journal: store.journalPath) {
             try write($0)
         } outcome: { record in
             record.map { WriteOutcome(sequence: $0.sequence, rows: RowCounts($0.rows.values)) }
@@ -324,7 +324,8 @@ extension LayerStore {
         return state.withLock { state in
             // A save during the commit may have moved frozen segments up, which does not change what they are.
             var segments = Set(request.frozen.values.joined())
-            for context in state.layers.path(to: request.committer) where request.frozen[context] == nil {
+            // What the committer itself has saved upward goes along, also what it has since a context of the chain was made ready.
+            for context in state.layers.path(to: request.committer) where context != request.committer {
                 for segment in state.layers[context] where segment.carriers.contains(request.committer) {
                     segments.insert(segment.id)
                 }

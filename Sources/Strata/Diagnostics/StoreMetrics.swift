@@ -73,10 +73,10 @@ final class StoreMetrics: Sendable {
         conflicts.increment(by: error.details.count)
     }
 
-    /// - Parameter path: the file of the store.
-    func noteWAL(of path: String) {
+    /// - Parameter journal: its file.
+    func note(journal: String) {
         var info = stat()
-        walSize.record(stat(path + "-wal", &info) == 0 ? Int64(info.st_size) : 0)
+        walSize.record(stat(journal, &info) == 0 ? Int64(info.st_size) : 0)
     }
 
     func noteReaders(_ count: Int) { openReaders.record(count) }

@@ -32,7 +32,7 @@ struct Telemetry: Sendable {
     func following<Result>(
         _ kind: WriteKind,
         of context: @autoclosure () -> String,
-        walOf path: String,
+        journal: String,
         _ body: (WriteWatch?) throws -> Result,
         outcome: (Result) -> WriteOutcome?
     ) throws -> Result {
@@ -44,7 +44,7 @@ struct Telemetry: Sendable {
             if let outcome = outcome(result) {
                 let duration = watch.duration
                 metrics?.note(kind, outcome.rows, duration, waited: watch.waiting)
-                metrics?.noteWAL(of: path)
+                metrics?.note(journal: journal)
                 logger?.debug(
                     kind == .commit ? "committed" : "ran a batch",
                     metadata: [

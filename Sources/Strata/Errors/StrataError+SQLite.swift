@@ -33,6 +33,11 @@ extension StrataError {
             )
         case SQLITE_FULL:
             self.init(.diskFull, "The disk is full; nothing was written. Free some space and save again. \(reason)")
+        case SQLITE_TOOBIG:
+            self.init(
+                .database,
+                "A value or row is larger than SQLite takes. Keep what is so large in a file. \(reason)"
+            )
         case SQLITE_CORRUPT:
             self.init(.damagedStore, "The file is damaged. Restore a backup of it. \(reason)")
         case SQLITE_NOTADB:
@@ -57,6 +62,9 @@ extension StrataError {
         }
         resultCode = code
     }
+
+    /// Whether SQLite refused what broke a constraint of the tables.
+    var isOfConstraint: Bool { resultCode.map { $0 & 0xFF == SQLITE_CONSTRAINT } ?? false }
 
     /// Whether this process can open no more files.
     private static var areDescriptorsUsedUp: Bool {

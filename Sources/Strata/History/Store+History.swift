@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 
 extension Store {
@@ -15,9 +14,7 @@ extension Store {
     nonisolated(nonsending) func onThread<Value: Sendable>(
         _ body: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue.global().async { continuation.resume(with: Result { try body() }) }
-        }
+        try await Disk.run(body)
     }
 
     private func readHistory(after position: Int64?, limit: Int) throws -> [ChangeSet] {

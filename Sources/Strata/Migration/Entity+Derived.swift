@@ -1,12 +1,14 @@
 extension Entity {
     /// Writes the derived columns of all rows, which follow from the others.
-    func writeDerived(on connection: Connection) throws {
+    ///
+    /// - Parameter report: told how many rows more have been written, every so often.
+    func writeDerived(on connection: Connection, _ report: (_ rows: Int) throws -> Void) throws {
         let select = try connection.statement(MigrationSQL.selectRows(info))
         let update = try connection.statement(MigrationSQL.updateColumns(info.derived, info))
         var last: Int64 = 0
         while true {
             var rows: [Row] = []
-            try select.run([.integer(last), .integer(Int64(MigrationRun.rowsAtOnce))]) {
+            try select.run([.integer(last), .integer(500)]) {
                 rows.append(try Row(_$from: $0))
             }
             guard let end = rows.last?._$number else { return }
@@ -17,6 +19,7 @@ extension Entity {
                 try update.runBound()
             }
             last = end
+            try report(rows.count)
         }
     }
 }

@@ -24,7 +24,7 @@ public final class MigrationDatabase {
     /// - Parameter values: what stands for the question marks in it.
     /// - Returns: how many rows an `INSERT`, `UPDATE` or `DELETE` has changed.
     /// - Throws: ``StrataError`` with `misuse` for several statements at once or one that would end the transaction;
-    ///   otherwise whatever SQLite says of it.
+    ///   or where there are other values than question marks; otherwise whatever SQLite says of it.
     @discardableResult
     public func execute(_ sql: String, _ values: (any AttributeValue)?...) throws -> Int {
         let connection = try open()
@@ -51,10 +51,16 @@ public final class MigrationDatabase {
     }
 
     /// Ids for rows that a step inserts, which no object has or will have.
+    ///
+    /// - Throws: ``StrataError`` with `misuse` for a negative number, or for more than there are.
     public func newIDs(_ count: Int) throws -> Range<Int64> {
         let connection = try open()
-        guard count >= 0, let first = try connection.integer(SchemaSQL.readNextID), IDSource.isRange(from: first)
+        guard let first = try connection.integer(SchemaSQL.readNextID), IDSource.isRange(from: first)
         else { throw StoreIdentity.damaged }
+        let room = max(0, IDSource.endForSteps - first)
+        guard (0...room).contains(Int64(count)) else {
+            throw StrataError(.misuse, "A step asks for \(count) ids, and there are \(room) for it. Ask for fewer.")
+        }
         try connection.execute(SchemaSQL.reserveIDs, [.integer(Int64(count))])
         return first..<(first + Int64(count))
     }
@@ -71,6 +77,13 @@ public final class MigrationDatabase {
             throw StrataError(.misuse, "The step that was given this database is over. Use it inside of the step only.")
         }
         try cancellation.check()
+        // Some errors end it: a full disk, or a constraint whose statement says so.
+        guard sqlite3_get_autocommit(connection.pointer) == 0 else {
+            throw StrataError(
+                .misuse,
+                "An error has ended the transaction of the migration, and what follows it would stay. Let the step throw it."
+            )
+        }
         return connection
     }
 
@@ -80,13 +93,20 @@ public final class MigrationDatabase {
         _ body: (MigrationRow) throws -> Void
     ) throws {
         let connection = try open()
-        guard Statement.isSingle(sql, on: connection) else {
+        guard try connection.isOneStatement(sql), !SQLText.isTransactionControl(sql) else {
             throw StrataError(
                 .misuse,
                 "A step runs one statement at a time, which must not end the transaction: \(sql)"
             )
         }
         let statement = try Statement(sql, on: connection)
+        let parameters = Int(sqlite3_bind_parameter_count(statement.pointer))
+        guard parameters == values.count else {
+            throw StrataError(
+                .misuse,
+                "A statement has \(parameters) question marks, and \(values.count) values were given for them: \(sql)"
+            )
+        }
         let names = (0..<sqlite3_column_count(statement.pointer)).map { index in
             sqlite3_column_name(statement.pointer, index).map { String(cString: $0) } ?? ""
         }
@@ -116,40 +136,5 @@ public struct MigrationRow: Sendable {
             throw StrataError(.undecodable, "\(stored) in column '\(column)' is no \(type).")
         }
         return value
-    }
-}
-
-extension Statement {
-    /// Whether a text is one statement, and none that begins or ends a transaction.
-    fileprivate static func isSingle(_ sql: String, on connection: Connection) -> Bool {
-        sql.withCString { start in
-            var statement: OpaquePointer?
-            var rest: UnsafePointer<CChar>?
-            guard sqlite3_prepare_v2(connection.pointer, start, -1, &statement, &rest) == SQLITE_OK else { return true }
-            defer { sqlite3_finalize(statement) }
-            guard statement != nil, isTransactionControl(statement) == false else { return false }
-            var next: OpaquePointer?
-            guard let rest, sqlite3_prepare_v2(connection.pointer, rest, -1, &next, nil) == SQLITE_OK else {
-                return false
-            }
-            defer { sqlite3_finalize(next) }
-            return next == nil
-        }
-    }
-
-    private static func isTransactionControl(_ statement: OpaquePointer?) -> Bool {
-        var text = (sqlite3_sql(statement).map { String(cString: $0) } ?? "")[...]
-        while true {
-            text = text.drop(while: \.isWhitespace)
-            if text.hasPrefix("--") {
-                text = text.drop { !$0.isNewline }
-            } else if text.hasPrefix("/*"), let end = text.range(of: "*/") {
-                text = text[end.upperBound...]
-            } else {
-                break
-            }
-        }
-        let word = text.prefix(while: \.isLetter).uppercased()
-        return ["BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE"].contains(word)
     }
 }

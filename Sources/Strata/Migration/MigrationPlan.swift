@@ -93,14 +93,10 @@ enum StoreInspection {
     }
 
     private static func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue.global().async {
-                continuation.resume(
-                    with: Result {
-                        do { return try body() } catch { throw StrataError(grdb: error) }
-                    }
-                )
-            }
+        do {
+            return try await Disk.run(body)
+        } catch {
+            throw StrataError(grdb: error)
         }
     }
 

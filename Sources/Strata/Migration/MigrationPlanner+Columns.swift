@@ -76,7 +76,8 @@ extension MigrationPlanner {
                 old: origin,
                 new: new,
                 source: new.content == .external ? .outside(expression, number: nil) : .expression(expression),
-                checked: new.content == .external ? nil : declared
+                checked: new.content == .external ? nil : declared,
+                isFilled: true
             )
         }
         if let declared, declared.isDerived,
@@ -84,7 +85,7 @@ extension MigrationPlanner {
         {
             // It is written anew for all rows once they are there.
             let nothing = new.isOptional ? .null : new.type.placeholder
-            return ColumnChange(old: origin, new: new, source: .value(nothing))
+            return ColumnChange(old: origin, new: new, source: .value(nothing), isCalculated: true)
         }
         guard let origin else {
             if let fill { return filled(fill) }
@@ -118,9 +119,8 @@ extension MigrationPlanner {
             )
         }
         guard let value else { return ColumnChange(old: nil, new: new, source: .value(.null)) }
-        guard new.content == .external else { return ColumnChange(old: nil, new: new, source: value) }
-        guard case .value(let content) = value, content != .null else {
-            return ColumnChange(old: nil, new: new, source: .value(.null))
+        guard new.content == .external, case .value(let content) = value, content != .null else {
+            return ColumnChange(old: nil, new: new, source: value)
         }
         return ColumnChange(old: nil, new: new, source: .outside(MigrationSQL.literal(content), number: nil))
     }
@@ -147,7 +147,7 @@ extension MigrationPlanner {
         of table: TableDescription
     ) -> ColumnChange {
         let value = makeDefault(name, declared)
-        if case .made(let make, _) = value, case .same(let column) = change.source, change.new.content != .external {
+        if case .made(let make, _) = value, case .same(let column) = change.source {
             return ColumnChange(old: change.old, new: change.new, source: .made(make, unless: column))
         }
         guard case .value(let value) = value, value != .null else {

@@ -10,7 +10,8 @@ extension MigrationPlanner {
         var source = ColumnChange.Source.expression(MigrationSQL.cast(value, to: new.type))
         var loses: String?
         switch (old.type, old.content == .unknown ? .plain : old.content, new.type, new.content) {
-        case (.integer, .plain, .real, .plain): loses = MigrationSQL.isInexact(value)
+        case (.integer, .plain, .real, .plain):
+            loses = declared?.heldType == Float.self ? MigrationSQL.isBeyondFloat(value) : MigrationSQL.isInexact(value)
         case (.integer, .plain, .text, .plain), (.integer, .plain, .text, .decimal):
             loses = MigrationSQL.isOther(value, than: "integer")
         case (.text, .decimal, .text, .plain): source = .same(old.name)

@@ -5,13 +5,31 @@ extension MigrationRun {
     func explain(_ change: TableChange, _ columns: [(name: String, expression: String)]) throws {
         for (column, expression) in zip(change.columns, columns.map(\.expression)) where !column.new.isOptional {
             try refuse(
-                MigrationSQL.rows(expression, of: change.old.name, where: MigrationSQL.isNull(expression)),
+                MigrationSQL.rows(
+                    filling: expression,
+                    of: change.old.name,
+                    where: MigrationSQL.isNull(MigrationSQL.value)
+                ),
                 change.new,
                 column,
                 "has no value, and must have one"
             )
         }
     }
+
+    /// An expression over all rows may make other ones of them.
+    func check(_ copied: Int, of change: TableChange) throws {
+        let count = try connection.integer(MigrationSQL.count(change.old.name)) ?? 0
+        guard copied != count else { return }
+        let names = change.columns.filter(\.isFilled).map { "\(change.new.subject).\($0.new.name)" }
+        throw StrataError(
+            .schemaMismatch,
+            "What fills \(names.joined(separator: ", ")) makes \(copied) of the \(count) rows of \(change.old.subject), and nothing was "
+                + "changed. Put what looks at all rows, max(…) for one, into a query of its own: (SELECT …)."
+        )
+    }
+
+    static let isOtherType = "is none of the attribute's type"
 
     /// Throws where a query finds rows, which it gives with their ids and values.
     func refuse(
@@ -60,7 +78,7 @@ extension MigrationRun {
             let value = row.value(at: 1)
             guard details.count < 5, !declared.holds(value) else { return }
             details.append(
-                detail(table, try row.read(Int64.self, at: 0), column, "is none of the attribute's type", value)
+                detail(table, try row.read(Int64.self, at: 0), column, Self.isOtherType, value)
             )
         }
         if !details.isEmpty { throw Self.refusal(details) }

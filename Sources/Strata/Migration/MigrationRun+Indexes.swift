@@ -24,8 +24,7 @@ extension MigrationRun {
                 meter.begin(activity)
                 do {
                     try connection.execute(sql)
-                } catch {
-                    try cancellation.check()
+                } catch let error as StrataError where error.isOfConstraint {
                     for columns in table.uniques where isUnique { try explainDuplicates(of: columns, in: table) }
                     throw error
                 }

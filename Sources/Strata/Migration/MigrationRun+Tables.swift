@@ -69,21 +69,26 @@ extension MigrationRun {
         let made = try MadeValues(change, on: connection)
         defer { made.end() }
         let columns = try change.columns.map { (name: $0.new.name, expression: try expression($0, change, made)) }
-        let sql = MigrationSQL.copy(columns, from: old, to: name, limit: Self.rowsAtOnce)
+        let sql = MigrationSQL.copy(columns, from: old, to: name, limit: change.isFilled ? nil : Self.rowsAtOnce)
         var last = Int64.min
+        var copied = 0
         while true {
             try cancellation.check()
             do {
-                try connection.execute(sql, [.integer(last)])
-            } catch {
+                try connection.execute(sql, change.isFilled ? [] : [.integer(last)])
+            } catch let error as StrataError where error.isOfConstraint {
                 try explain(change, columns)
                 throw error
             }
             let count = connection.changes
-            guard count > 0, let next = try connection.integer(MigrationSQL.lastID(name)) else { break }
-            last = next
+            copied += count
             meter.advance(Double(count), activity)
+            guard !change.isFilled, count > 0, let next = try connection.integer(MigrationSQL.lastID(name)) else {
+                break
+            }
+            last = next
         }
+        try check(copied, of: change)
         for column in change.columns { try check(column, in: name, new) }
     }
 
@@ -95,26 +100,34 @@ extension MigrationRun {
         case .expression(let expression): return MigrationSQL.enclosed(expression)
         case .made(let make, let column):
             let value = made.expression(make)
+            if change.new.content == .external { return try keepOutside(value, unless: column, of: table.old.name) }
             guard let column else { return value }
             return MigrationSQL.filled(MigrationSQL.copied(column, from: table.old.name), or: value)
         case .outside(let expression, let number):
-            let content = MigrationSQL.enclosed(expression)
-            let kept = number.map { MigrationSQL.copied($0, from: table.old.name) }
-            let base = max(
-                try connection.integer(MigrationSQL.lastExternal) ?? 0,
-                try connection.integer(MigrationSQL.lastExternalEver) ?? 0
-            )
-            try connection.execute(
-                MigrationSQL.keepOutside(
-                    content,
+            try refuse(
+                MigrationSQL.rows(
+                    filling: expression,
                     of: table.old.name,
-                    where: kept.map(MigrationSQL.isNull),
-                    base: base
-                )
+                    where: MigrationSQL.isOther(MigrationSQL.value, than: "blob")
+                ),
+                table.new,
+                change,
+                Self.isOtherType
             )
-            let number = MigrationSQL.outsideNumber(content, of: table.old.name, base: base)
-            return kept.map { MigrationSQL.filled($0, or: number) } ?? number
+            return try keepOutside(expression, unless: number, of: table.old.name)
         }
+    }
+
+    /// Puts bytes outside of the rows, but for those whose `column` has some. Gives what the new rows have instead.
+    private func keepOutside(_ content: String, unless column: String?, of table: String) throws -> String {
+        let kept = column.map { MigrationSQL.copied($0, from: table) }
+        let base = max(
+            try connection.integer(MigrationSQL.lastExternal) ?? 0,
+            try connection.integer(MigrationSQL.lastExternalEver) ?? 0
+        )
+        try connection.execute(MigrationSQL.keepOutside(content, of: table, unless: kept, base: base))
+        let number = MigrationSQL.outsideNumber(of: table, base: base)
+        return kept.map { MigrationSQL.filled($0, or: number) } ?? number
     }
 
     /// Lets bytes go that no row of the new table stands for.

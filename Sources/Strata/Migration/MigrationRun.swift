@@ -30,12 +30,14 @@ struct MigrationRun {
             }
         }
         try upgradeFormat()
-        try runSteps("before", \.before, expecting: pending.old)
+        let temporary = try TemporaryTables(pending, on: connection)
+        try runSteps("before", \.before, expecting: pending.old, temporary)
         try changeTables()
         try changeIndexes(isUnique: false)
-        try runSteps("after", \.after, expecting: pending.new)
-        for entity in schema.entities where !entity.info.derived.isEmpty { try entity.writeDerived(on: connection) }
+        try runSteps("after", \.after, expecting: pending.new, temporary)
+        try writeDerived()
         try changeIndexes(isUnique: true)
+        try temporary.drop()
         try StoreSchema.record(pending.new, migration, steps: pending.steps.map(\.name), on: connection)
         if pending.changesStore {
             try connection.execute(HistorySQL.insertMigration, [.real(Date().timeIntervalSinceReferenceDate)])
@@ -54,6 +56,9 @@ struct MigrationRun {
             if change.isRebuilt { meter.expect(rows) }
             meter.expect(rows * Self.indexEffort * Double(newIndexes(of: change).count))
             if change.new.search != nil, !change.keepsSearch { meter.expect(rows * Self.searchEffort) }
+            if derivedAnew.contains(where: { $0.info.table == change.new.name }) {
+                meter.expect(rows * Self.derivedEffort)
+            }
         }
         let effort = max(1, meter.expected)
         meter.expect(effort / 10 * Double(pending.steps.count))
@@ -64,6 +69,8 @@ struct MigrationRun {
     static let indexEffort = 0.4
     /// What a row costs in a table of words, against copying it.
     static let searchEffort = 4.0
+    /// What it costs to calculate the derived columns of a row, against copying it.
+    static let derivedEffort = 1.0
 
     private func newIndexes(of change: TableChange) -> [(name: String, sql: String)] {
         let statements = SchemaSQL.statements(for: change.new).dropFirst().filter { !$0.sql.isTrigger }
@@ -77,7 +84,8 @@ struct MigrationRun {
     private func runSteps(
         _ moment: String,
         _ body: KeyPath<Migration.Step, (@Sendable (MigrationDatabase) throws -> Void)?>,
-        expecting description: SchemaDescription
+        expecting description: SchemaDescription,
+        _ temporary: TemporaryTables
     ) throws {
         for step in pending.steps {
             guard let body = step[keyPath: body] else { continue }
@@ -105,7 +113,29 @@ struct MigrationRun {
                         + "change rows; tables follow the models."
                 )
             }
+            try temporary.check(after: step.name)
             meter.advance(meter.expected / 10 / Double(pending.steps.count), activity)
+        }
+    }
+
+    // MARK: Derived columns
+
+    /// Those whose derived columns may not follow from the others any more.
+    private var derivedAnew: [any AnyEntity] {
+        let changed = Set(pending.changes.changed.filter { !$0.isEmpty }.map(\.new.name))
+        return schema.entities.filter {
+            !$0.info.derived.isEmpty && (pending.hasStepsToRun || changed.contains($0.info.table))
+        }
+    }
+
+    private func writeDerived() throws {
+        for entity in derivedAnew {
+            let activity = "Calculating \(entity.info.name)"
+            meter.begin(activity)
+            try entity.writeDerived(on: connection) { rows in
+                try cancellation.check()
+                meter.advance(Double(rows) * Self.derivedEffort, activity)
+            }
         }
     }
 

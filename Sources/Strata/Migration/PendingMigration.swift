@@ -22,7 +22,9 @@ struct PendingMigration {
     var isNothing: Bool { isRecorded && steps.isEmpty && format == StoreFile.formatVersion }
 
     /// Whether a backup is made first.
-    var needsBackup: Bool { changes.isDestructive || steps.contains { $0.before != nil || $0.after != nil } }
+    var needsBackup: Bool { changes.isDestructive || hasStepsToRun }
+
+    var hasStepsToRun: Bool { steps.contains { $0.before != nil || $0.after != nil } }
 
     /// - Throws: ``StrataError`` with `schemaMismatch`, a line for each thing that the user has to write.
     func check() throws {
@@ -101,6 +103,7 @@ extension ColumnChange {
     fileprivate var origin: String {
         switch source {
         case .same: "as it is"
+        case .value where isCalculated: "as calculated"
         case .value(let value): "with \(value)"
         case .made: "with a value of its own for each object"
         case .expression(let expression): "from \(expression)"

@@ -33,6 +33,9 @@ struct TableChange {
         }
     }
 
+    /// Whether all rows have to be copied by one statement.
+    var isFilled: Bool { columns.contains(where: \.isFilled) }
+
     /// Whether the table of its words stays as it is, if it has one.
     var keepsSearch: Bool { old.name == new.name && !isRebuilt && old.search == new.search }
 
@@ -62,6 +65,10 @@ struct ColumnChange {
     var loses: String?
     /// What the model says of the column's values, where what comes in has to be held against it.
     var checked: ColumnSchema?
+    /// Whether the expression is the user's, which may look at all old rows at once.
+    var isFilled = false
+    /// Whether the values are calculated once the rows are there.
+    var isCalculated = false
 
     var isRenamed: Bool { old.map { $0.name != new.name } ?? false }
 
@@ -69,7 +76,8 @@ struct ColumnChange {
     var needsCopy: Bool {
         switch source {
         case .same: old?.isOptional != new.isOptional
-        case .value(let value): !MigrationSQL.isPlain(literal: MigrationSQL.literal(value))
+        // A column that is there keeps its type unless the table is made anew.
+        case .value(let value): old != nil || !MigrationSQL.isPlain(literal: MigrationSQL.literal(value))
         case .made, .expression, .outside: true
         }
     }

@@ -83,7 +83,8 @@ private struct SchemaLine {
         var line = SchemaLine()
         var rest = text[...]
         while let character = rest.first {
-            if character == "\"" {
+            // Not the character: what follows the mark may belong to it.
+            if rest.unicodeScalars.first == "\"" {
                 line.tokens.append(.word(try quoted(&rest)))
                 continue
             }
@@ -110,11 +111,11 @@ private struct SchemaLine {
     private static func quoted(_ rest: inout Substring) throws -> String {
         var name = ""
         repeat {
-            rest.removeFirst()
-            guard let end = rest.firstIndex(of: "\"") else { throw SchemaLine().error }
+            rest.unicodeScalars.removeFirst()
+            guard let end = rest.unicodeScalars.firstIndex(of: "\"") else { throw SchemaLine().error }
             name += rest[..<end]
-            rest = rest[rest.index(after: end)...]
-            guard rest.first == "\"" else { return name }
+            rest = rest[rest.unicodeScalars.index(after: end)...]
+            guard rest.unicodeScalars.first == "\"" else { return name }
             name += "\""
         } while true
     }

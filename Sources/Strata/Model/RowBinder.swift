@@ -34,15 +34,26 @@ public struct RowBinder {
     /// Binds a text.
     public func bind(_ value: String, at index: Int32) throws {
         // Strings are UTF-8 already, but for those of Objective-C.
-        if value.utf8.withContiguousStorageIfAvailable({ bind(utf8: $0, at: index) }) == nil {
-            Array(value.utf8).withUnsafeBufferPointer { bind(utf8: $0, at: index) }
+        if try value.utf8.withContiguousStorageIfAvailable({ try bind(utf8: $0, at: index) }) == nil {
+            try Array(value.utf8).withUnsafeBufferPointer { try bind(utf8: $0, at: index) }
         }
     }
 
     @inline(__always)
-    private func bind(utf8: UnsafeBufferPointer<UInt8>, at index: Int32) {
+    private func bind(utf8: UnsafeBufferPointer<UInt8>, at index: Int32) throws {
         let copy = buffer.copy(UnsafeRawBufferPointer(utf8))
-        sqlite3_bind_text64(statement, index, copy, UInt64(utf8.count), nil, UInt8(SQLITE_UTF8))
+        try check(sqlite3_bind_text64(statement, index, copy, UInt64(utf8.count), nil, UInt8(SQLITE_UTF8)))
+    }
+
+    /// What is too large is refused, and would be NULL.
+    @inline(__always)
+    private func check(_ code: Int32) throws {
+        if code != SQLITE_OK { throw refusal(code) }
+    }
+
+    @inline(never)
+    private func refusal(_ code: Int32) -> StrataError {
+        StrataError(sqlite: code, connection: sqlite3_db_handle(statement))
     }
 
     /// Binds a value in the form in which its type stores it.
@@ -77,9 +88,9 @@ public struct RowBinder {
         case .real(let value): sqlite3_bind_double(statement, index, value)
         case .text(let value): try bind(value, at: index)
         case .blob(let data):
-            data.withUnsafeBytes { bytes in
+            try data.withUnsafeBytes { bytes in
                 let copy = buffer.copy(bytes)
-                sqlite3_bind_blob64(statement, index, copy, UInt64(bytes.count), nil)
+                try check(sqlite3_bind_blob64(statement, index, copy, UInt64(bytes.count), nil))
             }
         }
     }

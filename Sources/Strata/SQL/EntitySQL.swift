@@ -47,8 +47,5 @@ struct EntitySQL: Sendable {
 
 extension String {
     /// As an identifier of SQL's.
-    var quotedIdentifier: String {
-        guard utf8.contains(UInt8(ascii: "\"")) else { return "\"" + self + "\"" }
-        return "\"" + split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
-    }
+    var quotedIdentifier: String { SQLText.quoted(self, by: "\"") }
 }

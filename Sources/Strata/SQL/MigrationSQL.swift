@@ -22,6 +22,10 @@ enum MigrationSQL {
         WHERE s.type = 'table' AND k."table" = ? COLLATE NOCASE
         """
     static let foreignKeys = "PRAGMA foreign_keys"
+    static let foreignKeyCheck = "PRAGMA foreign_key_check"
+    /// What this connection has for itself; a virtual table before those that it is made of.
+    static let temporary =
+        "SELECT \"name\", \"type\" FROM sqlite_temp_schema WHERE \"type\" <> 'index' ORDER BY \"sql\" NOT LIKE 'CREATE VIRTUAL%'"
     static let lastExternal = "SELECT coalesce(max(\"id\"), 0) FROM \"strata_data\""
     static let lastExternalEver = "SELECT \"seq\" FROM sqlite_sequence WHERE \"name\" = 'strata_data'"
 
@@ -50,24 +54,28 @@ enum MigrationSQL {
 
     static func dropTable(_ table: String) -> String { "DROP TABLE \(table.quotedIdentifier)" }
     static func dropTrigger(_ name: String) -> String { "DROP TRIGGER \(name.quotedIdentifier)" }
+    static func dropTemporary(_ type: String, _ name: String) -> String {
+        "DROP \(type) IF EXISTS temp.\(name.quotedIdentifier)"
+    }
     static func drop(_ entry: SchemaEntry) -> String {
         "DROP \(entry.type == "trigger" ? "TRIGGER" : "INDEX") \(entry.name.quotedIdentifier)"
     }
 
-    /// Copies so many rows, from the one after an id on. The expressions are about the old row.
+    /// Copies so many rows, from the one after an id on, or all of them. The expressions are about the old row.
     static func copy(
         _ columns: [(name: String, expression: String)],
         from old: String,
         to new: String,
-        limit: Int
+        limit: Int?
     ) -> String {
         let names = columns.map(\.name.quotedIdentifier).joined(separator: ", ")
         let values = columns.map(\.expression).joined(separator: ", ")
         let table = old.quotedIdentifier
+        let portion = limit.map { ("WHERE \(table).\"id\" > ?1 ", " LIMIT \($0)") } ?? ("", "")
         return """
             INSERT INTO \(new.quotedIdentifier) ("id", \(names)\(names.isEmpty ? "" : ", ")"_version") \
             SELECT \(table)."id", \(values)\(values.isEmpty ? "" : ", ")\(table)."_version" FROM \(table) \
-            WHERE \(table)."id" > ?1 ORDER BY \(table)."id" LIMIT \(limit)
+            \(portion.0)ORDER BY \(table)."id"\(portion.1)
             """
     }
 
@@ -90,6 +98,10 @@ enum MigrationSQL {
         "(\(expression) IS NOT NULL AND (typeof(\(expression)) <> 'integer' OR "
             + "CAST(CAST(\(expression) AS REAL) AS INTEGER) <> \(expression) OR CAST(\(expression) AS REAL) >= 9223372036854775808.0))"
     }
+    /// Whether an integer is none, or lies beyond those that are all of them a `Float`.
+    static func isBeyondFloat(_ expression: String) -> String {
+        "(\(expression) IS NOT NULL AND (typeof(\(expression)) <> 'integer' OR \(expression) NOT BETWEEN -16777216 AND 16777216))"
+    }
     static func isOther(_ expression: String, than storage: String) -> String {
         "(\(expression) IS NOT NULL AND typeof(\(expression)) <> '\(storage)')"
     }
@@ -98,6 +110,18 @@ enum MigrationSQL {
     /// Ids and values of the first rows that meet a condition.
     static func rows(_ expression: String, of table: String, where condition: String) -> String {
         "SELECT \(table.quotedIdentifier).\"id\", \(expression) FROM \(table.quotedIdentifier) WHERE \(condition) LIMIT 5"
+    }
+
+    /// The same for an expression that may look at all rows at once. The condition is about its ``value``.
+    static func rows(filling expression: String, of table: String, where condition: String) -> String {
+        "SELECT \"id\", \(value) FROM (\(values(expression, of: table))) WHERE \(condition) LIMIT 5"
+    }
+
+    static let value = "\"strata_value\""
+
+    private static func values(_ expression: String, of table: String) -> String {
+        let name = table.quotedIdentifier
+        return "SELECT \(name).\"id\" AS \"id\", \(enclosed(expression)) AS \(value) FROM \(name)"
     }
 
     /// Ids and values of all rows that have one.
@@ -118,18 +142,19 @@ enum MigrationSQL {
     }
 
     /// Keeps bytes outside of the rows of a table, each under the number of its row beyond `base`.
-    static func keepOutside(_ content: String, of table: String, where condition: String?, base: Int64) -> String {
-        let name = table.quotedIdentifier
-        let more = condition.map { " AND \($0)" } ?? ""
+    ///
+    /// - Parameter kept: a column whose rows have such bytes already, where it has a value.
+    static func keepOutside(_ content: String, of table: String, unless kept: String?, base: Int64) -> String {
+        let others = kept.map { " AND \"id\" IN (SELECT \"id\" FROM \(table.quotedIdentifier) WHERE \(isNull($0)))" }
         return """
-            INSERT INTO "strata_data" ("id", "content") SELECT \(base) + \(name)."id", \(content) FROM \(name) \
-            WHERE \(content) IS NOT NULL\(more)
+            INSERT INTO "strata_data" ("id", "content") SELECT \(base) + "id", \(value) \
+            FROM (\(values(content, of: table))) WHERE \(value) IS NOT NULL\(others ?? "")
             """
     }
 
-    /// The number under which ``keepOutside(_:of:where:base:)`` has kept the bytes of a row.
-    static func outsideNumber(_ content: String, of table: String, base: Int64) -> String {
-        "CASE WHEN \(content) IS NOT NULL THEN \(base) + \(table.quotedIdentifier).\"id\" END"
+    /// The number under which ``keepOutside(_:of:unless:base:)`` has kept the bytes of a row, if it has.
+    static func outsideNumber(of table: String, base: Int64) -> String {
+        "(SELECT \"id\" FROM \"strata_data\" WHERE \"id\" = \(base) + \(table.quotedIdentifier).\"id\")"
     }
 
     static func dropOutside(_ column: String, of table: String) -> String {
@@ -150,7 +175,7 @@ enum MigrationSQL {
         case .real(let number): return number.isNaN ? "NULL" : String(number)
         case .text(let text) where text.utf8.contains(0): return "CAST(\(literal(.blob(Data(text.utf8)))) AS TEXT)"
         case .text(let text):
-            return "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
+            return SQLText.quoted(text, by: "'")
         case .blob(let data):
             let digits = Array("0123456789ABCDEF")
             return "X'" + String(data.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }) + "'"

@@ -3,12 +3,28 @@ enum SQLText {
     /// Gives SQLite's plan of a statement: one line a row, in the column of index 3.
     static func plan(of sql: String) -> String { "EXPLAIN QUERY PLAN \(sql)" }
 
-    /// The first word behind spaces and comments, in capital letters; empty where there is none.
+    /// A text between marks. Those inside of it are doubled, also where a character is made of one and what follows: to SQLite
+    /// it is the byte that counts.
+    static func quoted(_ text: String, by mark: String) -> String {
+        guard let byte = mark.utf8.first, text.utf8.contains(byte) else { return mark + text + mark }
+        let doubled = text.utf8.flatMap { $0 == byte ? [byte, byte] : [$0] }
+        return mark + String(decoding: doubled, as: UTF8.self) + mark
+    }
+
+    /// Whether a statement begins or ends a transaction.
+    static func isTransactionControl(_ sql: String) -> Bool {
+        ["BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE"].contains(firstWord(sql))
+    }
+
+    /// The first word behind what SQLite passes over (spaces, comments, empty statements, byte order marks), in capital letters; empty
+    /// where there is none.
     static func firstWord(_ sql: String) -> String {
         var rest = sql.utf8[...]
         while let byte = rest.first {
-            if [9, 10, 12, 13, 32].contains(byte) {
+            if [9, 10, 11, 12, 13, 32, UInt8(ascii: ";")].contains(byte) {
                 rest = rest.dropFirst()
+            } else if rest.starts(with: "\u{FEFF}".utf8) {
+                rest = rest.dropFirst(3)
             } else if rest.starts(with: "--".utf8) {
                 rest = rest.drop { $0 != UInt8(ascii: "\n") }
             } else if rest.starts(with: "/*".utf8) {

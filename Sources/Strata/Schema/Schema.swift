@@ -44,6 +44,7 @@ final class Schema: Sendable {
         infosByTable = Dictionary(entities.map { ($0.info.table, $0.info) }, uniquingKeysWith: { first, _ in first })
         description = SchemaDescription(entities.map(\.info))
         text = description.description
+        try SchemaBuilder.checkNames(of: description)
         indexes = Dictionary(
             models.enumerated().map { (ObjectIdentifier($0.element), $0.offset) },
             uniquingKeysWith: { first, _ in first }
@@ -208,7 +209,7 @@ protocol AnyEntity: AnyObject, Sendable {
     func noteShadowed(_ job: CommitJob)
 
     // Migration
-    func writeDerived(on connection: Connection) throws
+    func writeDerived(on connection: Connection, _ report: (_ rows: Int) throws -> Void) throws
 
     // Batches
     func runBatch(_ sql: String, _ values: [StoredValue], _ job: BatchJob) throws -> NumberRuns

@@ -8,6 +8,7 @@ struct SchemaBuilder {
         self.models = models
         schemas = models.map { $0._$schema }
         var tables: [String: Int] = [:]
+        var names: Set<String> = []
         for (index, schema) in schemas.enumerated() {
             if let other = tables.updateValue(index, forKey: schema.table.lowercased()) {
                 throw StrataError(
@@ -16,6 +17,12 @@ struct SchemaBuilder {
                         ? "\(schema.name) is listed twice among the models. Name each of them once."
                         : "\(schemas[other].name) and \(schema.name) have the same table, '\(schema.table)'. "
                             + "Name another one with @Model(table:)."
+                )
+            }
+            guard names.insert(schema.name).inserted else {
+                throw StrataError(
+                    .invalidSchema,
+                    "Two models have the name of '\(schema.name)', by which ids and exports tell them apart. Rename one of the classes."
                 )
             }
             guard schema.columns.count <= ColumnSet.limit else {
@@ -64,6 +71,20 @@ struct SchemaBuilder {
         }
         info.search = try SearchIndex(schema)
         return info
+    }
+
+    /// Whether everything that a store of the models needs has a name of its own. SQLite does not tell `a` from `A`.
+    static func checkNames(of description: SchemaDescription) throws {
+        var known: [[UInt8]: String] = [:]
+        for name in SchemaSQL.housekeeping.map(\.name) + SchemaSQL.names(for: description) {
+            let key = name.utf8.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 32 : $0 }
+            guard let other = known.updateValue(name, forKey: key) else { continue }
+            throw StrataError(
+                .invalidSchema,
+                "The store would have '\(name)' twice\(other == name ? "" : ", also as '\(other)'"), as a table or an index. Rename one of "
+                    + "the attributes or relationships, or name a table with @Model(table:)."
+            )
+        }
     }
 
     private static func columns(_ names: [String], of info: EntityDraft) throws -> [Int] {

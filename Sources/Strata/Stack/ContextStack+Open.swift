@@ -1,4 +1,3 @@
-import Dispatch
 public import Logging
 
 extension ContextStack {
@@ -20,7 +19,8 @@ extension ContextStack {
     ///   - diagnostics: what is told beyond that: statements of SQL, slow ones, and metrics. Nothing by default.
     /// - Isolation: callable from anywhere; the disk is waited for on a queue of its own.
     /// - Throws: ``StrataError`` with `invalidSchema`, `schemaMismatch`, `notUnique`, `notAStore`, `newerStore`,
-    ///   `damagedStore`, `readOnly`, `cannotOpen`, `busy` or `diskFull`; what a step of the migration throws;
+    ///   `damagedStore`, `readOnly`, `cannotOpen`, `busy` or `diskFull`; `missingReference` where a migration takes from rows of
+    ///   yours in a pool what their foreign keys lead to; what a step of the migration throws;
     ///   `CancellationError` when the task is cancelled while the store is migrated, which then is as it was.
     public static func open(
         _ location: StoreLocation = .userData,
@@ -35,21 +35,15 @@ extension ContextStack {
     ) async throws -> ContextStack {
         let cancellation = Cancellation()
         let store = try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                DispatchQueue.global().async {
-                    continuation.resume(
-                        with: Result {
-                            try Store(
-                                location,
-                                schema: try Schema(models),
-                                configuration: configuration,
-                                migration: migration,
-                                cancellation: cancellation,
-                                telemetry: Telemetry(logger, diagnostics)
-                            )
-                        }
-                    )
-                }
+            try await Disk.run {
+                try Store(
+                    location,
+                    schema: try Schema(models),
+                    configuration: configuration,
+                    migration: migration,
+                    cancellation: cancellation,
+                    telemetry: Telemetry(logger, diagnostics)
+                )
             }
         } onCancel: {
             cancellation.cancel()

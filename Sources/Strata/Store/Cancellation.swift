@@ -4,9 +4,18 @@ import Synchronization
 /// Whether whoever waits for a store has given up. Asked by SQLite itself while a statement runs.
 final class Cancellation: Sendable {
     private let flag = Atomic(false)
+    private let isOver = Atomic(false)
+    private let end = Mutex<ContinuousClock.Instant?>(nil)
 
     func cancel() { flag.store(true, ordering: .relaxed) }
-    var isCancelled: Bool { flag.load(ordering: .relaxed) }
+    var isCancelled: Bool { flag.load(ordering: .relaxed) && !isOver.load(ordering: .relaxed) }
+
+    /// The store is open. Whoever uses it waits as long as it says, be the task that opened it cancelled or not.
+    func finish() { isOver.store(true, ordering: .relaxed) }
+
+    /// Has a lock be waited for until then at the longest, however long the store waits otherwise; nil for that alone.
+    func wait(until end: ContinuousClock.Instant?) { self.end.withLock { $0 = end } }
+    var isLate: Bool { end.withLock { $0.map { ContinuousClock.now >= $0 } ?? false } }
 
     func check() throws {
         if isCancelled { throw PassedError(CancellationError()) }

@@ -33,14 +33,16 @@ extension Connection {
                 "The SQL is no query. It begins with SELECT, WITH, VALUES or EXPLAIN, and changes nothing."
             )
         }
-        guard isOneStatement(sql) else {
+        guard try isOneStatement(sql) else {
             throw StrataError(.invalidQuery, "The SQL is more than one statement. Run them one after the other.")
         }
     }
 
-    /// Whether nothing but spaces and comments follows the first statement.
-    private func isOneStatement(_ sql: String) -> Bool {
-        sql.withCString { text in
+    /// Whether there is a statement, and nothing but spaces and comments follows it.
+    ///
+    /// - Throws: what SQLite says of it.
+    func isOneStatement(_ sql: String) throws -> Bool {
+        try sql.withCString { text in
             var first: OpaquePointer?
             var second: OpaquePointer?
             var rest: UnsafePointer<CChar>?
@@ -48,8 +50,9 @@ extension Connection {
                 sqlite3_finalize(first)
                 sqlite3_finalize(second)
             }
-            return sqlite3_prepare_v2(pointer, text, -1, &first, &rest) == SQLITE_OK
-                && sqlite3_prepare_v2(pointer, rest, -1, &second, nil) == SQLITE_OK && second == nil
+            let code = sqlite3_prepare_v2(pointer, text, -1, &first, &rest)
+            guard code == SQLITE_OK else { throw lastError(code) }
+            return first != nil && sqlite3_prepare_v2(pointer, rest, -1, &second, nil) == SQLITE_OK && second == nil
         }
     }
 

@@ -214,8 +214,8 @@ final class Statement {
 
     /// Binds values, and gives each row to `body`.
     func run(_ values: [StoredValue], _ body: (RowReader) throws -> Void) throws {
-        try bind(values)
         defer { reset() }
+        try bind(values)
         let reader = self.reader
         while try step() { try body(reader) }
     }

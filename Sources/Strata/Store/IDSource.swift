@@ -17,6 +17,8 @@ final class IDSource: Sendable {
     static let rangeSize: Int64 = 65_536
     /// Whether a range may begin with this number: ids have 48 bits beside the fingerprint.
     static func isRange(from first: Int64) -> Bool { first > 0 && first <= 1 << 48 - rangeSize }
+    /// Steps of migrations take ids below this one. The rest is left to the objects of the store.
+    static let endForSteps: Int64 = (1 << 48) - (1 << 32)
     let fingerprint: UInt16
     private let state = Mutex(State())
     private let queue = DispatchQueue(label: "strata.ids")

@@ -16,7 +16,9 @@ final class Store: Sendable {
     private let readers: ReaderPool
     private let foreignCommits: ForeignCommits
     private let fileWatch = FileWatch()
-    private let temporaryFolder: URL?
+    private let temporaryFolder: TemporaryFolder?
+    /// The journal, which stands beside the file itself, not beside a link to it.
+    let journalPath: String
     private let isClosed = Mutex(false)
 
     init(
@@ -36,8 +38,8 @@ final class Store: Sendable {
         self.telemetry = telemetry
         self.schema = schema
         retention = configuration.history
-        var folder: URL?
-        if case .inMemory = location.kind { folder = try StoreFile.temporaryFolder() }
+        var folder: TemporaryFolder?
+        if case .inMemory = location.kind { folder = try TemporaryFolder() }
         temporaryFolder = folder
         do {
             let opened: StoreOpening.Opened
@@ -48,9 +50,11 @@ final class Store: Sendable {
             case .userData: opened = try opening.open(try StoreFile.userDataURL(), configuration)
             case .inMemory:
                 // Set for this kind. Nothing of it outlives the process, so nothing has to reach a disk.
-                opened = try opening.open(folder!.appendingPathComponent("store.sqlite"), configuration, "OFF")
+                opened = try opening.open(folder!.url.appendingPathComponent("store.sqlite"), configuration, "OFF")
             }
+            cancellation.finish()
             writer = opened.writer
+            journalPath = URL(fileURLWithPath: writer.path).resolvingSymlinksInPath().path + "-wal"
             identity = opened.identity
             layers = LayerStore(sequence: opened.sequence)
             readers = ReaderPool(
@@ -63,7 +67,7 @@ final class Store: Sendable {
             foreignCommits = ForeignCommits(readers: readers)
             ids = IDSource(fingerprint: identity.fingerprint)
         } catch {
-            if let folder { try? FileManager.default.removeItem(at: folder) }
+            folder?.remove()
             if let passed = error as? PassedError { throw passed.error }
             throw StrataError(grdb: error)
         }
@@ -137,8 +141,7 @@ final class Store: Sendable {
     /// Complexity: O(1) from the second call on.
     func watchFile() {
         guard temporaryFolder == nil else { return }
-        // The journal stands beside the file itself, not beside a link to it.
-        fileWatch.start(url.resolvingSymlinksInPath().path + "-wal") { [weak self] in
+        fileWatch.start(journalPath) { [weak self] in
             // Where the store cannot be read, whoever reads next is told.
             try? self?.takeInForeignCommits()
         }
@@ -190,9 +193,7 @@ final class Store: Sendable {
         ids.stop()
         foreignCommits.close()
         readers.close()
-        defer {
-            if let temporaryFolder { try? FileManager.default.removeItem(at: temporaryFolder) }
-        }
+        defer { temporaryFolder?.remove() }
         try writer.close()
     }
 }

@@ -33,6 +33,9 @@ struct StoreBackup {
         unlink(partial + "-journal")
         do {
             try copy(to: partial, cancellation, progress)
+        } catch let error as StrataError {
+            unlink(partial)
+            throw Self.failure(of: file.path, error)
         } catch {
             unlink(partial)
             throw error
@@ -46,19 +49,10 @@ struct StoreBackup {
 
     /// By connections of its own: the store's own one is in the middle of the transaction, whose changes do not belong here.
     private func copy(to path: String, _ cancellation: Cancellation, _ progress: (Double) -> Void) throws {
-        let from = try Self.open(source, SQLITE_OPEN_READONLY)
+        let from = try Self.connect(source, SQLITE_OPEN_READONLY)
         defer { sqlite3_close(from) }
-        let to: OpaquePointer
-        do {
-            to = try Self.open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
-        } catch let error as StrataError {
-            throw StrataError(
-                error.code,
-                "The store was not migrated, since no backup of it can be made at '\(path)'. Name another place, or none, by "
-                    + "the migration's backup. \(error.message)",
-                underlying: error
-            )
-        }
+        Self.makeFile(path, like: source)
+        let to = try Self.connect(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
         defer { sqlite3_close(to) }
         guard let backup = sqlite3_backup_init(to, "main", from, "main") else {
             throw StrataError(sqlite: sqlite3_errcode(to), connection: to)
@@ -74,7 +68,26 @@ struct StoreBackup {
         guard code == SQLITE_DONE else { throw StrataError(sqlite: code, connection: nil) }
     }
 
-    private static func open(_ path: String, _ flags: Int32) throws -> OpaquePointer {
+    private static func failure(of path: String, _ error: StrataError) -> StrataError {
+        StrataError(
+            error.code,
+            "The store was not migrated, since no backup of it can be made at '\(path)'. Name another place, or none, by "
+                + "the migration's backup. \(error.message)",
+            underlying: error
+        )
+    }
+
+    /// An empty file that nobody may read who may not read the store. Where it cannot be made, SQLite says why.
+    private static func makeFile(_ path: String, like source: String) {
+        var info = stat()
+        guard stat(source, &info) == 0 else { return }
+        let descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { return }
+        fchmod(descriptor, info.st_mode & 0o777)
+        close(descriptor)
+    }
+
+    private static func connect(_ path: String, _ flags: Int32) throws -> OpaquePointer {
         var connection: OpaquePointer?
         let code = sqlite3_open_v2(path, &connection, flags, nil)
         guard code == SQLITE_OK, let connection else {
@@ -84,15 +97,21 @@ struct StoreBackup {
         return connection
     }
 
-    /// Removes all but the newest ones. What cannot be removed stays.
+    /// Removes all but the newest ones: a store that was put back begins with lower numbers again. What cannot be removed stays.
     func prune() {
+        let files = FileManager.default
         let folder = file.deletingLastPathComponent()
         let prefix = URL(fileURLWithPath: source).lastPathComponent + Self.mark
-        let numbers = ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []).compactMap { name in
-            name.hasPrefix(prefix) ? Int64(name.dropFirst(prefix.count)) : nil
+        var others: [(date: Date, number: Int64, path: String)] = []
+        for name in (try? files.contentsOfDirectory(atPath: folder.path)) ?? []
+        where name.hasPrefix(prefix) && name != file.lastPathComponent {
+            guard let number = Int64(name.dropFirst(prefix.count)) else { continue }
+            let path = folder.appendingPathComponent(name).path
+            let date = (try? files.attributesOfItem(atPath: path))?[.modificationDate] as? Date
+            others.append((date ?? .distantPast, number, path))
         }
-        for number in numbers.sorted(by: >).dropFirst(kept) {
-            try? FileManager.default.removeItem(at: folder.appendingPathComponent("\(prefix)\(number)"))
+        for other in others.sorted(by: { ($0.date, $0.number) > ($1.date, $1.number) }).dropFirst(kept - 1) {
+            try? files.removeItem(atPath: other.path)
         }
     }
 }

@@ -129,37 +129,4 @@ enum StoreFile {
             )
         }
     }
-
-    /// A fresh folder for a store that lives as long as its stack.
-    static func temporaryFolder() throws -> URL {
-        let memory = "/dev/shm"
-        let base =
-            FileManager.default.isWritableFile(atPath: memory)
-            ? URL(fileURLWithPath: memory) : FileManager.default.temporaryDirectory
-        sweep(base)
-        let folder = base.appendingPathComponent("\(prefix)\(getpid())-\(UUID().uuidString)")
-        do {
-            try FileManager.default.createDirectory(
-                at: folder,
-                withIntermediateDirectories: false,
-                attributes: [.posixPermissions: 0o700]
-            )
-        } catch {
-            throw StrataError(.cannotOpen, "No temporary folder can be made in '\(base.path)'.", underlying: error)
-        }
-        return folder
-    }
-
-    private static let prefix = "strata-"
-
-    /// Removes what processes that were killed have left behind.
-    private static func sweep(_ base: URL) {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: base.path)) ?? []
-        for name in names where name.hasPrefix(prefix) {
-            guard let process = name.dropFirst(prefix.count).split(separator: "-").first.flatMap({ pid_t($0) }),
-                kill(process, 0) == -1, errno == ESRCH
-            else { continue }
-            try? FileManager.default.removeItem(at: base.appendingPathComponent(name))
-        }
-    }
 }

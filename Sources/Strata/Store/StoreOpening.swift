@@ -54,7 +54,7 @@ struct StoreOpening {
     /// gets no turn among others that commit without a pause.
     private func busyMode(for seconds: TimeInterval) -> Database.BusyMode {
         .callback { [cancellation] tries in
-            guard Double(tries) * 0.002 < seconds, !cancellation.isCancelled else { return false }
+            guard Double(tries) * 0.002 < seconds, !cancellation.isCancelled, !cancellation.isLate else { return false }
             usleep(.random(in: 1000...3000))
             return true
         }
@@ -62,7 +62,7 @@ struct StoreOpening {
 
     /// Tries again while others hold the file: the change of a new file's journal does not wait by itself.
     private func whileBusy<Value>(for seconds: TimeInterval, _ body: () throws -> Value) throws -> Value {
-        let end = ContinuousClock.now + .seconds(seconds)
+        let end = ContinuousClock.now + Self.duration(seconds)
         while true {
             do {
                 return try body()
@@ -73,6 +73,11 @@ struct StoreOpening {
                 usleep(2000)
             }
         }
+    }
+
+    /// Of what is no time nothing is left, of what is endless thirty years.
+    private static func duration(_ seconds: TimeInterval) -> Duration {
+        .seconds(seconds > 0 ? min(seconds, 1e9) : 0)
     }
 
     /// Holds the tables against the models, makes those of a new store and migrates an old one. Runs inside the database's
@@ -103,7 +108,7 @@ struct StoreOpening {
             found = try migrate(pending, db, connection, isOwned: isOwned)
         } else if found == nil {
             try db.inTransaction(.immediate) {
-                found = try settle(db, connection, isOwned: isOwned, backup: nil)
+                found = try settle(db, connection, isOwned: isOwned, backup: nil).found
                 return .commit
             }
         }
@@ -160,26 +165,39 @@ struct StoreOpening {
             if foreignKeys != 0 { try? connection.execute(MigrationSQL.setForeignKeys(true)) }
         }
         var backup: StoreBackup?
-        var found: Found?
+        var settled: (found: Found?, isMigrated: Bool) = (nil, false)
         let meter = MigrationMeter(migration.progress)
         let start = ContinuousClock.now
-        try whileBusy(for: migration.waitLimit) {
-            try db.inTransaction(.immediate) {
-                found = try cancellation.interrupting(connection) {
-                    let migrations =
-                        pending.format > 1 ? try connection.integer(HistorySQL.readMigrations) ?? 0 : 0
-                    backup = pending.needsBackup ? makeBackup(connection, migrations) : nil
-                    return try settle(db, connection, isOwned: isOwned, backup: backup, meter)
+        do {
+            try whileBusy(for: migration.waitLimit) {
+                cancellation.wait(until: start + Self.duration(migration.waitLimit))
+                defer { cancellation.wait(until: nil) }
+                try db.inTransaction(.immediate) {
+                    cancellation.wait(until: nil)
+                    settled = try cancellation.interrupting(connection) {
+                        let migrations =
+                            pending.format > 1 ? try connection.integer(HistorySQL.readMigrations) ?? 0 : 0
+                        backup = pending.needsBackup ? makeBackup(connection, migrations) : nil
+                        let references = foreignKeys != 0 ? ForeignKeyCheck(connection) : nil
+                        let settled = try settle(db, connection, isOwned: isOwned, backup: backup, meter)
+                        try references?.check()
+                        return settled
+                    }
+                    return .commit
                 }
-                return .commit
             }
+        } catch {
+            // It was waited for long enough.
+            throw PassedError(error is PassedError ? error : StrataError(grdb: error))
         }
-        backup?.prune()
         meter.finish()
+        // Another process may have done it meanwhile.
+        guard settled.isMigrated else { return settled.found }
+        backup?.prune()
         var metadata: Logger.Metadata = [LogKey.duration: "\(LogKey.text(start.duration(to: .now)))"]
         metadata[LogKey.backup] = backup.map { "\($0.file.path)" }
         telemetry.logger?.info("migrated the store", metadata: metadata)
-        return found
+        return settled.found
     }
 
     private func makeBackup(_ connection: Connection, _ migrations: Int64) -> StoreBackup? {
@@ -193,7 +211,8 @@ struct StoreOpening {
         isOwned: Bool,
         backup: StoreBackup?,
         _ meter: MigrationMeter = MigrationMeter(nil)
-    ) throws -> Found? {
+    ) throws -> (found: Found?, isMigrated: Bool) {
+        var isMigrated = false
         switch try StoreSchema.examine(schema, migration, on: connection) {
         case .ready: break
         case .empty: try StoreSchema.create(schema, migration, on: connection)
@@ -208,6 +227,7 @@ struct StoreOpening {
                 meter: meter
             )
             try run.run(backup: backup)
+            isMigrated = true
             if isOwned {
                 try connection.execute(MigrationSQL.setFormat(StoreFile.formatVersion))
             } else {
@@ -215,6 +235,6 @@ struct StoreOpening {
                 try db.notifyChanges(in: .fullDatabase)
             }
         }
-        return try read(.ready, connection, mayWrite: true)
+        return (try read(.ready, connection, mayWrite: true), isMigrated)
     }
 }

@@ -43,7 +43,10 @@ enum Work {
 
     /// Holds the write lock until it is killed.
     static func lock(_ path: String) async throws {
-        let queue = try DatabaseQueue(path: path)
+        var configuration = Configuration()
+        // A stack that has just been opened reserves ids.
+        configuration.busyMode = .timeout(5)
+        let queue = try DatabaseQueue(path: path, configuration: configuration)
         try queue.inDatabase { db in
             try db.execute(sql: "BEGIN EXCLUSIVE")
             acknowledge("locked")

@@ -58,6 +58,48 @@ struct OpeningTests {
         #expect(error?.code == .invalidSchema && error?.message.contains("Seal is listed twice") == true)
     }
 
+    enum Same {
+        @Model final class Note { var a: String = "" }
+    }
+    enum SameAgain {
+        @Model(table: "Note2") final class Note { var b: String = "" }
+    }
+    enum Clash {
+        @Model(.index("a", "b")) final class Thing {
+            var a: String = ""
+            var b: String = ""
+            @Attribute(.indexed) var a_b: String = ""
+        }
+        @Model final class Box {
+            @Relationship(inverse: \Lid.boxes) var lids: Many<Lid>
+        }
+        @Model(table: "box_LIDS") final class Lid { var boxes: Many<Box> }
+        @Model final class Article {
+            @Relationship(inverse: \Tag.first) var tags: Many<Tag>
+            @Relationship(inverse: \Tag.second) var Tags: Many<Tag>
+        }
+        @Model final class Tag {
+            var first: Many<Article>
+            var second: Many<Article>
+        }
+        static let cases: [(models: [any Model.Type], texts: [String])] = [
+            ([Same.Note.self, SameAgain.Note.self], ["the name of 'Note'"]),
+            ([Thing.self], ["'Thing_a_b_index'"]),
+            ([Box.self, Lid.self], ["'Box_lids'", "'box_LIDS'"]),
+            ([Article.self, Tag.self], ["'Article_tags'", "'Article_Tags'"]),
+        ]
+    }
+
+    @Test("names that two things would have in the store are an error at open that names them", arguments: 0..<4)
+    func names(index: Int) async throws {
+        let (models, texts) = Clash.cases[index]
+        let error = await #expect(throws: StrataError.self) {
+            try await ContextStack.open(.inMemory, models: models, stack: .rootOnly)
+        }
+        #expect(error?.code == .invalidSchema, "\(String(describing: error))")
+        #expect(texts.allSatisfy { error?.message.contains($0) == true }, "\(String(describing: error))")
+    }
+
     @Test("a check that says nothing about the values of its attribute is an error at open")
     func unfitCheck() async throws {
         for model in [UnfitModels.Text.self, UnfitModels.Number.self, UnfitModels.Reference.self] as [any Model.Type] {

@@ -189,4 +189,29 @@ extension ContextName {
         #expect(record[LogKey.backup]?.hasSuffix(".before-migration-1") ?? false)
         #expect(record[LogKey.duration] != nil)
     }
+
+    @Test("who waits for a migration and finds it done logs none")
+    func waiting() async throws {
+        let folder = try ScratchFolder()
+        let url = try await folder.library(format: 2)
+        let lock = try DiskLock(url)
+        let openings = (0..<3).map { _ in
+            Task { [logger = logger(.info)] in
+                try await ContextStack.open(
+                    .sqlite(url),
+                    models: Library2.models,
+                    stack: .rootOnly,
+                    migration: Library2.migration,
+                    logger: logger
+                )
+                .close()
+            }
+        }
+        // Long enough for them to meet the lock; who comes later finds it done as well.
+        try await Task.sleep(for: .milliseconds(300))
+        try lock.release()
+        for opening in openings { try await opening.value }
+        #expect(records("migrated the store").count == 1)
+        #expect(try folder.image().keys.count { $0.contains("before-migration") } == 1)
+    }
 }

@@ -54,6 +54,22 @@ extension ContextName {
         try await stack.close()
     }
 
+    @Test("the size of the journal is measured where the store is opened by a link")
+    func link() async throws {
+        let folder = try ScratchFolder()
+        let url = try await folder.makeBank()
+        try FileManager.default.createSymbolicLink(at: folder.file("link.sqlite"), withDestinationURL: url)
+        let stack = try await ContextStack.open(
+            .sqlite(folder.file("link.sqlite")),
+            models: Bank.models,
+            stack: .rootOnly,
+            diagnostics: Diagnostics(metrics: metrics, metricsDimensions: dimensions)
+        )
+        try await stack.on(.root) { _ = try Bank.transfer(1, in: $0) }
+        #expect(try #require(metrics.expectGauge("strata.wal.bytes", dimensions).lastValue) > 0)
+        try await stack.close()
+    }
+
     @Test("failures are counted by their code, and conflicts column by column, of saves too")
     func failures() async throws {
         let stack = try await open()

@@ -49,4 +49,45 @@ import Testing
         try await folder.with(url, Library2.models, Library2.migration.backup(.none)) { _ in }
         #expect(try folder.image().keys.sorted() == [Self.name])
     }
+
+    @Test("the newest are kept, also where older ones have higher numbers")
+    func numbers() async throws {
+        let folder = try ScratchFolder()
+        let url = try await folder.library(format: 2)
+        for number in 4...5 {
+            let file = folder.file("\(Self.name).before-migration-\(number)")
+            try Data("old".utf8).write(to: file)
+            let date = Date(timeIntervalSinceNow: TimeInterval(number - 1000))
+            try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: file.path)
+        }
+        let migration = Migration().step("a") { _ in }
+        try await folder.with(url, Library1.models, migration) { _ in }
+        #expect(
+            try folder.image().keys.sorted() == [
+                Self.name, "\(Self.name).before-migration-1", "\(Self.name).before-migration-5",
+            ]
+        )
+        // However old the store's clock makes it, what was just made stays.
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSinceNow: 1000)],
+            ofItemAtPath: folder.file("\(Self.name).before-migration-5").path
+        )
+        try await folder.with(url, Library1.models, migration.step("b") { _ in }.backup(.beside(keeping: 1))) { _ in }
+        #expect(try folder.image().keys.sorted() == [Self.name, "\(Self.name).before-migration-2"])
+    }
+
+    @Test("a copy may be read by those who may read the store")
+    func permissions() async throws {
+        let folder = try ScratchFolder()
+        let url = try await folder.library(format: 2)
+        let files = FileManager.default
+        for (number, permissions) in [0o600, 0o664].enumerated() {
+            try files.setAttributes([.posixPermissions: permissions], ofItemAtPath: url.path)
+            let migration = (0...number).reduce(Migration()) { $0.step("\($1)") { _ in } }
+            try await folder.with(url, Library1.models, migration) { _ in }
+            let backup = folder.file("\(Self.name).before-migration-\(number + 1)")
+            let found = try files.attributesOfItem(atPath: backup.path)[.posixPermissions] as? NSNumber
+            #expect(found?.intValue == permissions)
+        }
+    }
 }

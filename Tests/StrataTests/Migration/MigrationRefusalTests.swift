@@ -207,6 +207,32 @@ import Testing
         #expect(values == exact.map(Double.init))
     }
 
+    enum RoundingFloat { @Model final class Sum { var value: Float } }
+
+    @Test("Int to Float is refused beyond what every Float is")
+    func floats() async throws {
+        let folder = try ScratchFolder()
+        let url = folder.file("sums.sqlite")
+        try await folder.with(url, [RoundingWhole.Sum.self]) { context in
+            for value in [-16_777_216, 16_777_217] { context.insert(RoundingWhole.Sum(value: value)) }
+            try context.commit()
+        }
+        let migration = Migration().backup(.none)
+        try await folder.expectRefusal(
+            url,
+            [RoundingFloat.Sum.self],
+            migration,
+            .schemaMismatch,
+            "without a loss",
+            "16777217"
+        )
+        try folder.sql(url, "UPDATE Sum SET value = value - 1 WHERE value > 0")
+        let values = try await folder.with(url, [RoundingFloat.Sum.self], migration) {
+            try $0.fetch(RoundingFloat.Sum.self).map(\.value)
+        }
+        #expect(values == [-16_777_216, 16_777_216])
+    }
+
     enum AnewText { @Model final class Sum { var value: String } }
 
     enum AnewWhole { @Model final class Sum { var value: Int = 4 } }

@@ -107,4 +107,43 @@ import Testing
         #expect(tables.sorted() == ["Tag", "review"])
         try pool.close()
     }
+
+    @Test("a step that leaves rows of the user's without what their foreign keys lead to is refused")
+    func foreignKeys() async throws {
+        let folder = try ScratchFolder()
+        let pool = try DatabasePool(path: folder.file("own.sqlite").path)
+        let first = try await open(pool, [Small.Tag.self], Migration())
+        try await first.background { context in
+            for label in ["kept", "gone"] { context.insert(Small.Tag(label: label)) }
+            try context.commit()
+        }
+        try await first.close()
+        try await pool.write {
+            try $0.execute(sql: "CREATE TABLE note (tag INTEGER REFERENCES \"Tag\" (\"id\"))")
+            try $0.execute(sql: "INSERT INTO note SELECT \"id\" FROM \"Tag\"")
+        }
+        // What led nowhere before is none of the migration's.
+        try await pool.writeWithoutTransaction {
+            try $0.execute(sql: "PRAGMA foreign_keys = OFF; INSERT INTO note VALUES (77); PRAGMA foreign_keys = ON")
+        }
+        let migration = Migration().backup(.none).step("a") { try $0.execute("DELETE FROM Tag WHERE label = 'gone'") }
+        let error = await #expect(throws: StrataError.self) {
+            try await open(pool, [Small.Tag.self], migration).close()
+        }
+        #expect(error?.code == .missingReference)
+        #expect(error?.message.contains("note (row 2) to Tag") == true, "\(String(describing: error))")
+        let state = try await pool.read { db in
+            [
+                try Int.fetchOne(db, sql: "SELECT count(*) FROM \"Tag\""),
+                try Int.fetchOne(db, sql: "PRAGMA foreign_keys"),
+            ]
+        }
+        #expect(state == [2, 1])
+        let whole = Migration().step("a") { database in
+            try database.execute("DELETE FROM note WHERE tag IN (SELECT id FROM Tag WHERE label = 'gone')")
+            try database.execute("DELETE FROM Tag WHERE label = 'gone'")
+        }
+        try await open(pool, [Small.Tag.self], whole).close()
+        try pool.close()
+    }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import Testing
 
 @testable import Strata
@@ -125,6 +126,15 @@ import Testing
 
     struct Trouble: Error {}
 
+    /// SQLite itself ends it, where a constraint is to; the step goes on as if nothing were.
+    private static let endTransaction: @Sendable (MigrationDatabase) throws -> Void = { database in
+        let first = try database.rows("SELECT min(id) AS id FROM Person")[0].get("id", as: Int64.self)
+        #expect(throws: StrataError.self) {
+            try database.execute("INSERT OR ROLLBACK INTO Person (id, name) VALUES (?, 'x')", first)
+        }
+        try database.execute("UPDATE Person SET name = 'committed'")
+    }
+
     @Test("a step that throws, changes tables or touches the transaction leaves the store as it was")
     func failures() async throws {
         let folder = try ScratchFolder()
@@ -135,7 +145,22 @@ import Testing
             (base.step("a") { try $0.execute("CREATE INDEX i ON Person (last)") }, "'i'"),
             (base.step("a") { try $0.execute("DROP TABLE strata_lineage") }, "'strata_lineage'"),
             (base.step("a") { try $0.execute(" -- end\n /* x */ COMMIT") }, "one statement"),
+            (base.step("a") { try $0.execute(";;COMMIT") }, "one statement"),
+            (base.step("a") { try $0.execute(" \u{B}; \u{FEFF} -- x\n;RELEASE a") }, "one statement"),
+            (base.step("a") { try $0.execute("\u{FEFF}END") }, "one statement"),
             (base.step("a") { try $0.execute("DELETE FROM Person; DELETE FROM Team") }, "one statement"),
+            (base.step("a", before: Self.endTransaction, after: nil), "ended the transaction"),
+            (base.step("a") { try $0.execute("UPDATE Person SET first = ? || ?", "x") }, "2 question marks"),
+            (base.step("a") { _ = try $0.rows("SELECT 1", 2) }, "0 question marks"),
+            (base.step("a") { _ = try $0.newIDs(-1) }, "-1 ids"),
+            (base.step("a") { _ = try $0.newIDs(.max) }, "\(Int.max) ids"),
+            (base.step("a") { _ = try $0.newIDs(1 << 48) }, "\(1 << 48) ids"),
+            (base.step("a") { try $0.execute("CREATE TEMP TABLE person (x)") }, "temporary 'person'"),
+            (
+                base.step("a", before: { try $0.execute("CREATE TEMP VIEW Team AS SELECT 1") }, after: nil),
+                "temporary 'Team'"
+            ),
+            (base.step("a") { try $0.execute("CREATE TEMP TABLE strata_store (x)") }, "temporary 'strata_store'"),
             (base.step("a") { try $0.execute("") }, "one statement"),
             (base.step("a") { _ in }.step("a") { _ in }, "two steps"),
             (base.step("a") { _ = try $0.rows("SELECT 'x' AS n")[0].get("n", as: Int.self) }, "is no Int"),
@@ -153,5 +178,46 @@ import Testing
             let count = try context.count(First.Person.all)
             #expect(count == 3)
         }
+    }
+
+    @Test("temporary tables are gone after the migration, but for those that a pool had before")
+    func temporary() async throws {
+        let folder = try ScratchFolder()
+        let url = folder.file("own.sqlite")
+        let pool = try DatabasePool(path: url.path)
+        try await pool.writeWithoutTransaction { try $0.execute(sql: "CREATE TEMP TABLE mine (x)") }
+        let migration = Migration().step("a") { database in
+            try database.execute("CREATE TEMP TABLE kept (id INTEGER PRIMARY KEY, x UNIQUE)")
+            try database.execute("CREATE TEMP VIEW seen AS SELECT id FROM kept")
+            try database.execute("CREATE TEMP TRIGGER t AFTER INSERT ON kept BEGIN SELECT 1; END")
+        }
+        for migration in [Migration(), migration] {
+            let stack = try await ContextStack.open(
+                .pool(pool),
+                models: [First.Person.self],
+                stack: .rootOnly,
+                migration: migration
+            )
+            try await stack.close()
+        }
+        let names = try await pool.writeWithoutTransaction {
+            try String.fetchAll($0, sql: "SELECT name FROM sqlite_temp_schema")
+        }
+        #expect(names == ["mine"])
+        try pool.close()
+    }
+
+    @Test("as many ids as there are may be taken")
+    func ids() async throws {
+        let folder = try ScratchFolder()
+        let url = try await make(folder)
+        // The rest is left to the objects of the store.
+        let room: Int64 = (1 << 48) - (1 << 32)
+        let migration = Migration().step("a") { database in
+            let first = try database.newIDs(0).lowerBound
+            let all = try database.newIDs(Int(room - first))
+            #expect(all == first..<room)
+        }
+        for _ in 0..<2 { try await folder.with(url, [First.Person.self], migration) { _ in } }
     }
 }

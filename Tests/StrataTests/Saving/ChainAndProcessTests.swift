@@ -1,6 +1,7 @@
 import Foundation
-import Strata
 import Testing
+
+@testable import Strata
 
 /// Chains of contexts, commits that others do not wait for, and other processes (C16, C17, H13, H16, H27).
 @Suite struct ChainAndProcessTests {
@@ -18,6 +19,21 @@ import Testing
         try await house.stack.on(.root) { try $0.find(writer)?.name = "w" }
         try await house.stack.save()
         #expect(try house.stored(id) == [2, 3, 0])
+        for name in [ContextName.root, .main] { #expect(try await house.stack.on(name) { !$0.hasChanges }) }
+        try await house.close()
+    }
+
+    @Test("H27 what a context saves while the chain beneath it is made ready is part of the chain's commit")
+    func savedMeanwhile() async throws {
+        let house = try await House()
+        let id = try await house.cell(1)
+        try await house.edit(id, in: .main, a: 2)
+        let (root, main) = (try house.stack[.root], try house.stack[.main])
+        let ready = try await root.run(stack: [root]) { try $0.prepareForChain() }
+        defer { house.stack.core.engine.layers.thaw(ready) }
+        try await house.stack.save(.main)
+        try await main.commit(with: [root.id: ready])
+        #expect(try house.stored(id) == [2, 0, 0])
         for name in [ContextName.root, .main] { #expect(try await house.stack.on(name) { !$0.hasChanges }) }
         try await house.close()
     }

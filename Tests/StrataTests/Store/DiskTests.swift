@@ -80,6 +80,31 @@ struct DiskTests {
         try await stack.close()
     }
 
+    @Test("C22 a disk that is full in the middle of a migration, or of its backup: the store is what it was")
+    func fullAtMigration() async throws {
+        let disk = try SmallDisk(size: "3m")
+        let url = try await disk.folder.makeBank()
+        let long =
+            "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) INSERT INTO Account "
+        try disk.folder.sql(
+            url,
+            long + "(id, name, balance, note) SELECT 1000000 + i, 'n' || i, 0, printf('%100d', i) FROM n"
+        )
+        try disk.fill(leaving: 200_000)
+        for (migration, isBackup) in [(NewBank.migration, true), (NewBank.migration.backup(.none), false)] {
+            let error = await disk.folder.error(url, NewBank.models, migration) as? StrataError
+            #expect(error?.code == .diskFull, "\(String(describing: error))")
+            #expect(error?.message.contains("no backup of it can be made") == isBackup)
+            #expect(try disk.folder.rows(url, "SELECT count(*) FROM Account") == ["3006"])
+            #expect(try disk.folder.image().keys.sorted() == ["bank.sqlite", "filler"])
+        }
+        try disk.free()
+        let count = try await disk.folder.with(url, NewBank.models, NewBank.migration.backup(.none)) {
+            try $0.count(NewBank.Customer.all)
+        }
+        #expect(count == 3006)
+    }
+
     @Test("a read-only disk, with a store and without")
     func readOnly() async throws {
         let disk = try SmallDisk(size: "2m")

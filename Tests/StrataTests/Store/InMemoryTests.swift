@@ -61,4 +61,22 @@ import Testing
         #expect(folders(of: numbers[1]).isEmpty)
         try await last.close()
     }
+
+    @Test("a folder that somebody has locked stays, though no process of that number is to be seen")
+    func locked() async throws {
+        let base = FileManager.default.isWritableFile(atPath: "/dev/shm") ? "/dev/shm" : NSTemporaryDirectory()
+        let other = URL(fileURLWithPath: base).appendingPathComponent("strata-\(Int32.max)-\(UUID())")
+        try FileManager.default.createDirectory(at: other, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: other) }
+        let path = other.appendingPathComponent("lock").path
+        _ = FileManager.default.createFile(atPath: path, contents: nil)
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+        #expect(flock(file.fileDescriptor, LOCK_EX) == 0)
+        for isLocked in [true, false] {
+            if !isLocked { try file.close() }
+            let stack = try await ContextStack.open(.inMemory, models: Bank.models, stack: .rootOnly)
+            #expect(FileManager.default.fileExists(atPath: other.path) == isLocked)
+            try await stack.close()
+        }
+    }
 }

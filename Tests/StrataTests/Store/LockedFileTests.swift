@@ -59,6 +59,46 @@ import Testing
         try await stack.close()
     }
 
+    @Test("C18 a stack that was opened by a task that is cancelled waits for the store as any other does")
+    func openedWhileCancelled() async throws {
+        let folder = try ScratchFolder()
+        let url = try await folder.makeBank()
+        let opening = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await openBank(url, timeout: 30)
+        }
+        let stack = try await opening.value
+        let lock = try DiskLock(url)
+        let committing = Task {
+            try await stack.on(.root) { context in
+                let account = try #require(try context.first(Account.all))
+                account.note = "late"
+                try context.commit()
+            }
+        }
+        // Long enough for the commit to meet the lock; where it comes later, it goes through all the same.
+        try await Task.sleep(for: .milliseconds(300))
+        try lock.release()
+        try await committing.value
+        try await stack.close()
+        #expect(try folder.rows(url, "SELECT count(*) FROM Account WHERE note = 'late'") == ["1"])
+    }
+
+    @Test("times to wait that are no times", arguments: [Double.infinity, -Double.infinity, Double.nan, -1, 1e300])
+    func times(seconds: TimeInterval) async throws {
+        let folder = try ScratchFolder()
+        let url = try await folder.makeBank()
+        let stack = try await ContextStack.open(
+            .sqlite(url),
+            models: Bank.models,
+            stack: .rootOnly,
+            configuration: StoreConfiguration(busyTimeout: seconds),
+            migration: Migration().backup(.none).waiting(for: seconds).step("a") { _ in }
+        )
+        try await expectBalancedBooks(stack, last: 3)
+        try await stack.close()
+    }
+
     @Test("H28 ids of the range in hand need no lock; a drained range gives busy at save, and the object is kept")
     func ids() async throws {
         let folder = try ScratchFolder()

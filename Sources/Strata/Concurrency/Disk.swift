@@ -1,0 +1,12 @@
+import Dispatch
+
+enum Disk {
+    /// Does something that waits for the disk, without holding a thread of the caller.
+    nonisolated(nonsending) static func run<Value: Sendable>(
+        _ body: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume(with: Result { try body() }) }
+        }
+    }
+}

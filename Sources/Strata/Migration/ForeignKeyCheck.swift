@@ -1,0 +1,46 @@
+/// Tells whether a migration takes from rows of a user's own tables what their foreign keys lead to.
+///
+/// Foreign keys are off while it runs, since tables are away for a moment. So this looks before and after.
+struct ForeignKeyCheck {
+    private struct Place: Hashable {
+        let table: String
+        let row: Int64
+        /// Which of the table's foreign keys it is.
+        let key: Int64
+    }
+
+    private let connection: Connection
+    /// What led nowhere before, which is none of the migration's; nil where SQLite cannot tell.
+    private let before: Set<Place>?
+
+    init(_ connection: Connection) {
+        self.connection = connection
+        before = (try? Self.dangling(on: connection)).map { Set($0.map(\.place)) }
+    }
+
+    /// - Throws: ``StrataError`` with `missingReference`.
+    func check() throws {
+        guard let before else { return }
+        let found = try Self.dangling(on: connection).filter { !before.contains($0.place) }
+        guard !found.isEmpty else { return }
+        let list = found.prefix(5).map { "\($0.place.table) (row \($0.place.row)) to \($0.parent)" }
+        throw StrataError(
+            .missingReference,
+            "Foreign keys would lead to rows that are not there any more, and nothing was changed: "
+                + "\(list.joined(separator: ", ")). Mend them by a step of the migration."
+        )
+    }
+
+    private static func dangling(on connection: Connection) throws -> [(place: Place, parent: String)] {
+        var found: [(place: Place, parent: String)] = []
+        try connection.statement(MigrationSQL.foreignKeyCheck).run([]) { row in
+            let place = Place(
+                table: row.string(at: 0),
+                row: try row.read(Int64.self, at: 1),
+                key: try row.read(Int64.self, at: 3)
+            )
+            found.append((place, row.string(at: 2)))
+        }
+        return found
+    }
+}

@@ -1,0 +1,61 @@
+import Foundation
+
+/// A fresh folder for a store that lives as long as its stack, in memory where the system has a folder for that.
+///
+/// Those of processes that were killed are removed by the next one. A file in the folder is locked for as long as it is in use: a
+/// process that does not see the owner may still see the folder, as containers do that share their memory.
+final class TemporaryFolder: Sendable {
+    let url: URL
+    private let descriptor: Int32
+
+    init() throws {
+        let memory = "/dev/shm"
+        let files = FileManager.default
+        let base = files.isWritableFile(atPath: memory) ? URL(fileURLWithPath: memory) : files.temporaryDirectory
+        Self.sweep(base)
+        let name = UUID().uuidString
+        url = base.appendingPathComponent("\(Self.prefix)\(getpid())-\(name)")
+        // Under another name until it is locked, so that nobody takes it for one that was left.
+        let unlocked = base.appendingPathComponent(".\(Self.prefix)\(name)")
+        do {
+            try files.createDirectory(
+                at: unlocked,
+                withIntermediateDirectories: false,
+                attributes: [.posixPermissions: 0o700]
+            )
+            descriptor = open(Self.lock(in: unlocked), O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+            flock(descriptor, LOCK_EX | LOCK_NB)
+            try files.moveItem(at: unlocked, to: url)
+        } catch {
+            try? files.removeItem(at: unlocked)
+            throw StrataError(.cannotOpen, "No temporary folder can be made in '\(base.path)'.", underlying: error)
+        }
+    }
+
+    deinit { if descriptor >= 0 { close(descriptor) } }
+
+    func remove() { try? FileManager.default.removeItem(at: url) }
+
+    private static let prefix = "strata-"
+
+    private static func lock(in folder: URL) -> String { folder.appendingPathComponent("lock").path }
+
+    /// Removes what processes that were killed have left behind.
+    private static func sweep(_ base: URL) {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: base.path)) ?? []
+        for name in names where name.hasPrefix(prefix) {
+            let folder = base.appendingPathComponent(name)
+            guard let process = name.dropFirst(prefix.count).split(separator: "-").first.flatMap({ pid_t($0) }),
+                kill(process, 0) == -1, errno == ESRCH, !isLocked(folder)
+            else { continue }
+            try? FileManager.default.removeItem(at: folder)
+        }
+    }
+
+    private static func isLocked(_ folder: URL) -> Bool {
+        let descriptor = open(lock(in: folder), O_RDWR | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        return flock(descriptor, LOCK_EX | LOCK_NB) != 0
+    }
+}
