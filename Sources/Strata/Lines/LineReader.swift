@@ -53,8 +53,9 @@ struct LineReader {
         do {
             let piece = try file.read(upToCount: 1 << 16) ?? Data()
             isAtEnd = piece.isEmpty
-            // Not appended to the slice, which would keep what was read before.
-            buffer = Data(buffer) + piece
+            // Appending to a slice would keep what was read before. That is let go once, not with each piece of a long line.
+            if buffer.startIndex > 0 { buffer = Data(buffer) }
+            buffer.append(piece)
         } catch {
             throw Self.unreadable(error)
         }
