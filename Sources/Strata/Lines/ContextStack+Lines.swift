@@ -82,12 +82,11 @@ extension ContextStack {
         _ lines: Lines,
         progress: (@Sendable (Int) -> Void)? = nil
     ) async throws -> ChangeSet where Lines.Element == String {
-        let url = FileManager.default.temporaryDirectory.appendingPathComponent("strata-\(UUID()).jsonl")
-        defer { try? FileManager.default.removeItem(at: url) }
-        let file = try LineSpool(url)
-        for try await line in lines { try file.add(line) }
-        file.close()
-        return try await importLines(from: url, progress: progress)
+        let spool = try await LineSpool.filled(with: lines, core.engine)
+        return try await importLines(progress) {
+            var reader = try spool.reader()
+            return { try reader.next() }
+        }
     }
 
     /// - Parameter open: gives what gives the lines, one after the other, on the thread that reads them.

@@ -41,7 +41,7 @@ final class LineImport {
     private func take(_ data: Data) throws {
         line += 1
         // A line of spaces is none.
-        if data.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }) { return }
+        if data.allSatisfy(" \t\r\n".utf8.contains) { return }
         do {
             try insert(try decoder.decode(ImportLine.self, from: data, configuration: schema))
         } catch let failure as LineFailure {

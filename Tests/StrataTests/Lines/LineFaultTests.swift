@@ -17,4 +17,55 @@ struct LineFaultTests {
         #expect(try reader.next()?.count == 256 << 20 - 6)
         #expect(try reader.next() == nil)
     }
+
+    @Test("the texts of an asynchronous sequence are lines, whatever line breaks are in them")
+    func breaks() async throws {
+        let stack = try await LineWorld.open()
+        let texts = ["{\"$model\":\"Label\",\n\"name\":\"a\"}", "", "\n", "{\"$model\":\"Label\",\"name\":\"b\"}\r\n"]
+        try await stack.importLines(texts)
+        try await stack.importLines(Self.sequence(texts))
+        let names = try await stack.background { try $0.fetch(Label.all).map(\.name) }
+        #expect(names == ["a", "b", "a", "b"])
+        let wrong = Self.sequence([texts[0], "{\"$model\":\"Label\",\"name\":\"a\nb\"}"])
+        let error = await #expect(throws: StrataError.self) { try await stack.importLines(wrong) }
+        #expect(error?.code == .invalidImport && error?.message.contains("line 2") == true, "\(error?.message ?? "")")
+        try await stack.close()
+    }
+
+    private static func sequence(_ texts: [String]) -> AsyncStream<String> {
+        AsyncStream { stream in
+            for text in texts { stream.yield(text) }
+            stream.finish()
+        }
+    }
+
+    @Test("texts wait in a file that nobody else can open, and of which nothing is left")
+    func spool() async throws {
+        let stack = try await LineWorld.open()
+        let folder = try ScratchFolder()
+        let empty = try LineSpool(in: folder.url)
+        #expect(try folder.image().isEmpty)
+        var info = stat()
+        #expect(fstat(empty.file.fileDescriptor, &info) == 0 && info.st_mode & 0o777 == 0o600)
+        // More than are written at a time.
+        let texts = (0..<3000).map { "\($0)\n" + String(repeating: "é", count: $0 % 100) }
+        let spool = try await LineSpool.filled(with: Self.sequence(texts), stack.core.engine)
+        var (reader, read) = (try spool.reader(), [String]())
+        while let text = try reader.next() { read.append(String(decoding: text, as: UTF8.self)) }
+        #expect(read == texts)
+        await expect(.cannotOpen) { _ = try LineSpool(in: folder.file("none")) }
+        try await stack.close()
+    }
+
+    @Test("what other programs and people call their files is not swept")
+    func sweep() throws {
+        let folder = try ScratchFolder()
+        // No process has this number: it is beyond what Linux gives, and macOS.
+        let process = 12_345_678
+        let names = ["strata-\(process)-9ABC-4DEF-8123-456789ABCDEF.jsonl", "strata-\(process)", "strata-\(process)-x"]
+        let left = "strata-\(process)-\(UUID())"
+        for name in names + [left] { try Data().write(to: folder.file(name)) }
+        StoreFile.sweep(folder.url)
+        #expect(Set(try folder.image().keys) == Set(names))
+    }
 }
