@@ -34,7 +34,7 @@ extension ContextStack {
         to url: URL,
         progress: (@Sendable (Int) -> Void)? = nil
     ) async throws -> Int {
-        try await PortionSource.lines(of: models, core.engine).write(to: url, progress)
+        try await PortionSource<Data>.lines(of: models, core.engine) { $0 }.write(to: url, progress)
     }
 
     /// Inserts the objects of a file of lines, as ``exportLines(of:to:progress:)`` writes them, into this store: all or none.

@@ -5,6 +5,27 @@ import Testing
 
 @Suite("Lines of long values and unusual ones", .timeLimit(.minutes(2)))
 struct LineFaultTests {
+    @Test("portions end where they get large")
+    func portions() async throws {
+        let models: [any Model.Type] = [Photo.self, Song.self]
+        let stack = try await LineWorld.open(models + [Playlist.self, Label.self, Jacket.self, Album.self])
+        try await stack.background { context in
+            for name in 0..<5 {
+                context.insert(Photo(name: "\(name)", image: Data(repeating: 7, count: 600_000), thumbnail: nil))
+                context.insert(Song(name: "\(name)", model: String(repeating: "x", count: 600_000)))
+            }
+            try context.commit()
+        }
+        let lines = PortionSource<Data>.lines(of: models, stack.core.engine) { $0 }
+        let rows = try stack.rows(Song.all).source
+        var counts: [[Int]] = [[], []]
+        while let count = Optional(try await lines.next().count), count > 0 { counts[0].append(count) }
+        while let count = Optional(try await rows.next().count), count > 0 { counts[1].append(count) }
+        // A million bytes are the end of one; 600,000 are 800,000 as Base64.
+        #expect(counts == [[2, 2, 2, 2, 2], [2, 2, 1]])
+        try await stack.close()
+    }
+
     @Test("a line of any length is read once", .timeLimit(.minutes(1)))
     func longLine() throws {
         let folder = try ScratchFolder()
