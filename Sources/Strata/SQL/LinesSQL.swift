@@ -54,8 +54,8 @@ enum LinesSQL {
     /// Finds the objects that the lines name and do not have among those that were in the store before.
     static func findExisting(_ info: EntityInfo) -> String {
         """
-        UPDATE \(ids) SET "existing" = "number" WHERE NOT "is_there" AND "entity" = ?1 \
-        AND "number" IN (SELECT "id" FROM \(info.sql.table) WHERE "id" < ?2)
+        UPDATE \(ids) AS mine SET "existing" = "number" WHERE NOT "is_there" AND "entity" = ?1 AND "number" < ?2 \
+        AND EXISTS (SELECT 1 FROM \(info.sql.table) AS found WHERE found."id" = mine."number")
         """
     }
 

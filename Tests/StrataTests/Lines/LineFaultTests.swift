@@ -39,6 +39,25 @@ struct LineFaultTests {
         #expect(try reader.next() == nil)
     }
 
+    @Test("what lines refer to is looked up, however much is in the store")
+    func plan() async throws {
+        let stack = try await LineWorld.open()
+        let store = stack.core.engine
+        let info = try #require(store.schema.infosByName["Song"])
+        var plan: [String] = []
+        try store.write { connection in
+            try connection.execute(LinesSQL.create)
+            try connection.statement("EXPLAIN QUERY PLAN \(LinesSQL.findExisting(info))").run([]) {
+                plan.append($0.string(at: 3))
+            }
+            try connection.execute(LinesSQL.drop)
+            return []
+        }
+        #expect(plan.contains { $0.contains("INTEGER PRIMARY KEY (rowid=?)") }, "\(plan)")
+        #expect(!plan.contains { $0.contains("SCAN") || $0.contains("rowid<?") }, "\(plan)")
+        try await stack.close()
+    }
+
     @Test("the texts of an asynchronous sequence are lines, whatever line breaks are in them")
     func breaks() async throws {
         let stack = try await LineWorld.open()
