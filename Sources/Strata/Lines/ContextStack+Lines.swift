@@ -100,7 +100,7 @@ extension ContextStack {
                 do {
                     let next = try open()
                     return try store.batch(author: author, for: "an import of lines") { job in
-                        try LineImport.run(job, progress, cancellation, next: next)
+                        try LineImport.run(job, store.identity, progress, cancellation, next: next)
                     }
                 } catch {
                     if cancellation.isCancelled { throw CancellationError() }

@@ -10,6 +10,7 @@ final class LineImport {
     private(set) var line: Int64 = 0
     /// Less than the ids of all that is inserted here, and greater than those of all that was there.
     let firstID: Int64
+    private let identity: StoreIdentity
     private let decoder = JSONDecoder()
 
     var connection: Connection { job.connection }
@@ -18,11 +19,12 @@ final class LineImport {
     /// - Throws: ``StrataError`` with `invalidImport`, and what the store reports.
     static func run(
         _ job: BatchJob,
+        _ identity: StoreIdentity,
         _ progress: (@Sendable (Int) -> Void)?,
         _ cancellation: Cancellation,
         next: () throws -> Data?
     ) throws {
-        let lines = try LineImport(job)
+        let lines = try LineImport(job, identity)
         while let data = try next() {
             try cancellation.check()
             try lines.take(data)
@@ -32,8 +34,9 @@ final class LineImport {
         progress?(Int(lines.line))
     }
 
-    private init(_ job: BatchJob) throws {
+    private init(_ job: BatchJob, _ identity: StoreIdentity) throws {
         self.job = job
+        self.identity = identity
         firstID = try job.takeID()
         try job.connection.execute(LinesSQL.create)
     }
@@ -193,9 +196,11 @@ final class LineImport {
         return (id, row[1] == .integer(1), Int64(storedValue: row[2]))
     }
 
-    /// The number in an id of this store; nil for other texts.
+    /// The number in an id of this store, or of what it is a copy of; nil for other texts.
     private func number<Object: Model>(_ key: String, of model: Object.Type) -> Int64? {
-        guard let id = ObjectID<Object>(key), id.fingerprint == job.connection.fingerprint else { return nil }
+        guard let id = ObjectID<Object>(key), identity.knows(fingerprint: id.fingerprint, number: id.number) else {
+            return nil
+        }
         return id.number
     }
 }

@@ -58,6 +58,25 @@ struct LineFaultTests {
         try await stack.close()
     }
 
+    @Test("ids that the original of a copy gave away are known to imports of the copy")
+    func lineage() async throws {
+        let folder = try ScratchFolder()
+        let (url, copy) = (folder.file("one.sqlite"), folder.file("two.sqlite"))
+        let original = try await ContextStack.open(.sqlite(url), models: LineWorld.models, stack: .rootOnly)
+        let id = try await original.background { context in
+            let list = context.insert(Playlist(name: "list"))
+            try context.commit()
+            return list.id
+        }
+        try await original.close()
+        try FileManager.default.copyItem(at: url, to: copy)
+        let stack = try await ContextStack.open(.sqlite(copy), models: LineWorld.models, stack: .rootOnly)
+        try await stack.importLines([#"{"$model":"Song","name":"s","playlist":"\#(id)"}"#])
+        let name = try await stack.background { try $0.first(Song.all)?.playlist?.name }
+        #expect(name == "list")
+        try await stack.close()
+    }
+
     @Test("the texts of an asynchronous sequence are lines, whatever line breaks are in them")
     func breaks() async throws {
         let stack = try await LineWorld.open()
