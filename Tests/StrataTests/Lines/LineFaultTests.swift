@@ -3,6 +3,12 @@ import Testing
 
 @testable import Strata
 
+@Model final class Fare {
+    var amount: Decimal = 0
+    var weight: Float = 0
+    var since: Date?
+}
+
 @Suite("Lines of long values and unusual ones", .timeLimit(.minutes(2)))
 struct LineFaultTests {
     @Test("portions end where they get large")
@@ -114,6 +120,47 @@ struct LineFaultTests {
         #expect(read == texts)
         await expect(.cannotOpen) { _ = try LineSpool(in: folder.file("none")) }
         try await stack.close()
+    }
+
+    @Test(
+        "what is no number of the property's type is refused",
+        arguments: [
+            #""amount":"12abc""#, #""amount":"1.2.3""#, #""amount":"""#, #""amount":"1e""#, #""amount":"1e1.5""#,
+            #""weight":1e300"#, #""weight":-1e39"#, #""since":"soon""#,
+        ]
+    )
+    func numbers(property: String) async throws {
+        let stack = try await LineWorld.open([Fare.self])
+        await expect(.invalidImport) { try await stack.importLines([#"{"$model":"Fare",\#(property)}"#]) }
+        #expect(try await LineWorld.lines(stack) == [])
+        try await stack.close()
+    }
+
+    @Test("numbers at the ends of what their types have come back")
+    func infinities() async throws {
+        let (one, two) = (try await LineWorld.open([Fare.self]), try await LineWorld.open([Fare.self]))
+        try await one.background { context in
+            for sign in [1.0, -1] {
+                let since = Date(timeIntervalSinceReferenceDate: sign * .infinity)
+                context.insert(Fare(amount: Decimal(sign) * .greatestFiniteMagnitude, weight: .infinity, since: since))
+                context.insert(Fare(weight: Float(sign) * .greatestFiniteMagnitude))
+            }
+            try context.commit()
+        }
+        try await two.importLines(one.lines())
+        let (before, after) = (try await Self.fares(one), try await Self.fares(two))
+        #expect(before == after && before.count == 4)
+        try await two.importLines([#"{"$model":"Fare","amount":"-12.5E+2"}"#])
+        #expect(try await Self.fares(two).last?.first == "-1250")
+        for stack in [one, two] { try await stack.close() }
+    }
+
+    private static func fares(_ stack: ContextStack) async throws -> [[String]] {
+        try await stack.background { context in
+            try context.fetch(Fare.all).map {
+                [$0.amount.description, "\($0.weight)", "\($0.since?.timeIntervalSinceReferenceDate ?? 0)"]
+            }
+        }
     }
 
     @Test("what other programs and people call their files is not swept")
