@@ -163,6 +163,18 @@ struct LineFaultTests {
         }
     }
 
+    @Test("lost bytes are no nil")
+    func lostBytes() async throws {
+        let stack = try await LineWorld.open()
+        try await LineWorld.fill(stack)
+        try stack.core.engine.write { connection in
+            try connection.execute("DELETE FROM \"strata_data\"")
+            return []
+        }
+        await expect(.damagedStore) { _ = try await LineWorld.lines(stack) }
+        try await stack.close()
+    }
+
     @Test("what other programs and people call their files is not swept")
     func sweep() throws {
         let folder = try ScratchFolder()
