@@ -24,7 +24,7 @@ extension PortionSource<Data> {
         let part = url.deletingLastPathComponent().appendingPathComponent(".\(url.lastPathComponent).\(UUID())")
         do {
             let count = try writeLines(to: part, progress)
-            guard rename(part.path, url.path) == 0 else { throw CocoaError(.fileWriteUnknown) }
+            guard rename(part.path, url.path) == 0 else { throw POSIXError(.last) }
             return count
         } catch {
             try? FileManager.default.removeItem(at: part)

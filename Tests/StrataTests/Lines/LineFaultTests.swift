@@ -175,6 +175,18 @@ struct LineFaultTests {
         try await stack.close()
     }
 
+    @Test("why a file cannot be replaced is said")
+    func unwritable() async throws {
+        let stack = try await LineWorld.open()
+        let folder = try ScratchFolder()
+        let place = folder.file("lines.jsonl")
+        try FileManager.default.createDirectory(at: place, withIntermediateDirectories: false)
+        let error = await #expect(throws: StrataError.self) { try await stack.exportLines(to: place) }
+        #expect(error?.code == .cannotOpen && (error?.underlying as? POSIXError)?.code == .EISDIR)
+        #expect(try folder.image().keys.sorted() == ["lines.jsonl"])
+        try await stack.close()
+    }
+
     @Test("what other programs and people call their files is not swept")
     func sweep() throws {
         let folder = try ScratchFolder()
