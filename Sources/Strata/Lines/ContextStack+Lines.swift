@@ -97,14 +97,9 @@ extension ContextStack {
         let (store, author, cancellation) = (core.engine, core.author, Cancellation())
         return try await withTaskCancellationHandler {
             try await store.onThread {
-                do {
-                    let next = try open()
-                    return try store.batch(author: author, for: "an import of lines") { job in
-                        try LineImport.run(job, store.identity, progress, cancellation, next: next)
-                    }
-                } catch {
-                    if cancellation.isCancelled { throw CancellationError() }
-                    throw error
+                let next = try open()
+                return try store.batch(author: author, for: "an import of lines") { job in
+                    try LineImport.run(job, store.identity, progress, cancellation, next: next)
                 }
             }
         } onCancel: {

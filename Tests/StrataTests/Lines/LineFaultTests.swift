@@ -1,4 +1,6 @@
 import Foundation
+import Metrics
+import MetricsTestKit
 import Testing
 
 @testable import Strata
@@ -184,6 +186,25 @@ struct LineFaultTests {
         let error = await #expect(throws: StrataError.self) { try await stack.exportLines(to: place) }
         #expect(error?.code == .cannotOpen && (error?.underlying as? POSIXError)?.code == .EISDIR)
         #expect(try folder.image().keys.sorted() == ["lines.jsonl"])
+        try await stack.close()
+    }
+
+    @Test("a cancelled import is no failure of the database")
+    func cancelled() async throws {
+        let metrics = TestMetrics()
+        let stack = try await ContextStack.open(
+            .inMemory,
+            models: LineWorld.models,
+            stack: .rootOnly,
+            diagnostics: Diagnostics(metrics: metrics)
+        )
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            try await stack.importLines([#"{"$model":"Label","name":"a"}"#])
+        }
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(metrics.counterTotal(label: "strata.batch.failures", dimensions: [("code", "CancellationError")]) == 1)
+        #expect(metrics.counterTotal(label: "strata.batch.failures", dimensions: [("code", "database")]) == 0)
         try await stack.close()
     }
 
