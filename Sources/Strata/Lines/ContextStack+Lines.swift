@@ -47,7 +47,8 @@ extension ContextStack {
     /// - A property that is not given gets its default, nil where it is optional. Derived ones may be given and are calculated anew.
     ///
     /// - Isolation: callable from anywhere; the disk is waited for on a thread of its own.
-    /// - Parameter progress: told every thousand lines and after the last one, on that thread, how many were read.
+    /// - Parameter progress: told every thousand lines and after the last one, on that thread, how many were read. It uses neither stack
+    ///   nor contexts, since the store is being written to.
     /// - Returns: what was inserted.
     /// - Throws: ``StrataError`` with `invalidImport`, naming the line and what is wrong with it, `cannotOpen`, `closed`, and what the
     ///   store reports; `CancellationError`. Nothing is imported then.
@@ -61,6 +62,9 @@ extension ContextStack {
     }
 
     /// Inserts the objects of lines; otherwise as ``importLines(from:progress:)``.
+    ///
+    /// Lines are taken one by one while the store is being written to. What makes them, and `progress`, run on that thread and use
+    /// neither stack nor contexts.
     @discardableResult
     public func importLines(
         _ lines: some Sequence<String> & Sendable,

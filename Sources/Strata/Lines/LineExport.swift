@@ -60,7 +60,7 @@ final class LineExport {
         }
         for relationship in info.relationships where relationship.isInLines {
             let destination = store.schema.entities[relationship.destination].info
-            let sql = LinesSQL.selectMembers(relationship, store.schema)
+            guard let sql = LinesSQL.selectMembers(relationship, store.schema) else { continue }
             let members = try reader.connection.numbers(sql, [.integer(number)])
             line[relationship.name] = .texts(members.map { text($0, destination) })
         }

@@ -10,19 +10,17 @@ enum LinesSQL {
         "SELECT \(info.sql.columnList) FROM \(info.sql.table) ORDER BY \"id\""
     }
 
-    /// The ids of an object's members, in their order.
-    static func selectMembers(_ relationship: ResolvedRelationship, _ schema: Schema) -> String {
+    /// The ids of an object's members, in their order; nil where they follow from a to-one column alone, and no line has them.
+    static func selectMembers(_ relationship: ResolvedRelationship, _ schema: Schema) -> String? {
         switch relationship.storage {
         case .join(let join, let own, let other, let place):
             let sql = schema.entities[join].info.sql
             let order = place.map { "\(sql.columns[$0]), " } ?? ""
             return
                 "SELECT \(sql.columns[other]) FROM \(sql.table) WHERE \(sql.columns[own]) = ? ORDER BY \(order)\(sql.columns[other])"
-        case .foreignKey(let column, let order):
+        case .foreignKey(_, nil): return nil
+        case .foreignKey(let column, let order?):
             let member = schema.entities[relationship.destination].info.sql
-            guard let order else {
-                return "SELECT \"id\" FROM \(member.table) WHERE \(member.columns[column]) = ? ORDER BY \"id\""
-            }
             // Members without a place come last.
             return """
                 SELECT own."id" FROM \(member.table) AS own LEFT JOIN \(schema.entities[order].info.sql.table) AS place \
@@ -49,7 +47,7 @@ enum LinesSQL {
     static let define = "UPDATE \(ids) SET \"is_there\" = 1, \"line\" = ? WHERE \"id\" = ?"
     static let require = "UPDATE \(ids) SET \"line\" = ?, \"property\" = ? WHERE \"id\" = ?"
     static let hasMissing = "SELECT EXISTS (SELECT 1 FROM \(ids) WHERE NOT \"is_there\")"
-    static let selectLine = "SELECT \"line\", \"key\" FROM \(ids) WHERE \"id\" = ?"
+    static let selectLine = "SELECT \"line\" FROM \(ids) WHERE \"id\" = ?"
 
     /// Finds the objects that the lines name and do not have among those that were in the store before.
     static func findExisting(_ info: EntityInfo) -> String {
