@@ -42,7 +42,9 @@ public struct AttributeOption: Sendable {
     /// The same, with matches in it counting so many times as much as in others when results are ranked.
     ///
     /// - Parameter weight: 0 or more.
-    public static func searchable(weight: Double) -> AttributeOption { AttributeOption(kind: .searchable(weight: weight)) }
+    public static func searchable(weight: Double) -> AttributeOption {
+        AttributeOption(kind: .searchable(weight: weight))
+    }
 
     /// Kept outside of the row, and read when it is first used. For `Data` and `Data?` that is large.
     public static let externalStorage = AttributeOption(kind: .externalStorage)

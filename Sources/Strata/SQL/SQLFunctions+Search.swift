@@ -34,6 +34,17 @@ struct FTS5 {
             guard let result else { return sqlite3_result_error_code(call, SQLITE_ERROR) }
             sqlite3_result_double(call, result)
         }
+        try add("strata_matches") { api, row, call, _, _ in
+            var count: Int64 = 0
+            let code = withUnsafeMutablePointer(to: &count) { count in
+                api?.pointee.xQueryPhrase(row, 0, count) { _, _, count in
+                    count?.assumingMemoryBound(to: Int64.self).pointee += 1
+                    return SQLITE_OK
+                }
+            }
+            guard code == SQLITE_OK else { return sqlite3_result_error_code(call, SQLITE_ERROR) }
+            sqlite3_result_int64(call, count)
+        }
         try add("strata_rows") { api, row, call, _, _ in
             var count: sqlite3_int64 = 0
             guard let code = api?.pointee.xRowCount(row, &count), code == SQLITE_OK else {
@@ -106,7 +117,10 @@ final class FTS5Tokenizer {
             code = functions.xCreate(context, &arguments, Int32(arguments.count), &instance)
         }
         guard code == SQLITE_OK, let instance else {
-            throw StrataError(.database, "This SQLite has no tokenizer '\(name)' (code \(code)), which the model asks for.")
+            throw StrataError(
+                .database,
+                "This SQLite has no tokenizer '\(name)' (code \(code)), which the model asks for."
+            )
         }
         self.functions = functions
         self.instance = instance
@@ -122,7 +136,12 @@ final class FTS5Tokenizer {
             utf8.withMemoryRebound(to: CChar.self) { utf8 in
                 withUnsafeMutablePointer(to: &found) { place in
                     functions.xTokenize(instance, place, FTS5_TOKENIZE_QUERY, utf8.baseAddress, Int32(utf8.count)) {
-                        place, _, _, _, _, _ in
+                        place,
+                        _,
+                        _,
+                        _,
+                        _,
+                        _ in
                         place?.assumingMemoryBound(to: Bool.self).pointee = true
                         return SQLITE_DONE
                     }

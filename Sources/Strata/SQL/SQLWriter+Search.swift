@@ -15,7 +15,9 @@ extension SQLWriter {
         if isRanked { score = bind(.blob(try source.statistics(phrases).encoded(source.index.weights))) }
         let columns = model.columns.map(\.name.quotedIdentifier)
         let text = source.parts
-            .map { SearchSQL.select((columns, $0.rows), in: $0.table, where: parameter, score: score, unless: $0.hidden) }
+            .map {
+                SearchSQL.select((columns, $0.rows), in: $0.table, where: parameter, score: score, unless: $0.hidden)
+            }
             .joined(separator: " UNION ALL ")
         return SQLScope(model: model, alias: alias, from: "(\(text)) AS \(alias)")
     }

@@ -43,7 +43,9 @@ enum SearchSQL {
             ("delete", "AFTER DELETE", remove),
         ].map { event, time, body in
             let name = "\(table)_search_\(event)"
-            return (name, "CREATE TRIGGER \(name.quotedIdentifier) \(time) ON \(table.quotedIdentifier) BEGIN \(body) END")
+            return (
+                name, "CREATE TRIGGER \(name.quotedIdentifier) \(time) ON \(table.quotedIdentifier) BEGIN \(body) END"
+            )
         }
     }
 
@@ -84,12 +86,19 @@ enum SearchSQL {
         return "SELECT \(found).rowid FROM \(found) WHERE \(found) MATCH \(match)\(shown)"
     }
 
+    /// How many rows have a phrase; no row where none has.
     static func count(in found: String, unless hidden: String?) -> String {
-        "SELECT count(*) FROM (\(selectIDs(in: found, where: "?1", unless: hidden)))"
+        guard hidden == nil else {
+            return "SELECT count(*) FROM (\(selectIDs(in: found, where: "?1", unless: hidden)))"
+        }
+        // FTS5 counts faster by itself than it hands out rows to be counted.
+        return "SELECT strata_matches(\(found)) FROM \(found) WHERE \(found) MATCH ?1 LIMIT 1"
     }
 
     /// How many rows there are, and how many words in them.
-    static func totals(_ found: String) -> String { "SELECT strata_rows(\(found)), strata_words(\(found)) FROM \(found) LIMIT 1" }
+    static func totals(_ found: String) -> String {
+        "SELECT strata_rows(\(found)), strata_words(\(found)) FROM \(found) LIMIT 1"
+    }
 
     /// How many words the columns of a row have, as FTS5 keeps it: a number of SQLite's variable length for each of them. See "The
     /// Document Sizes Table" in https://www.sqlite.org/fts5.html

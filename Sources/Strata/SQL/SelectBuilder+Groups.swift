@@ -12,7 +12,12 @@ extension GroupedParts {
                 throw StrataError(.invalidQuery, "\(name)(\(count)) of groups: the least is 0.")
             }
         }
-        var select = try SelectBuilder(objects, model: model, sources: sources, isRanked: objects.limit != nil || objects.offset != nil)
+        var select = try SelectBuilder(
+            objects,
+            model: model,
+            sources: sources,
+            isRanked: objects.limit != nil || objects.offset != nil
+        )
         let sql = try select.groups(self, values)
         return select.compiled(sql)
     }

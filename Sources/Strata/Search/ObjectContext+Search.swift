@@ -18,7 +18,9 @@ extension ObjectContext {
         defer { if hasFetchHooks { runHooksAfterFetch() } }
         try run(query, .matches) { reader in
             let object: Object = try object(from: reader, entity: entity)
-            matches.append(SearchMatch(object: object, score: try reader.read(Double.self, at: score), pattern: pattern))
+            matches.append(
+                SearchMatch(object: object, score: try reader.read(Double.self, at: score), pattern: pattern)
+            )
         }
         if !query._$parts.prefetches.isEmpty { try prefetch(query._$parts.prefetches, of: matches.map(\.object)) }
         return matches

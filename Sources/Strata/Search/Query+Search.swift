@@ -24,7 +24,9 @@ extension Column where Value: TextColumnValue {
     /// when this is all that narrows a query; ``Query/search(_:)`` looks at those that match only.
     public func search(_ pattern: SearchPattern) -> Condition<Root> {
         guard case .column(let column) = node else {
-            return Condition(.invalid("search(…) of what is calculated from an attribute. Search the attribute itself."))
+            return Condition(
+                .invalid("search(…) of what is calculated from an attribute. Search the attribute itself.")
+            )
         }
         return Condition(.search(SearchNode(path: column.path, column: column.name, pattern: pattern)))
     }
@@ -42,6 +44,9 @@ struct SearchNode: Sendable {
     }
 
     static func notSearchable(_ column: String, of model: String) -> StrataError {
-        StrataError(.invalidQuery, "\(model).\(column) is not searchable. Mark it in the model: @Attribute(.searchable).")
+        StrataError(
+            .invalidQuery,
+            "\(model).\(column) is not searchable. Mark it in the model: @Attribute(.searchable)."
+        )
     }
 }

@@ -22,7 +22,9 @@ struct SearchIndex: Sendable {
         for case .search(let tokenizer, let prefixes) in schema.options.map(\.kind) { choice = (tokenizer, prefixes) }
         if let choice {
             guard !found.isEmpty else {
-                throw Self.error("\(schema.name) is searched, but has no attribute that is. Mark some: @Attribute(.searchable).")
+                throw Self.error(
+                    "\(schema.name) is searched, but has no attribute that is. Mark some: @Attribute(.searchable)."
+                )
             }
             guard choice.prefixes.allSatisfy({ (1...999).contains($0) }) else {
                 throw Self.error("\(schema.name) is searched by prefixes of lengths that are none: they are 1 to 999.")
@@ -43,12 +45,18 @@ struct SearchIndex: Sendable {
     private static func check(_ column: ColumnSchema, _ weight: Double, of schema: ModelSchema) throws {
         let place = "\(schema.name).\(column.name)"
         guard column.heldType == String.self else {
-            throw error("\(place) holds no text that could be searched. Remove .searchable, or derive a text with @Derived.")
+            throw error(
+                "\(place) holds no text that could be searched. Remove .searchable, or derive a text with @Derived."
+            )
         }
         guard !["rank", "rowid"].contains(column.name.lowercased()) else {
-            throw error("\(place) cannot be searched by this name, which SQLite's FTS5 keeps for itself. Choose another one.")
+            throw error(
+                "\(place) cannot be searched by this name, which SQLite's FTS5 keeps for itself. Choose another one."
+            )
         }
-        guard weight >= 0, weight.isFinite else { throw error("\(place) has the weight \(weight). Weights are 0 or more.") }
+        guard weight >= 0, weight.isFinite else {
+            throw error("\(place) has the weight \(weight). Weights are 0 or more.")
+        }
     }
 
     private static func error(_ message: String) -> StrataError { StrataError(.invalidSchema, message) }

@@ -62,5 +62,7 @@ public struct SearchPattern: Sendable, Hashable, ExpressibleByStringLiteral {
     /// What this matches and the other one does not.
     public func excluding(_ other: SearchPattern) -> SearchPattern { SearchPattern(.not(node, other.node)) }
 
-    private static func parts(_ text: String) -> [String] { text.split(whereSeparator: \.isWhitespace).map(String.init) }
+    private static func parts(_ text: String) -> [String] {
+        text.split(whereSeparator: \.isWhitespace).map(String.init)
+    }
 }

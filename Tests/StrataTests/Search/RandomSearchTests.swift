@@ -61,7 +61,10 @@ import Testing
                 context.insert(Sheet(title: text(&generator), body: body))
             case 3: sheets.randomElement(using: &generator)?.title = text(&generator)
             case 4: sheets.randomElement(using: &generator)?.body = text(&generator)
-            default: if !sheets.isEmpty { context.delete(sheets.remove(at: Int.random(in: sheets.indices, using: &generator))) }
+            default:
+                if !sheets.isEmpty {
+                    context.delete(sheets.remove(at: Int.random(in: sheets.indices, using: &generator)))
+                }
             }
         }
     }

@@ -39,7 +39,9 @@ struct SearchOracle {
         }
     }
 
-    private func words(_ text: String) -> [String] { text.split { !$0.isLetter && !$0.isNumber }.map { $0.lowercased() } }
+    private func words(_ text: String) -> [String] {
+        text.split { !$0.isLetter && !$0.isNumber }.map { $0.lowercased() }
+    }
 
     private func places(of phrase: [String], _ isPrefix: Bool, in words: [String]) -> [Int] {
         guard !phrase.isEmpty, words.count >= phrase.count else { return [] }
@@ -64,7 +66,9 @@ struct SearchOracle {
     func score(_ pattern: SearchPattern, _ text: Text) -> Double {
         let average = Double(texts.reduce(0) { $0 + $1.length }) / Double(texts.count)
         return phrases(pattern.node).reduce(0) { score, phrase in
-            let count = Double(texts.count { matches(.phrase(phrase.words.joined(separator: " "), isPrefix: phrase.isPrefix), $0) })
+            let count = Double(
+                texts.count { matches(.phrase(phrase.words.joined(separator: " "), isPrefix: phrase.isPrefix), $0) }
+            )
             let rarity = log((Double(texts.count) - count + 0.5) / (count + 0.5))
             let found = text.columns.reduce(0) {
                 $0 + $1.weight * Double(places(of: phrase.words, phrase.isPrefix, in: $1.words).count)

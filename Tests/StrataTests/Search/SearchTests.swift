@@ -177,12 +177,15 @@ import Testing
     func refusals() async throws {
         try await filled().background { context in
             for query in [
-                Sheet.where { $0.title.lowercased().search("x") }, Sheet.where { $0.binder.label.lowercased().search("x") },
+                Sheet.where { $0.title.lowercased().search("x") },
+                Sheet.where { $0.binder.label.lowercased().search("x") },
             ] {
                 let error = #expect(throws: StrataError.self) { _ = try context.fetch(query) }
                 #expect(error?.code == .invalidQuery)
             }
-            let error = #expect(throws: StrataError.self) { _ = try context.fetch(Jotting.where { $0.first.search("x") }) }
+            let error = #expect(throws: StrataError.self) {
+                _ = try context.fetch(Jotting.where { $0.first.search("x") })
+            }
             #expect(error?.description.contains("Jotting.first is not searchable") == true)
         }
     }
@@ -196,7 +199,8 @@ import Testing
             for isSaved in [false, true] {
                 if isSaved { try context.commit() }
                 let found = try (
-                    context.count(Jotting.search("connections horse")), context.count(Jotting.search(.prefixes("co ho"))),
+                    context.count(Jotting.search("connections horse")),
+                    context.count(Jotting.search(.prefixes("co ho"))),
                     context.count(Jotting.search("conn")), context.count(Spare.search("b-12")),
                     context.count(Spare.search("1234-X")), context.count(Spare.search("12"))
                 )
@@ -217,7 +221,10 @@ import Testing
             #expect(!title.isCutAtStart && !title.isCutAtEnd)
             let snippet = try #require(try match.snippet(words: 4) { $0.body })
             #expect(snippet.marked("[", "]").contains("[swift]"))
-            #expect(!snippet.isCutAtStart && snippet.isCutAtEnd && snippet.pieces.contains { $0.isMatch && $0.text == "swift" })
+            #expect(
+                !snippet.isCutAtStart && snippet.isCutAtEnd
+                    && snippet.pieces.contains { $0.isMatch && $0.text == "swift" }
+            )
             match.object.title = "Swifter races, no RACE 🐎 here"
             let edited = try #require(try match.highlights { $0.title })
             #expect(edited.marked("<b>", "</b>") == "Swifter races, no <b>RACE</b> 🐎 here")
@@ -282,14 +289,43 @@ import Testing
         }
     }
 
+    @Test("Live results of a search follow edits, saved or not, in the order of their ranks")
+    func live() async throws {
+        let stack = try await filled()
+        try stack.create(.private, named: .network)
+        var live = try stack.live(Sheet.search("swift"), in: .named(.network)).makeAsyncIterator()
+        #expect(try await live.next()?.map(\.rating) == [4, 0, 1])
+        try await stack.on(.network) { context in
+            let sheet = try #require(try context.first(Sheet.search("leinwand")))
+            sheet.title = "Swift"
+            sheet.body = nil
+        }
+        let edited = try #require(try await live.next())
+        let order = try await stack.on(.network) { try $0.fetch(Sheet.search("swift")).map(\.rating) }
+        #expect(edited.map(\.rating) == order && Set(order) == [4, 0, 1, 2])
+        try await stack.on(.network) { try $0.commit() }
+        try await stack.background { context in
+            _ = try context.batchDelete(Sheet.search("horse"))
+        }
+        var rows = edited
+        while rows.count > 3 { rows = try #require(try await live.next()) }
+        #expect(Set(rows.map(\.rating)) == [4, 0, 2])
+        try await stack.close()
+    }
+
     @Test("Schemas that cannot be searched are refused when the stack is opened")
     func schemas() async throws {
         for (model, text) in [
             (Wrong.Number.self, "holds no text"), (Wrong.Rank.self, "by this name"), (Wrong.Weight.self, "weight"),
             (Wrong.Nothing.self, "no attribute"), (Wrong.Prefix.self, "1 to 999"),
         ] as [(any Model.Type, String)] {
-            let error = await #expect(throws: StrataError.self) { _ = try await ContextStack.open(.inMemory, models: [model]) }
-            #expect(error?.code == .invalidSchema && error?.description.contains(text) == true, "\(model): \(error.debugDescription)")
+            let error = await #expect(throws: StrataError.self) {
+                _ = try await ContextStack.open(.inMemory, models: [model])
+            }
+            #expect(
+                error?.code == .invalidSchema && error?.description.contains(text) == true,
+                "\(model): \(error.debugDescription)"
+            )
         }
     }
 

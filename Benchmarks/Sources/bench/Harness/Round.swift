@@ -25,6 +25,7 @@ struct Sizes: Sendable {
     var hops = 5_000
     var parents = 10_000
     var children = 100_000
+    var searches = 200
     var streamed = 1_000_000
     /// Rows of a live list, and how often one of them is changed.
     var shown = 10_000
@@ -51,6 +52,7 @@ struct Sizes: Sendable {
         hops: 500,
         parents: 500,
         children: 5_000,
+        searches: 20,
         streamed: 20_000,
         shown: 1_000,
         liveChanges: 5,

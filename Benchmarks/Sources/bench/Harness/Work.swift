@@ -3,7 +3,7 @@ enum Work: String, CaseIterable, Sendable {
     case insert, fetch, fetchAgain, findInStore, findInMemory, findInMemoryByDictionary
     case update, updateApart, delete, commitNormal, commitNumbered, commitFull
     case hopFromPool, hopFromMain, memory
-    case streamRows, streamObjects, prefetch, group
+    case streamRows, streamObjects, prefetch, group, searchInsert, search
     case batchUpdate, savepoints, undo, live, history
     case walk, pending, open, openReserving, migration, gitImport
 }

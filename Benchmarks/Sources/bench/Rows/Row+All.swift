@@ -7,6 +7,7 @@ extension Row {
             commits(sizes, .normal), commits(sizes, .normal, numbering: true), commits(sizes, .full),
             hopFromPool(sizes), hopFromMain(sizes), memory(sizes), walk(sizes), prefetch(sizes),
             stream(sizes, objects: false), stream(sizes, objects: true), group(sizes),
+            searchInsert(sizes), search(sizes),
             batchUpdate(sizes), savepoints(sizes), undo(sizes), live(sizes), history(sizes), pending(sizes),
             open(sizes, reserving: false), open(sizes, reserving: true), migration(sizes),
             gitImport(sizes),

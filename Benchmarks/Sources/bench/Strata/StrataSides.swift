@@ -16,7 +16,8 @@ enum StrataSides {
             .streamRows: streamRows, .streamObjects: streamObjects, .prefetch: prefetch,
             .batchUpdate: batchUpdate, .savepoints: savepoints, .undo: undo, .live: live,
             .history: { try await commits($0, .normal, history: .standard) },
-            .group: group, .open: open, .openReserving: open, .migration: migrate, .gitImport: gitImport,
+            .group: group, .searchInsert: searchInsert, .search: search, .open: open, .openReserving: open,
+            .migration: migrate, .gitImport: gitImport,
         ]
     )
 
