@@ -25,11 +25,19 @@ struct LineReader {
     ///
     /// - Throws: ``StrataError`` with `cannotOpen`.
     init(_ file: FileHandle, end: UInt8) throws {
-        do { try file.seek(toOffset: 0) } catch { throw Self.unreadable(error) }
         self.init(file, end)
+        try rewind()
     }
 
     private init(_ file: FileHandle, _ end: UInt8) { (self.file, self.end) = (file, end) }
+
+    /// Begins again with the first line.
+    ///
+    /// - Throws: ``StrataError`` with `cannotOpen`, of a pipe for one.
+    mutating func rewind() throws {
+        do { try file.seek(toOffset: 0) } catch { throw Self.unreadable(error) }
+        (buffer, searched, isAtEnd) = (Data(), 0, false)
+    }
 
     /// The line that comes next, without its end; nil at the end.
     ///

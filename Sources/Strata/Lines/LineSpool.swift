@@ -31,6 +31,24 @@ struct LineSpool: Sendable {
         return spool
     }
 
+    /// Keeps all texts of a sequence that is at hand.
+    ///
+    /// - Throws: ``StrataError`` with `cannotOpen`.
+    static func filled(with lines: some Sequence<String>, _ cancellation: Cancellation) throws -> LineSpool {
+        let spool = try LineSpool()
+        var piece = Data()
+        for line in lines {
+            try cancellation.check()
+            piece.append(contentsOf: line.utf8)
+            piece.append(end)
+            guard piece.count >= pieceSize else { continue }
+            try spool.write(piece)
+            piece.removeAll(keepingCapacity: true)
+        }
+        try spool.write(piece)
+        return spool
+    }
+
     /// - Throws: ``StrataError`` with `cannotOpen`.
     init(in folder: URL = FileManager.default.temporaryDirectory) throws {
         var path = Array(folder.appendingPathComponent("strata-lines-XXXXXX").path.utf8CString)
@@ -54,6 +72,12 @@ struct LineSpool: Sendable {
     ///
     /// - Throws: ``StrataError`` with `cannotOpen`.
     func reader() throws -> LineReader { try LineReader(file, end: Self.end) }
+
+    /// The same for an import.
+    func open(_ isAgain: Bool) throws -> LineImport.Reading {
+        var reader = try reader()
+        return { try reader.next() }
+    }
 
     static func unwritable(_ url: URL, _ error: any Error) -> StrataError {
         StrataError(

@@ -40,6 +40,17 @@ enum LinesSQL {
         """
     static let drop = "DROP TABLE \(ids)"
 
+    /// Which objects of the store the lines are about that are not to become new ones.
+    static let createMatches = """
+        CREATE TEMP TABLE "strata_matches" ("line" INTEGER PRIMARY KEY, "id" INTEGER NOT NULL UNIQUE)
+        """
+    static let dropMatches = "DROP TABLE temp.\"strata_matches\""
+    static let insertMatch = "INSERT INTO temp.\"strata_matches\" (\"line\", \"id\") VALUES (?, ?)"
+    static let selectMatch = "SELECT \"id\" FROM temp.\"strata_matches\" WHERE \"line\" = ?"
+    static let selectMatchingLine = "SELECT \"line\" FROM temp.\"strata_matches\" WHERE \"id\" = ?"
+
+    static func exists(_ info: EntityInfo) -> String { "SELECT 1 FROM \(info.sql.table) WHERE \"id\" = ?" }
+
     static let find = "SELECT \"id\", \"is_there\", \"line\" FROM \(ids) WHERE \"entity\" = ? AND \"key\" = ?"
     static let insert = """
         INSERT INTO \(ids) ("id", "entity", "key", "line", "is_there", "property", "number") VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -75,8 +86,26 @@ enum LinesSQL {
     /// Adds a member to a relationship, or gives one that came from the other side its place.
     static func insertMember(_ join: EntityInfo, place: Int?) -> String {
         let key = JoinRow.Column.ends.map { join.sql.columns[$0] }.joined(separator: ", ")
-        let action = place.map { "UPDATE SET \(join.sql.columns[$0]) = excluded.\(join.sql.columns[$0])" } ?? "NOTHING"
+        let action =
+            place.map {
+                "UPDATE SET \(join.sql.columns[$0]) = excluded.\(join.sql.columns[$0]), \"_version\" = excluded.\"_version\""
+            } ?? "NOTHING"
         return "\(join.sql.insert) ON CONFLICT (\(key)) DO \(action)"
+    }
+
+    /// The other ends of an object's members, in the order that they have at this one.
+    static func selectEnds(_ join: EntityInfo, of own: Int, place: Int?) -> String {
+        let order = place.map { "\(join.sql.columns[$0]), " } ?? ""
+        let other = join.sql.columns[1 - own]
+        return "SELECT \(other) FROM \(join.sql.table) WHERE \(join.sql.columns[own]) = ? ORDER BY \(order)\(other)"
+    }
+
+    /// Takes away a member that was there before.
+    static func deleteMember(_ join: EntityInfo, of own: Int) -> String {
+        """
+        DELETE FROM \(join.sql.table) WHERE \(join.sql.columns[own]) = ? AND \(join.sql.columns[1 - own]) = ? AND "id" < ? \
+        RETURNING \(join.sql.columnList)
+        """
     }
 
     /// An ordered member that does not lead to the object which lists it, and that object.
