@@ -12,8 +12,7 @@ extension ObjectContext {
     public func save() throws {
         guard hasParent else { return try commit() }
         try whileSaving {
-            try prepareToSave()
-            let added = try applyDeleteRules(of: [id])
+            let added = try prepareToSave { try applyDeleteRules(of: [id]) }
             store.layers.thaw(added)
             do {
                 try moveUp()
@@ -70,7 +69,7 @@ extension ObjectContext {
     func prepareForChain() throws -> Set<Int> {
         try checkNoSavepoint()
         return try whileSaving {
-            try prepareToSave()
+            store.layers.thaw(try prepareToSave { [] })
             return store.layers.freeze([id])[id] ?? []
         }
     }
@@ -80,8 +79,7 @@ extension ObjectContext {
         try checkNoSavepoint()
         var added: Set<Int> = []
         try whileSaving {
-            try prepareToSave()
-            if !others.isEmpty { added = try applyDeleteRules(of: others.keys + [id], others) }
+            added = try prepareToSave { others.isEmpty ? [] : try applyDeleteRules(of: others.keys + [id], others) }
         }
         let reference = self.reference
         return PendingCommit(
@@ -142,8 +140,24 @@ extension ObjectContext {
         return try body()
     }
 
-    /// What comes before every save and commit: nothing may be outstanding, hooks are called, and timestamps are set (C11).
-    func prepareToSave() throws {
+    /// What comes before every save and commit. Gives the segments that go where it comes to nothing, held in place.
+    ///
+    /// - Parameter last: what is to be done when everything else is, and the segments that came of it.
+    private func prepareToSave(_ last: () throws -> Set<Int>) throws -> Set<Int> {
+        try retryFailedInserts()
+        let absorbed = store.schema.hasUpdating ? try adding(absorbInserted) : []
+        do {
+            try prepareToSave()
+            return absorbed.union(try last())
+        } catch {
+            store.layers.thaw(absorbed)
+            takeBack(absorbed)
+            throw error
+        }
+    }
+
+    /// Nothing may be outstanding, hooks are called, and timestamps are set (C11).
+    private func prepareToSave() throws {
         try retryFailedInserts()
         publish()
         if store.schema.hasSaveHooks { try runHooksBeforeSave() }
@@ -186,11 +200,19 @@ extension ObjectContext {
     /// Applies the delete rules once more to what these layers delete, as this context sees it, the topmost of them (H23, H27).
     /// Gives the segments that came of it, held in place.
     private func applyDeleteRules(of contexts: [Int], _ others: [Int: Set<Int>] = [:]) throws -> Set<Int> {
-        // Held in place, the others are not merged with what the rules do.
+        try adding {
+            isReapplyingRules = true
+            defer { isReapplyingRules = false }
+            try applyDeleteRulesAgain(of: contexts.filter(path.contains), others)
+        }
+    }
+
+    /// Makes edits that go where a save comes to nothing. Gives their segments, held in place.
+    private func adding(_ edits: () throws -> Void) throws -> Set<Int> {
+        publish()
+        // Held in place, the others are not merged with what is added.
         let before = store.layers.freeze([id])[id] ?? []
-        isReapplyingRules = true
-        let result = Result { try applyDeleteRulesAgain(of: contexts.filter(path.contains), others) }
-        isReapplyingRules = false
+        let result = Result(catching: edits)
         publish()
         let after = store.layers.freeze([id])[id] ?? []
         store.layers.thaw(before)
@@ -206,7 +228,7 @@ extension ObjectContext {
         return added
     }
 
-    /// Takes back what the delete rules have done where it is not saved (C18). What a child has saved meanwhile stays.
+    /// Takes back what was added for a save where it is not saved (C18). What a child has saved meanwhile stays.
     private func takeBack(_ added: Set<Int>) {
         guard !added.isEmpty else { return }
         publish()

@@ -10,6 +10,8 @@ public struct AttributeOption: Sendable {
 
     enum Kind: Sendable {
         case unique
+        /// The same, and how objects are told to be the same.
+        case uniqueUpdating
         case indexed
         case createdAt
         case updatedAt
@@ -27,6 +29,10 @@ public struct AttributeOption: Sendable {
 
     /// No two objects have the same value. Any number may have none.
     public static let unique = AttributeOption(kind: .unique)
+    /// No two objects have the same value, and what a save does with an inserted object that has the value of another one.
+    public static func unique(onConflict conflict: UniqueConflict) -> AttributeOption {
+        conflict == .update ? AttributeOption(kind: .uniqueUpdating) : unique
+    }
     /// Queries by this attribute use an index.
     public static let indexed = AttributeOption(kind: .indexed)
     /// Set to the time of the first save, if it is nil then. For a `Date?`.
@@ -105,11 +111,25 @@ public struct AttributeOption: Sendable {
     }
 }
 
+/// What a save does with an inserted object whose unique value another object has.
+public enum UniqueConflict: Sendable, Hashable {
+    /// It throws ``StrataError/Code/notUnique``. The default.
+    case refuse
+    /// The inserted object is taken for a newer version of the other one, which keeps its id and its `createdAt` and gets all other
+    /// values, whoever has changed them meanwhile, and the members of the inserted one. Whatever refers to the inserted object refers to the other one then, and the
+    /// inserted object is deleted.
+    ///
+    /// So are the objects that children have inserted and saved here. Where another process inserts the same value while this is being
+    /// saved, the save throws ``StrataError/Code/notUnique``, and goes well when it is called again.
+    case update
+}
+
 /// What `@Model` says about several columns of a model together.
 public struct ModelOption: Sendable {
     enum Kind: Sendable {
         /// The columns, in their order.
         case unique([String])
+        case uniqueUpdating([String])
         case index([String])
         case search(SearchTokenizer, prefixes: [Int])
     }
@@ -117,7 +137,11 @@ public struct ModelOption: Sendable {
     let kind: Kind
 
     /// No two objects have the same combination of values.
-    public static func unique(_ columns: String...) -> ModelOption { ModelOption(kind: .unique(columns)) }
+    ///
+    /// - Parameter conflict: what a save does with an inserted object that has the values of another one.
+    public static func unique(_ columns: String..., onConflict conflict: UniqueConflict = .refuse) -> ModelOption {
+        ModelOption(kind: conflict == .update ? .uniqueUpdating(columns) : .unique(columns))
+    }
     /// Queries by these columns, from the left, use an index.
     public static func index(_ columns: String...) -> ModelOption { ModelOption(kind: .index(columns)) }
 

@@ -112,7 +112,7 @@ extension ObjectContext {
     /// Adds the row of a member, unless it is there, at the end of both sides' order.
     ///
     /// - Parameter isMember: false where a row that is there was left behind by an object that went by its to-one side.
-    private func addPair(
+    func addPair(
         _ join: Int,
         _ own: Int,
         _ owner: some Model,

@@ -11,6 +11,8 @@ final class EntityInfo: Sendable {
     let relationships: [ResolvedRelationship]
     /// Columns whose values, together, must be unique.
     let uniques: [[Int]]
+    /// Those of them by which an inserted object is told to be another one, which it updates.
+    let updating: [[Int]]
     /// The columns that belong to any unique constraint.
     let uniqueColumns: ColumnSet
     /// Columns that queries find by an index, beyond the unique ones.
@@ -52,6 +54,7 @@ final class EntityInfo: Sendable {
         relationships = draft.relationships
         uniques = draft.uniques
         uniqueColumns = draft.uniques.joined().reduce(into: ColumnSet()) { $0.insert($1) }
+        updating = draft.updating
         indexes = draft.indexes
         incoming = draft.incoming
         oneToOne = draft.oneToOne
@@ -80,6 +83,7 @@ struct EntityDraft {
     let columns: [ColumnSchema]
     var relationships: [ResolvedRelationship] = []
     var uniques: [[Int]] = []
+    var updating: [[Int]] = []
     var indexes: [[Int]] = []
     var incoming: [IncomingReference] = []
     var oneToOne = ColumnSet()

@@ -10,6 +10,8 @@ final class Schema: Sendable {
     /// Those that have timestamps.
     let stamped: [any AnyEntity]
     /// Which hooks any of the models has, so that what nobody has is not looked for.
+    /// Whether inserted objects of any model may be other ones.
+    let hasUpdating: Bool
     let hasSaveHooks, hasDeleteHooks, hasFetchHooks, hasValidations: Bool
     let infosByName: [String: EntityInfo]
     let infosByTable: [String: EntityInfo]
@@ -31,6 +33,7 @@ final class Schema: Sendable {
         oneToOne = entities.map(\.info.oneToOne)
         stamped = entities.filter { $0.info.createdAt != nil || $0.info.updatedAt != nil }
         let hooks = entities.map(\.info.hooks)
+        hasUpdating = entities.contains { !$0.info.updating.isEmpty }
         hasSaveHooks = hooks.contains(where: \.runBeforeSave)
         hasDeleteHooks = hooks.contains { $0.willDelete.run != nil }
         hasFetchHooks = hooks.contains { $0.didFetch.run != nil }

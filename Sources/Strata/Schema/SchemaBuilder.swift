@@ -37,6 +37,9 @@ struct SchemaBuilder {
                 try check(option, fits: declared, of: schema)
                 switch option.kind {
                 case .unique: info.uniques.append([column])
+                case .uniqueUpdating:
+                    info.uniques.append([column])
+                    info.updating.append([column])
                 case .indexed: isIndexed = true
                 case .createdAt: info.createdAt = column
                 case .updatedAt: info.updatedAt = column
@@ -52,6 +55,9 @@ struct SchemaBuilder {
         for option in schema.options {
             switch option.kind {
             case .unique(let names): info.uniques.append(try columns(names, of: info))
+            case .uniqueUpdating(let names):
+                info.uniques.append(try columns(names, of: info))
+                info.updating.append(try columns(names, of: info))
             case .index(let names): info.indexes.append(try columns(names, of: info))
             case .search: break
             }

@@ -62,7 +62,9 @@ public struct SearchExcerpt: Sendable, Hashable {
 
     /// A piece of the text that matches as a whole, or not at all.
     public struct Piece: Sendable, Hashable {
+        /// A part of the excerpt's text.
         public let text: Substring
+        /// Whether it matches.
         public let isMatch: Bool
     }
 

@@ -1,0 +1,120 @@
+/// Inserted objects that are other ones by their unique values, where the model says so (``UniqueConflict/update``).
+extension ObjectContext {
+    /// Makes such inserts edits of the objects that they are.
+    ///
+    /// - Complexity: O(inserted objects), each with a look-up for each of its unique values.
+    func absorbInserted() throws {
+        for entity in store.schema.entities where !entity.info.updating.isEmpty {
+            let index = entity.info.index
+            let inserted = store.layers.inserted(entity: index, in: id)
+            // What an object is to become is newer than whatever it is by now.
+            if !inserted.isEmpty { try takeView() }
+            for number in inserted {
+                // What came before it may have been absorbed with it, or have taken its value.
+                guard let object = try anyObject(number, entity: index),
+                    let holder = try holder(of: object, entity.info),
+                    let other = try anyObject(holder, entity: index)
+                else { continue }
+                try absorb(object, into: other, entity.info)
+                publish()
+            }
+        }
+    }
+
+    /// The object that this one is. Of two that this context has inserted, the earlier one.
+    private func holder(of object: any Model, _ info: EntityInfo) throws -> Int64? {
+        let connection = try currentView().reader.connection
+        let number = object.storedNumber
+        for unique in info.updating {
+            let key = try unique.map { try object.storedValue(at: $0) }
+            if key.contains(.null) { continue }
+            let sql = info.selectHolders(unique, isPending: connection.overlay.parts[info.index] != nil)
+            let others = try connection.numbers(sql, key + [.integer(number)])
+            // One that was inserted here too, and later, is absorbed by this one in its turn.
+            let inserted = Set(store.layers.inserted(entity: info.index, in: id))
+            if let holder = others.first(where: { $0 < number || !inserted.contains($0) }) { return holder }
+        }
+        return nil
+    }
+
+    private func absorb(_ object: any Model, into other: any Model, _ info: EntityInfo) throws {
+        func open<Object: Model>(_ object: Object) throws {
+            guard let other = other as? Object else { return }
+            noteTurn()
+            let columns = object._$row._$differences(from: other._$row).subtracting(info.automatic)
+            for column in columns { other._$willChange(column) }
+            other._$row._$copy(columns, from: object._$row)
+            try moveReferences(from: object.storedNumber, to: other, info)
+            // Its delete rules are not asked: what belonged to it belongs to the other one.
+            tracker(Object.self, info.index).delete(object, in: self)
+            observers?.willChange(object.storedNumber, ContextObservers.Facet.isDeleted)
+        }
+        try open(object)
+    }
+
+    /// Lets whatever refers to one object refer to another one.
+    private func moveReferences<Object: Model>(from number: Int64, to other: Object, _ info: EntityInfo) throws {
+        for reference in info.incoming {
+            let referring = store.schema.entities[reference.entity].info
+            let column = reference.column
+            if !referring.isJoin {
+                let numbers = try referring.numbers(in: self, column: column, leadingTo: number)
+                guard !numbers.isEmpty else { continue }
+                if referring.oneToOne.contains(column) {
+                    for partner in try referring.numbers(in: self, column: column, leadingTo: other.storedNumber) {
+                        try anyObject(partner, entity: reference.entity)?.setReference(nil, at: column)
+                    }
+                }
+                for number in numbers {
+                    try anyObject(number, entity: reference.entity)?.setReference(other.storedNumber, at: column)
+                }
+                continue
+            }
+            let rows = try joinRows(reference.entity, column, number, hidingDuplicates: true)
+                .sorted { ($0.place(column) ?? .infinity, $0._$number) < ($1.place(column) ?? .infinity, $1._$number) }
+            let destination = referring.outgoing.first { $0.column == 1 - column }?.destination
+            for row in try joinRows(reference.entity, column, number) {
+                joinTracker(reference.entity).delete(row, self)
+            }
+            for row in rows {
+                let end = row.end(1 - column)
+                guard let destination,
+                    let member = end == number ? other : try anyObject(end, entity: destination)
+                else { continue }
+                func open(_ member: some Model) throws {
+                    try addPair(reference.entity, column, other, member, isMember: true)
+                }
+                try open(member)
+            }
+        }
+    }
+}
+
+extension Model {
+    fileprivate func storedValue(at column: Int) throws -> StoredValue { try _$row._$value(at: column) }
+}
+
+extension LayerStore {
+    /// The rows that a context's layer inserts and no commit is just writing, in the order of their ids.
+    fileprivate func inserted(entity: Int, in context: Int) -> [Int64] {
+        let layers = state.withLock { $0.layers }
+        var numbers: Set<Int64> = []
+        for part in layers[context].compactMap({ $0.parts[entity] }) where part.kinds.contains(.insert) {
+            for (index, number) in part.numbers.enumerated() where part.kind(at: index) == .insert {
+                if layers.topKind(of: number, entity: entity, in: [context])?.isVisible ?? false {
+                    numbers.insert(number)
+                }
+            }
+        }
+        return numbers.sorted()
+    }
+}
+
+extension EntityInfo {
+    /// The ids of the other rows that a context sees with certain values, the first parameters; the id is the last one.
+    fileprivate func selectHolders(_ columns: [Int], isPending: Bool) -> String {
+        let source = isPending ? Overlay.source(self) + " AS rows" : sql.table
+        let conditions = columns.map { "\(sql.columns[$0]) = ?" }.joined(separator: " AND ")
+        return "SELECT \"id\" FROM \(source) WHERE \(conditions) AND \"id\" <> ? ORDER BY \"id\""
+    }
+}
