@@ -30,6 +30,10 @@ final class CommitJob {
     var withdrawn: [Int: any AnyPart] = [:]
     var wentAlong: [Int: Set<Int64>] = [:]
     var written: [Int: any AnyPart] = [:]
+    /// Rows that were to be deleted or changed and that others had deleted before, by entity.
+    var missing: [Int: Set<Int64>] = [:]
+    /// Rows that stay, or are back, otherwise than this commit's changes say, by entity.
+    var kept: [Int: Set<Int64>] = [:]
     var adjusted: [Int: any AnyPart] = [:]
     /// Members that were there already, by entity: the rows that were to be added, and those that stand for them.
     var merged: [Int: [Int64: Int64]] = [:]
@@ -90,7 +94,10 @@ final class CommitJob {
     private func noteCommit() throws {
         let time = Date()
         // Also where no history is kept: somebody may begin to follow while this is being written.
-        let made = CommitChanges(written, schema)
+        var done = written
+        // What others have done is no change of this commit.
+        for (entity, numbers) in missing { done[entity] = done[entity]?.filtered { !numbers.contains($0) } }
+        let made = CommitChanges(done, schema)
         try connection.note(sequence, time, request.author, made, retention)
         changes = ChangeSet(
             token: HistoryToken(sequence, of: connection.fingerprint),
@@ -119,7 +126,23 @@ final class CommitJob {
         guard failures.isEmpty else { throw Self.validationError(failures) }
         for entity in entities where !entity.info.outgoing.isEmpty { try entity.checkReferences(self) }
         for entity in entities { try entity.write(self) }
+        try followKept()
         try externals.finish()
+    }
+
+    /// Carries out the delete rules on rows that the policy has kept: what they lead to may be deleted by this very commit.
+    private func followKept() throws {
+        guard conflicts.isEmpty else { return }
+        var hasDeleted = true
+        while hasDeleted {
+            hasDeleted = false
+            for (entity, numbers) in kept {
+                for number in numbers {
+                    if try schema.entities[entity].followKept(number, self) { hasDeleted = true }
+                }
+            }
+        }
+        if !denials.isEmpty { throw Self.deniedError(denials.map(\.detail)) }
     }
 
     /// The entities that the segments have changes of, in the order of the schema.

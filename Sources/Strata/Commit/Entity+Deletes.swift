@@ -55,6 +55,53 @@ extension Entity {
         if let followed = outcome.filtered({ changes[$0] != nil }) { adjust(followed.typed(Row.self), job) }
     }
 
+    /// Carries out the rules of deletes of this commit on a row that the policy has kept, or brought back: as on one that nobody in this
+    /// context has seen (H23). Says whether it is deleted by that.
+    func followKept(_ number: Int64, _ job: CommitJob) throws -> Bool {
+        guard let (stored, version) = try stored(number, job) else { return false }
+        var row = stored
+        let isBack = job.written[info.index]?.typed(Row.self)[number]?.kind == .insert
+        var emptied = ColumnSet()
+        for reference in info.outgoing {
+            let destination = job.schema.entities[reference.destination].info
+            guard case .integer(let target) = try row._$value(at: reference.column),
+                try job.connection.integer(
+                    "SELECT 1 FROM \(destination.sql.table) WHERE \"id\" = ?",
+                    [.integer(target)]
+                )
+                    == nil
+            else { continue }
+            let rule = destination.incoming.first { $0.entity == info.index && $0.column == reference.column }
+            switch rule?.deleteRule {
+            case .noAction: continue
+            case _ where isBack: throw Self.missingError([missing(reference, of: row, destination, target)])
+            case .deny: job.denials.append((info.index, info.denial(number, rule!, of: destination, target)))
+            case .cascade:
+                try job.connection.execute(info.sql.delete, [.integer(number)])
+                note(Change(kind: .delete, columns: ColumnSet(), row: row, base: nil), job)
+                return true
+            case .nullify, nil:
+                try row._$set(.null, at: reference.column)
+                emptied.insert(reference.column)
+            }
+        }
+        guard !emptied.isEmpty, job.denials.isEmpty else { return false }
+        let change = Change(kind: .update, columns: info.derived.union(emptied), row: row, base: nil)
+        if try write(change, seen: version, job) { note(change, job) }
+        return false
+    }
+
+    /// Notes what has become of a row after it was written.
+    private func note(_ change: Change<Row>, _ job: CommitJob) {
+        let single = Part(numbers: [change.row._$number], changes: [change])
+        job.written[info.index] =
+            job.written[info.index]?.typed(Row.self).merged(with: single) { older, newer in
+                // As one change, for those who follow the store.
+                older.kind == .delete ? newer : older.followed(by: newer)
+            } ?? single
+        adjust(single, job)
+    }
+
     /// Whether others have set this column meanwhile, and the policy leaves it to them.
     private func isGivenUp(_ column: Int, of change: Change<Row>, _ job: CommitJob) throws -> Bool {
         guard job.policy != .error, job.policy != .mine, change.kind == .update || change.kind == .orphan,
@@ -106,27 +153,36 @@ extension Entity {
                 } else if let rule, rule.deleteRule == .deny, taken?.index(of: target) != nil {
                     denials.append(info.denial(change.row._$number, rule, of: destination, target))
                 } else if try !isGivenUp(reference.column, of: change, job) {
-                    missing.append(
-                        StrataError.Detail(
-                            model: info.name,
-                            number: change.row._$number,
-                            column: info.isJoin ? nil : info.columns[reference.column].name,
-                            message: "\(info.isJoin ? "has a member or owner" : "leads to") \(destination.name) "
-                                + "\(target), which is not there: it was deleted, or another context has not saved it",
-                            mine: .integer(target)
-                        )
-                    )
+                    missing.append(self.missing(reference, of: change.row, destination, target))
                 }
             }
         }
         guard denials.isEmpty else { throw CommitJob.deniedError(denials) }
-        guard missing.isEmpty else {
-            throw StrataError(
-                .missingReference,
-                "Nothing was saved: relationships lead to objects that are not there.",
-                details: missing
-            )
-        }
+        guard missing.isEmpty else { throw Self.missingError(missing) }
+    }
+
+    private func missing(
+        _ reference: OutgoingReference,
+        of row: Row,
+        _ destination: EntityInfo,
+        _ target: Int64
+    ) -> StrataError.Detail {
+        StrataError.Detail(
+            model: info.name,
+            number: row._$number,
+            column: info.isJoin ? nil : info.columns[reference.column].name,
+            message: "\(info.isJoin ? "has a member or owner" : "leads to") \(destination.name) "
+                + "\(target), which is not there: it was deleted, or another context has not saved it",
+            mine: .integer(target)
+        )
+    }
+
+    private static func missingError(_ details: [StrataError.Detail]) -> StrataError {
+        StrataError(
+            .missingReference,
+            "Nothing was saved: relationships lead to objects that are not there.",
+            details: details
+        )
     }
 }
 

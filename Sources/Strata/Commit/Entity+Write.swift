@@ -79,11 +79,16 @@ extension Entity {
         let number = change.pointee.row._$number
         guard let base = change.pointee.base else {
             try job.connection.execute(info.sql.delete, [.integer(number)])
+            if job.connection.changes == 0 { noteMissing(number, job) }
             return nil
         }
         try statement.binder.bind(number, at: 1)
         try statement.binder.bind(base.sequence, at: 2)
-        guard try statement.runBound() == 0, let theirs = try stored(number, job) else { return nil }
+        guard try statement.runBound() == 0 else { return nil }
+        guard let theirs = try stored(number, job) else {
+            noteMissing(number, job)
+            return nil
+        }
         let columns = theirs.row._$differences(from: base.stored ?? base.seen)
         switch columns.isEmpty ? .mine : judge(.changedElsewhere, mine: change.pointee.row, job.policy) {
         case .mine:
@@ -91,12 +96,17 @@ extension Entity {
         case .theirs:
             let kept = Change(kind: .update, columns: ColumnSet(), row: theirs.row, base: nil)
             adjust(kept, job)
+            job.kept[info.index, default: []].insert(number)
             return kept
         case .error:
             let stored = base.stored ?? base.seen
             job.conflicts += changedElsewhere(change.pointee.row, columns, base: stored, theirs: theirs.row)
         }
         return nil
+    }
+
+    private func noteMissing(_ number: Int64, _ job: CommitJob) {
+        job.missing[info.index, default: []].insert(number)
     }
 
     // MARK: Updates
@@ -129,7 +139,10 @@ extension Entity {
 
     /// Writes an update of a row with derived columns: they follow from the row that will be in the store, which need not be
     /// the one that a layer shows. Nil where it is.
-    private func updateDerived(_ change: Change<Row>, _ job: CommitJob) throws -> Change<Row>? {
+    private func updateDerived(_ gathered: Change<Row>, _ job: CommitJob) throws -> Change<Row>? {
+        var change = gathered
+        // A child's commit has written them, and left the columns that they follow from.
+        if !change.columns.isEmpty { change.columns.formUnion(info.derived) }
         guard change.kind != .orphan, let base = change.base, let stored = base.stored else {
             return try merge(change, job)
         }
@@ -137,7 +150,11 @@ extension Entity {
         row._$copy(change.columns, from: change.row)
         let written = Change(kind: change.kind, columns: change.columns, row: row, base: base)
         guard try write(written, seen: base.sequence, job) else { return try merge(change, job) }
-        if change.kind == .update, base.isStoredAsSeen, row._$differences(from: change.row).isEmpty { return nil }
+        if change.kind == .update, change.columns == gathered.columns, base.isStoredAsSeen,
+            row._$differences(from: change.row).isEmpty
+        {
+            return nil
+        }
         return Change(kind: .update, columns: change.columns, row: row, base: nil)
     }
 
@@ -183,7 +200,7 @@ extension Entity {
     }
 
     /// The same for one change.
-    private func write(_ change: Change<Row>, seen: Int64, _ job: CommitJob) throws -> Bool {
+    func write(_ change: Change<Row>, seen: Int64, _ job: CommitJob) throws -> Bool {
         var statement: UpdateStatement?
         return try withUnsafePointer(to: change) { try write($0, seen: seen, by: &statement, job) }
     }
@@ -213,6 +230,9 @@ extension Entity {
             guard try write(update, seen: theirs.version, job) else { return try merge(change, job) }
         }
         adjust(result, job)
+        if info.outgoing.contains(where: { verdict.givenUp.contains($0.column) }) {
+            job.kept[info.index, default: []].insert(number)
+        }
         return result
     }
 
@@ -225,11 +245,13 @@ extension Entity {
             var others: [Int64: Change<Row>] = [:]
             try insert(Part(unsorted: [revived]), &others, job)
             let result = others[change.row._$number] ?? revived
+            if !info.outgoing.isEmpty { job.kept[info.index, default: []].insert(change.row._$number) }
             adjust(result, job)
             return result
         case .theirs:
             let gone = Change(kind: .delete, columns: ColumnSet(), row: change.row, base: nil)
             adjust(gone, job)
+            noteMissing(change.row._$number, job)
             return gone
         case .error:
             job.conflicts += deletedElsewhere(change)

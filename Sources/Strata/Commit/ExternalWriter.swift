@@ -65,7 +65,7 @@ final class ExternalWriter {
         for entry in entries where entry.isNew { entry.external.isStored(as: nil) }
     }
 
-    private static func goneError(_ number: Int64, _ column: Int, _ info: EntityInfo) -> StrataError {
+    static func goneError(_ number: Int64, _ column: Int, _ info: EntityInfo) -> StrataError {
         StrataError(
             .conflict,
             "Nothing was saved: an object was deleted elsewhere, and its bytes outside of the row with it, so that it "

@@ -164,7 +164,14 @@ extension ObjectContext {
     ) throws -> Bool {
         publish()
         let connection = try currentView().reader.connection
-        let compiled = try compile(store.sources(connection))
+        let compiled: CompiledQuery
+        do {
+            compiled = try compile(store.sources(connection))
+        } catch {
+            // What is read next is to be of one moment again.
+            if !connection.isInTransaction { dropView() }
+            throw error
+        }
         try connection.statement(compiled).run(compiled.bindings, body)
         return compiled.isReversed
     }

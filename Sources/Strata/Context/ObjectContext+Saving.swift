@@ -308,6 +308,9 @@ extension ObjectContext {
             store.telemetry.metrics?.noteConflicts(in: error)
             throw error
         }
+        for (entity, edits) in edits where store.schema.keepsBytes[entity] {
+            try edits.checkBytes(store.schema.entities[entity].info, view.reader.connection)
+        }
         var duplicates: [StrataError.Detail] = []
         for entity in store.schema.entities where !entity.info.uniques.isEmpty && !entity.info.isJoin {
             let path = layers.readPath(to: parents.last ?? id) + [id]
@@ -338,13 +341,22 @@ extension LayerStore {
         let isMoved = state.withLock { state in
             guard path.allSatisfy({ state.layers.revisions[$0] == layers.revisions[$0] }) else { return false }
             let unsettled = edits.isEmpty ? [] : state.layers[context]
-            for (entity, edit) in edits { edit.apply(to: &state.layers, context: context, entity: entity) }
+            var settled = unsettled
+            for (entity, edit) in edits { edit.apply(to: &settled, entity: entity) }
+            if !edits.isEmpty { state.layers[context] = settled.filter { !$0.parts.isEmpty } }
             let parent = path[path.count - 2]
+            let above = edits.isEmpty ? [] : state.layers[parent]
             let (frozen, fixed) = (Set(state.frozen.keys), state.fixed)
             for (entity, edit) in edits {
                 edit.cancelDeletes(in: &state.layers, context: parent, entity: entity, frozen: frozen)
             }
             let segments = state.layers[context]
+            if !edits.isEmpty {
+                let left = Set((segments + state.layers[parent]).map(\.id))
+                for segment in unsettled + above where state.held[segment.id] != nil && !left.contains(segment.id) {
+                    state.emptied.insert(segment.id)
+                }
+            }
             state.layers[context] = []
             for segment in segments {
                 state.layers.push(

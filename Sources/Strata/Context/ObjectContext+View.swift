@@ -159,7 +159,10 @@ extension ObjectContext {
         }
         guard !parts.isEmpty else { return }
         // What hooks and delete rules do in a save follows from edits that are recorded already.
-        if undoHistory.isOn, !isSaving { undoHistory.record(parts) }
+        if undoHistory.isOn, !isSaving {
+            keepBytes(of: parts)
+            undoHistory.record(parts)
+        }
         push(parts)
     }
 

@@ -32,9 +32,13 @@ public struct ChangeSequence<Element: Sendable>: AsyncSequence, Sendable {
             if let failure = sequence.failure { throw failure }
             let store = sequence.store
             if position > store.layers.newestSequence {
-                // It comes from another process, whose commits this one has not heard of yet.
-                try await store.onThread { try store.takeInForeignCommits() }
-                guard position <= store.layers.newestSequence else { throw Store.aheadError }
+                // It comes from another process, whose commits this one has not heard of yet; or it was found in the history and
+                // is a commit of this one's that is about to be told of.
+                let newest = try await store.onThread {
+                    try store.takeInForeignCommits()
+                    return try store.reading { $1 }
+                }
+                guard position <= newest else { throw Store.aheadError }
             }
             while !Task.isCancelled {
                 if let changes = next.popFirst() {

@@ -2,10 +2,14 @@ import Foundation
 
 /// Replacements of single changes in one layer, of whichever entity.
 protocol LayerEdits: Sendable {
-    func apply(to layers: inout Layers, context: Int, entity: Int)
+    /// - Parameter level: the segments of the layer. Those of which nothing is left stay, for the edits of other entities.
+    func apply(to level: inout [Segment], entity: Int)
 
     /// Takes deletes of rows that these edits bring back out of a layer.
     func cancelDeletes(in layers: inout Layers, context: Int, entity: Int, frozen: Set<Int>)
+
+    /// - Throws: ``StrataError`` with `conflict` where a row that these edits bring back has lost its bytes.
+    func checkBytes(_ info: EntityInfo, _ connection: Connection) throws
 }
 
 struct EntityEdits<Row: StoredRow>: LayerEdits {
@@ -15,9 +19,7 @@ struct EntityEdits<Row: StoredRow>: LayerEdits {
     /// The rows that are brought back.
     var restored: Set<Int64> = []
 
-    func apply(to layers: inout Layers, context: Int, entity: Int) {
-        layers.edit(context, entity: entity, changes)
-    }
+    func apply(to level: inout [Segment], entity: Int) { level.edit(entity: entity, changes) }
 
     func cancelDeletes(in layers: inout Layers, context: Int, entity: Int, frozen: Set<Int>) {
         var edits: [Int: [Int64: Change<Row>?]] = [:]
@@ -31,6 +33,17 @@ struct EntityEdits<Row: StoredRow>: LayerEdits {
             }
         }
         if !edits.isEmpty { layers.edit(context, entity: entity, edits) }
+    }
+
+    func checkBytes(_ info: EntityInfo, _ connection: Connection) throws {
+        for case (_, let change?) in changes.values.joined() where change.kind == .restore {
+            for column in info.externals {
+                guard let external = change.row._$external(at: column), external.data == nil else { continue }
+                if try connection.content(of: external) == nil {
+                    throw ExternalWriter.goneError(change.row._$number, column, info)
+                }
+            }
+        }
     }
 }
 

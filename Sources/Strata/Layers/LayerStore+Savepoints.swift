@@ -34,7 +34,10 @@ extension LayerStore {
         state.withLock { state in
             for segment in savepoint.held {
                 state.held[segment, default: 0] -= 1
-                if state.held[segment] == 0 { state.held[segment] = nil }
+                if state.held[segment] == 0 {
+                    state.held[segment] = nil
+                    state.emptied.remove(segment)
+                }
             }
             let fixed = state.fixed
             for context in [savepoint.context, savepoint.parent].compactMap(\.self) {
@@ -49,8 +52,8 @@ extension LayerStore {
         let context = savepoint.context
         let hasChanged = state.withLock { state in
             var touched: [[Int: any AnyPart]] = []
-            let own = savepoint.ownSegments(state.layers, &touched)
-            let rest = savepoint.parentSegments(state.layers, &touched)
+            let own = savepoint.ownSegments(state.layers, state.emptied, &touched)
+            let rest = savepoint.parentSegments(state.layers, state.emptied, &touched)
             guard !touched.isEmpty else { return false }
             state.layers[context] = own
             if let rest, let parent = savepoint.parent { state.layers[parent] = rest }
@@ -75,7 +78,13 @@ extension LayerStore {
 
 extension LayerSavepoint {
     /// The context's own layer as it was, with what others have saved there since. Adds what is not in it any more, or again.
-    fileprivate func ownSegments(_ layers: Layers, _ touched: inout [[Int: any AnyPart]]) -> [Segment] {
+    ///
+    /// - Parameter emptied: segments of which a save has left nothing.
+    fileprivate func ownSegments(
+        _ layers: Layers,
+        _ emptied: Set<Int>,
+        _ touched: inout [[Int: any AnyPart]]
+    ) -> [Segment] {
         let now = Dictionary(layers[context].map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         let above = Set(parent.map { layers[$0].map(\.id) } ?? [])
         var result: [Segment] = []
@@ -83,7 +92,7 @@ extension LayerSavepoint {
             if let current = now[segment.id] {
                 // As it is by now, on top of what others have committed since.
                 result.append(current.withDeletes(of: segment, &touched))
-            } else if above.contains(segment.id) {
+            } else if above.contains(segment.id) || emptied.contains(segment.id) {
                 touched.append(segment.parts)
                 result.append(segment)
             }
@@ -106,17 +115,31 @@ extension LayerSavepoint {
     }
 
     /// The parent's layer without what the context has saved there; nil where it has saved nothing.
-    fileprivate func parentSegments(_ layers: Layers, _ touched: inout [[Int: any AnyPart]]) -> [Segment]? {
+    ///
+    /// - Parameter emptied: segments of which a save has left nothing.
+    fileprivate func parentSegments(
+        _ layers: Layers,
+        _ emptied: Set<Int>,
+        _ touched: inout [[Int: any AnyPart]]
+    ) -> [Segment]? {
         guard let parent else { return nil }
         let moved = Set(own.map(\.id))
         let isSaved = layers[parent].contains { moved.contains($0.id) || isNew($0) && $0.carriers.contains(context) }
         guard isSaved else { return nil }
-        let before = Dictionary(parents.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        let now = Dictionary(layers[parent].map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        let before = Set(parents.map(\.id))
         var result: [Segment] = []
-        for segment in layers[parent] {
-            if let known = before[segment.id] {
-                result.append(segment.withDeletes(of: known, &touched))
-            } else if moved.contains(segment.id) || segment.carriers.contains(context) {
+        // Those that were there lie beneath all others.
+        for segment in parents {
+            if let current = now[segment.id] {
+                result.append(current.withDeletes(of: segment, &touched))
+            } else if emptied.contains(segment.id) {
+                touched.append(segment.parts)
+                result.append(segment)
+            }
+        }
+        for segment in layers[parent] where !before.contains(segment.id) {
+            if moved.contains(segment.id) || segment.carriers.contains(context) {
                 touched.append(segment.parts)
             } else {
                 result.append(segment)

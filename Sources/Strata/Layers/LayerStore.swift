@@ -15,6 +15,9 @@ final class LayerStore: Sendable {
         /// How many savepoints tell what comes later from a segment, which so is not merged with others.
         var held: [Int: Int] = [:]
 
+        /// Those of them of which a save has left nothing: all of it was given up, or was deletes that were overruled.
+        var emptied: Set<Int> = []
+
         /// The segments that stay what they are.
         var fixed: Set<Int> { held.isEmpty ? Set(frozen.keys) : Set(frozen.keys).union(held.keys) }
         /// What happened, for contexts that have not yet taken it over, oldest first.

@@ -184,8 +184,17 @@ struct Layers: Sendable {
         _ edits: [Int: [Int64: Change<Row>?]]
     ) {
         var level = self[context]
+        level.edit(entity: entity, edits)
+        self[context] = level.filter { !$0.parts.isEmpty }
+    }
+}
+
+extension [Segment] {
+    /// Replaces changes of single rows (nil takes them out), by position of the segment and number of the row. Segments of which
+    /// nothing is left stay, so that positions do.
+    mutating func edit<Row: StoredRow>(entity: Int, _ edits: [Int: [Int64: Change<Row>?]]) {
         for (position, rows) in edits {
-            guard let part = level[position].parts[entity]?.typed(Row.self) else { continue }
+            guard let part = self[position].parts[entity]?.typed(Row.self) else { continue }
             var numbers: [Int64] = []
             var changes: [Change<Row>] = []
             numbers.reserveCapacity(part.count)
@@ -200,8 +209,7 @@ struct Layers: Sendable {
                     changes.append(change)
                 }
             }
-            level[position].parts[entity] = numbers.isEmpty ? nil : Part(numbers: numbers, changes: changes)
+            self[position].parts[entity] = numbers.isEmpty ? nil : Part(numbers: numbers, changes: changes)
         }
-        self[context] = level.filter { !$0.parts.isEmpty }
     }
 }

@@ -15,6 +15,10 @@ struct MigrationRun {
 
     /// - Parameter backup: where the store is copied to before anything is written.
     func run(backup: StoreBackup?) throws {
+        // Rows that REPLACE takes away in steps are rows that triggers are to hear of.
+        let isRecursive = try connection.integer(MigrationSQL.recursiveTriggers) ?? 0
+        try connection.execute(MigrationSQL.setRecursiveTriggers(true))
+        defer { try? connection.execute(MigrationSQL.setRecursiveTriggers(isRecursive != 0)) }
         try estimate(backup)
         if let backup {
             meter.begin("Backing up")

@@ -23,14 +23,6 @@ enum ResultShape: Sendable {
     /// One value: the aggregate over a column of the slice. NULL where there is nothing to aggregate.
     case aggregate(Aggregate, ExpressionNode)
 
-    /// Whether the order of the rows says which they are, or is seen.
-    var isOrdered: Bool {
-        switch self {
-        case .count, .exists: false
-        default: true
-        }
-    }
-
     enum Aggregate: Sendable {
         case sum
         case average

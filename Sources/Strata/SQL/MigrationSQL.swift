@@ -25,6 +25,9 @@ enum MigrationSQL {
     static let lastExternal = "SELECT coalesce(max(\"id\"), 0) FROM \"strata_data\""
     static let lastExternalEver = "SELECT \"seq\" FROM sqlite_sequence WHERE \"name\" = 'strata_data'"
 
+    static let recursiveTriggers = "PRAGMA recursive_triggers"
+    static func setRecursiveTriggers(_ isOn: Bool) -> String { "PRAGMA recursive_triggers = \(isOn ? "ON" : "OFF")" }
+
     static func setForeignKeys(_ isOn: Bool) -> String { "PRAGMA foreign_keys = \(isOn ? "ON" : "OFF")" }
     static func setLegacyAlterTable(_ isOn: Bool) -> String { "PRAGMA legacy_alter_table = \(isOn ? "ON" : "OFF")" }
     static func setFormat(_ version: Int64) -> String { "PRAGMA user_version = \(version)" }

@@ -4,9 +4,7 @@ extension Query {
     /// - Throws: ``StrataError/Code/invalidQuery`` for what no store can answer, ``StrataError/Code/foreignID`` for an id
     ///   of another store, and what the resolver throws.
     func compile(_ shape: ResultShape, using sources: SQLSources) throws -> CompiledQuery {
-        var isRanked = _$parts.sorts.isEmpty && shape.isOrdered
-        if case .matches = shape { isRanked = true }
-        var select = try SelectBuilder(_$parts, model: Object._$schema, sources: sources, isRanked: isRanked)
+        var select = try SelectBuilder(_$parts, model: Object._$schema, sources: sources, shape.ranking(_$parts))
         let sql = try select.sql(shape)
         return select.compiled(sql)
     }
@@ -14,7 +12,7 @@ extension Query {
 
 /// Puts the clauses of one query together.
 struct SelectBuilder {
-    let parts: QueryParts
+    private(set) var parts: QueryParts
     var writer: SQLWriter
     var scope: SQLScope
     /// The terms of WHERE.
@@ -25,8 +23,16 @@ struct SelectBuilder {
     private var memberOwner = ""
     private var isReversed = false
 
-    /// - Parameter isRanked: whether it matters how well the objects match what is searched for.
-    init(_ parts: QueryParts, model: ModelSchema, sources: SQLSources, isRanked: Bool) throws {
+    /// Why it matters how well objects match what is searched for.
+    enum Ranking {
+        case none
+        /// To sort by it, or to tell it.
+        case all
+        /// To find the best of them, of which nothing else is asked.
+        case best(limit: Int)
+    }
+
+    init(_ parts: QueryParts, model: ModelSchema, sources: SQLSources, _ ranking: Ranking) throws {
         if let limit = parts.limit, limit < 0 {
             throw StrataError(.invalidQuery, "limit(\(limit)): a limit is 0 or more. Leave it out to get everything.")
         }
@@ -36,7 +42,15 @@ struct SelectBuilder {
         self.parts = parts
         writer = SQLWriter(sources: sources)
         if let pattern = parts.search {
-            scope = try writer.scope(of: model, matching: pattern, isRanked: isRanked)
+            var (isRanked, slice) = (true, "")
+            switch ranking {
+            case .none: isRanked = false
+            case .all: break
+            case .best(let limit):
+                slice = writer.slice(limit, parts.offset)
+                self.parts.offset = nil
+            }
+            scope = try writer.scope(of: model, matching: pattern, isRanked: isRanked, slice: slice)
         } else {
             scope = writer.scope(of: model)
         }
@@ -120,12 +134,7 @@ extension SelectBuilder {
 
     private mutating func slice(_ limit: Int?) -> String { slice(limit, parts.offset) }
 
-    mutating func slice(_ limit: Int?, _ offset: Int?) -> String {
-        guard limit != nil || offset != nil else { return "" }
-        var text = " LIMIT " + (limit.map { writer.bind(.integer(Int64($0))) } ?? "-1")
-        if let offset { text += " OFFSET " + writer.bind(.integer(Int64(offset))) }
-        return text
-    }
+    mutating func slice(_ limit: Int?, _ offset: Int?) -> String { writer.slice(limit, offset) }
 
     mutating func rows(_ list: String, limit: Int?) throws -> String {
         let order = try sortTerms().joined(separator: ", ")
@@ -216,5 +225,36 @@ extension SelectBuilder {
         if parts.isDistinct { return try values(expression) }
         let value = try writer.expression(expression, in: &scope)
         return try rows("\(value) AS value", limit: parts.limit)
+    }
+}
+
+extension SQLWriter {
+    mutating func slice(_ limit: Int?, _ offset: Int?) -> String {
+        guard limit != nil || offset != nil else { return "" }
+        var text = " LIMIT " + (limit.map { bind(.integer(Int64($0))) } ?? "-1")
+        if let offset { text += " OFFSET " + bind(.integer(Int64(offset))) }
+        return text
+    }
+}
+
+extension ResultShape {
+    /// Why it matters to this shape how well objects match what is searched for.
+    fileprivate func ranking(_ parts: QueryParts) -> SelectBuilder.Ranking {
+        guard parts.sorts.isEmpty else {
+            if case .matches = self { return .all }
+            return .none
+        }
+        var limit = parts.limit
+        switch self {
+        case .count, .exists: return .none
+        case .aggregate: return parts.limit != nil || parts.offset != nil || parts.isDistinct ? .all : .none
+        case .members, .sections, .last: return .all
+        case .values where parts.isDistinct: return .all
+        case .first(let count): limit = min(max(0, count), parts.limit ?? .max)
+        case .objects, .matches, .ids, .values: break
+        }
+        // What else narrows the query does so before it is cut.
+        guard let limit, parts.condition == nil, parts.membership == nil else { return .all }
+        return .best(limit: limit)
     }
 }

@@ -34,6 +34,13 @@ struct FTS5 {
             guard let result else { return sqlite3_result_error_code(call, SQLITE_ERROR) }
             sqlite3_result_double(call, result)
         }
+        try add("strata_hits") { api, row, call, count, values in
+            guard let api = api?.pointee, let row, count == 1, let value = values?[0] else { return }
+            guard let hits = FTS5.hits(api, row, column: sqlite3_value_int(value)) else {
+                return sqlite3_result_error_code(call, SQLITE_ERROR)
+            }
+            SQLFunctions.give(hits, to: call)
+        }
         try add("strata_matches") { api, row, call, _, _ in
             var count: Int64 = 0
             let code = withUnsafeMutablePointer(to: &count) { count in
@@ -63,6 +70,19 @@ struct FTS5 {
 
     private func add(_ name: String, _ function: @escaping Function) throws {
         try SQLFunctions.check(api.pointee.xCreateFunction(api, name, nil, function, nil), name)
+    }
+
+    /// Where the phrases of a pattern stand in a column: for each hit the phrase, its first word and the number of its words.
+    private static func hits(_ api: Fts5ExtensionApi, _ row: OpaquePointer, column: Int32) -> [UInt8]? {
+        var matches: Int32 = 0
+        guard api.xInstCount(row, &matches) == SQLITE_OK else { return nil }
+        var numbers: [Int32] = []
+        for match in 0..<matches {
+            var (phrase, place, offset): (Int32, Int32, Int32) = (0, 0, 0)
+            guard api.xInst(row, match, &phrase, &place, &offset) == SQLITE_OK else { return nil }
+            if place == column { numbers += [phrase, offset, api.xPhraseSize(row, phrase)] }
+        }
+        return numbers.withUnsafeBytes { Array($0) }
     }
 
     /// The score of a row: see ``SearchStatistics``. Nil where SQLite cannot read what it needs.
@@ -129,28 +149,36 @@ final class FTS5Tokenizer {
     deinit { functions.xDelete(instance) }
 
     /// Whether a text has any words.
-    func hasWords(_ text: String) throws -> Bool {
+    func hasWords(_ text: String) throws -> Bool { try !words(of: text, FTS5_TOKENIZE_QUERY, limit: 1).isEmpty }
+
+    /// Where the words of a text that is searched stand, in bytes of UTF-8.
+    func words(of text: String) throws -> [Range<Int>] { try words(of: text, FTS5_TOKENIZE_DOCUMENT, limit: .max) }
+
+    private func words(of text: String, _ reason: Int32, limit: Int) throws -> [Range<Int>] {
         var text = text
-        var found = false
+        var found: (words: [Range<Int>], limit: Int) = ([], limit)
         let code = text.withUTF8 { utf8 in
             utf8.withMemoryRebound(to: CChar.self) { utf8 in
                 withUnsafeMutablePointer(to: &found) { place in
-                    functions.xTokenize(instance, place, FTS5_TOKENIZE_QUERY, utf8.baseAddress, Int32(utf8.count)) {
+                    functions.xTokenize(instance, place, reason, utf8.baseAddress, Int32(clamping: utf8.count)) {
                         place,
                         _,
                         _,
                         _,
-                        _,
-                        _ in
-                        place?.assumingMemoryBound(to: Bool.self).pointee = true
-                        return SQLITE_DONE
+                        start,
+                        end in
+                        guard let place = place?.assumingMemoryBound(to: (words: [Range<Int>], limit: Int).self) else {
+                            return SQLITE_ERROR
+                        }
+                        place.pointee.words.append(Int(start)..<Int(max(start, end)))
+                        return place.pointee.words.count < place.pointee.limit ? SQLITE_OK : SQLITE_DONE
                     }
                 }
             }
         }
         guard code == SQLITE_OK || code == SQLITE_DONE else {
-            throw StrataError(.database, "A pattern cannot be divided into words (code \(code)).")
+            throw StrataError(.database, "A text cannot be divided into words (code \(code)).")
         }
-        return found
+        return found.words
     }
 }

@@ -4,8 +4,15 @@ import Foundation
 extension SQLWriter {
     /// A scope about the objects of a model that a pattern matches.
     ///
-    /// - Parameter isRanked: whether each has a score, in ``SearchSQL/scoreColumn``.
-    mutating func scope(of model: ModelSchema, matching pattern: SearchPattern, isRanked: Bool) throws -> SQLScope {
+    /// - Parameters:
+    ///   - isRanked: whether each has a score, in ``SearchSQL/scoreColumn``.
+    ///   - slice: cuts the best of them out; empty where all are wanted.
+    mutating func scope(
+        of model: ModelSchema,
+        matching pattern: SearchPattern,
+        isRanked: Bool,
+        slice: String
+    ) throws -> SQLScope {
         let source = try sources.search(model)
         let (match, phrases) = try source.match(pattern)
         // What is searched is a part of the table that it stands for.
@@ -13,12 +20,14 @@ extension SQLWriter {
         let parameter = bind(.text(match))
         var score: String?
         if isRanked { score = bind(.blob(try source.statistics(phrases).encoded(source.index.weights))) }
-        let columns = model.columns.map(\.name.quotedIdentifier)
-        let text = source.parts
-            .map {
-                SearchSQL.select((columns, $0.rows), in: $0.table, where: parameter, score: score, unless: $0.hidden)
-            }
-            .joined(separator: " UNION ALL ")
+        let columns = (["id"] + model.columns.map(\.name)).map(\.quotedIdentifier)
+        if slice.isEmpty {
+            let text = source.parts.map { $0.select(columns, where: parameter, score: score) }
+            return SQLScope(model: model, alias: alias, from: "(\(text.joined(separator: " UNION ALL "))) AS \(alias)")
+        }
+        // Only the rows of the best ones are read.
+        let best = source.parts.map { $0.select([], where: parameter, score: score) }.joined(separator: " UNION ALL ")
+        let text = SearchSQL.rows(source.parts.map { $0.rows(columns) }, best: best, slice: slice)
         return SQLScope(model: model, alias: alias, from: "(\(text)) AS \(alias)")
     }
 
@@ -44,6 +53,23 @@ struct SearchSource {
         let rows: String
         /// The function that tells which of the rows are not to be seen; nil where all are.
         var hidden: String?
+
+        /// The rows that match, or nothing but their ids and scores where no columns are wanted.
+        func select(_ columns: [String], where match: String, score: String?) -> String {
+            columns.isEmpty
+                ? SearchSQL.selectScores(in: table, where: match, score: score, unless: hidden)
+                : SearchSQL.select(columns, of: rows, in: table, where: match, score: score, unless: hidden)
+        }
+
+        /// The rows of those that match best.
+        func rows(_ columns: [String]) -> String { SearchSQL.selectBest(columns, of: rows, unless: hidden) }
+    }
+
+    /// A phrase as it stands in a pattern.
+    struct Phrase {
+        let text: String
+        /// Whether a row is the better for having it. Not where it is excluded.
+        let isWanted: Bool
     }
 
     let index: SearchIndex
@@ -51,7 +77,7 @@ struct SearchSource {
     /// Whether a text has any words.
     let hasWords: (String) throws -> Bool
     /// What there is to know about all rows together, and about those that match each of some phrases.
-    let statistics: ([String]) throws -> SearchStatistics
+    let statistics: ([Phrase]) throws -> SearchStatistics
 
     /// Of the rows in the store, where nobody asks for an answer.
     static func stored(_ model: ModelSchema) throws -> SearchSource {
@@ -60,7 +86,7 @@ struct SearchSource {
             index: index,
             parts: [storedPart(model.table)],
             hasWords: { !$0.isEmpty },
-            statistics: { SearchStatistics(rows: 0, words: 0, matches: $0.map { _ in 0 }) }
+            statistics: { SearchStatistics(rows: 0, words: 0, matches: $0.map { _ in nil }) }
         )
     }
 
@@ -70,47 +96,69 @@ struct SearchSource {
 
     /// A pattern as FTS5 reads it, and its phrases in the order in which they stand there. See "Full-text Query Syntax" in
     /// https://www.sqlite.org/fts5.html
-    func match(_ pattern: SearchPattern, in column: String? = nil) throws -> (text: String, phrases: [String]) {
-        var phrases: [String] = []
-        guard let text = try text(pattern.node, &phrases) else { return ("\"\"", []) }
-        return (column.map { "{\($0.quotedIdentifier)} : (\(text))" } ?? text, phrases)
+    func match(_ pattern: SearchPattern, in column: String? = nil) throws -> (text: String, phrases: [Phrase]) {
+        var writer = PatternWriter(hasWords: hasWords)
+        guard let text = try writer.text(pattern.node) else { return ("\"\"", []) }
+        return (column.map { "{\($0.quotedIdentifier)} : (\(text))" } ?? text, writer.phrases)
     }
+}
 
-    /// Nil where a node has no words, and so matches nothing.
-    private func text(_ node: SearchPattern.Node, _ phrases: inout [String]) throws -> String? {
+/// Puts the text of a pattern together.
+private struct PatternWriter {
+    let hasWords: (String) throws -> Bool
+    var phrases: [SearchSource.Phrase] = []
+    private var isWanted = true
+    private var depth = 0
+
+    init(hasWords: @escaping (String) throws -> Bool) { self.hasWords = hasWords }
+
+    /// Nil where a node has no words, and so matches nothing. Of such a node there are no phrases either.
+    mutating func text(_ node: SearchPattern.Node) throws -> String? {
+        // FTS5's parser has room for some hundred open parentheses.
+        guard depth < 25 else {
+            throw StrataError(
+                .invalidQuery,
+                "The pattern is nested more than 25 levels deep. Chains of one kind are flat."
+            )
+        }
+        depth += 1
+        defer { depth -= 1 }
         switch node {
         case .phrase(let text, let isPrefix):
+            guard try hasWords(text) else { return nil }
             // A NUL would end the pattern.
             let phrase = text.replacing("\0", with: " ").quotedIdentifier + (isPrefix ? " *" : "")
-            guard try hasWords(text) else { return nil }
-            phrases.append(phrase)
+            phrases.append(SearchSource.Phrase(text: phrase, isWanted: isWanted))
             return phrase
-        case .all(let nodes): return try joined(nodes, " ", &phrases)
-        case .any(let nodes), .or(let nodes): return try joined(nodes, " OR ", &phrases)
+        case .all(let nodes): return try joined(nodes, " ")
+        case .any(let nodes), .or(let nodes): return try joined(nodes, " OR ")
         case .near(let texts, let distance):
             guard distance >= 0 else {
                 throw StrataError(.invalidQuery, "near(…, within: \(distance)): the least distance is 0.")
             }
-            return try joined(texts.map { .phrase($0, isPrefix: false) }, " ", &phrases)
-                .map { "NEAR\($0.dropLast()), \(distance))" }
+            // No text has more words.
+            return try joined(texts.map { .phrase($0, isPrefix: false) }, " ")
+                .map { "NEAR\($0.dropLast()), \(min(distance, 1_000_000_000)))" }
         case .and(let nodes):
-            var (texts, found) = ([String](), [String]())
-            for node in nodes {
-                guard let text = try text(node, &found) else { return nil }
-                texts.append(text)
+            let (before, texts) = (phrases.count, try nodes.map { try text($0) })
+            let found = texts.compactMap(\.self)
+            guard found.count == nodes.count else {
+                phrases.removeSubrange(before...)
+                return nil
             }
-            phrases += found
-            return "(\(texts.joined(separator: " AND ")))"
+            return "(\(found.joined(separator: " AND ")))"
         case .not(let node, let other):
-            guard let wanted = try text(node, &phrases) else { return nil }
-            guard let excluded = try text(other, &phrases) else { return wanted }
+            guard let wanted = try text(node) else { return nil }
+            let outer = isWanted
+            isWanted = false
+            defer { isWanted = outer }
+            guard let excluded = try text(other) else { return wanted }
             return "(\(wanted) NOT \(excluded))"
         }
     }
 
-    private func joined(_ nodes: [SearchPattern.Node], _ sign: String, _ phrases: inout [String]) throws -> String? {
-        var texts: [String] = []
-        for node in nodes { if let text = try text(node, &phrases) { texts.append(text) } }
+    private mutating func joined(_ nodes: [SearchPattern.Node], _ sign: String) throws -> String? {
+        let texts = try nodes.compactMap { try text($0) }
         return texts.isEmpty ? nil : "(\(texts.joined(separator: sign)))"
     }
 }

@@ -5,7 +5,8 @@ import Foundation
 /// Such a table has no copy of the texts: it reads them from the rows. See "External Content Tables" in
 /// https://www.sqlite.org/fts5.html
 enum SearchSQL {
-    static func table(of table: String) -> String { "strata_search_\(table)" }
+    /// The end keeps it apart from what FTS5 keeps for the table of another name.
+    static func table(of table: String) -> String { "strata_search_\(table)_words" }
 
     /// The tables in which FTS5 keeps what a table of its own has.
     static func shadows(of table: String) -> [String] {
@@ -39,7 +40,7 @@ enum SearchSQL {
         let remove = "INSERT INTO \(found) (\(found), rowid\(list)) VALUES ('delete', OLD.\"id\"\(values("OLD")));"
         return [
             ("insert", "AFTER INSERT", add),
-            ("update", "AFTER UPDATE OF \(columns.joined(separator: ", "))", "\(remove) \(add)"),
+            ("update", "AFTER UPDATE OF \((["\"id\""] + columns).joined(separator: ", "))", "\(remove) \(add)"),
             ("delete", "AFTER DELETE", remove),
         ].map { event, time, body in
             let name = "\(table)_search_\(event)"
@@ -57,33 +58,62 @@ enum SearchSQL {
 
     // MARK: Searching
 
-    /// The rows of a store's table that match, and behind their columns how well they do.
+    /// The rows that match, with their columns and how well they do.
     ///
     /// - Parameters:
     ///   - rows: where the rows are.
     ///   - score: the parameter with what scores are made of; nil where nobody asks for them.
     static func select(
-        _ info: (columns: [String], rows: String),
+        _ columns: [String],
+        of rows: String,
         in found: String,
         where match: String,
         score: String?,
         unless hidden: String?
     ) -> String {
-        let columns = (["\"id\""] + info.columns).map { "r.\($0)" }.joined(separator: ", ")
-        let rank = score.map { ", strata_rank(\(found), \($0)) AS \"\(scoreColumn)\"" } ?? ""
-        let shown = hidden.map { " AND (SELECT NOT \($0)(r.\"id\"))" } ?? ""
-        return """
-            SELECT \(columns)\(rank) FROM \(found) CROSS JOIN \(info.rows) AS r ON r."id" = \(found).rowid \
-            WHERE \(found) MATCH \(match)\(shown)
-            """
+        """
+        SELECT \(columns.map { "r.\($0)" }.joined(separator: ", "))\(rank(found, score)) FROM \(found) \
+        CROSS JOIN \(rows) AS r ON r."id" = \(found).rowid WHERE \(found) MATCH \(match)\(shown("r.\"id\"", unless: hidden))
+        """
+    }
+
+    /// The ids of the rows that match, and how well they do.
+    static func selectScores(in found: String, where match: String, score: String?, unless hidden: String?) -> String {
+        """
+        SELECT \(found).rowid AS "id"\(rank(found, score)) FROM \(found) \
+        WHERE \(found) MATCH \(match)\(shown("\(found).rowid", unless: hidden))
+        """
+    }
+
+    /// The rows that the name `best` stands for in a statement, with their columns and scores.
+    static func selectBest(_ columns: [String], of rows: String, unless hidden: String?) -> String {
+        """
+        SELECT \(columns.map { "r.\($0)" }.joined(separator: ", ")), best."\(scoreColumn)" FROM best \
+        CROSS JOIN \(rows) AS r ON r."id" = best."id" WHERE 1\(shown("r.\"id\"", unless: hidden))
+        """
+    }
+
+    /// The rows of the best of all that match.
+    static func rows(_ selects: [String], best: String, slice: String) -> String {
+        """
+        WITH best AS MATERIALIZED (SELECT * FROM (\(best)) ORDER BY "\(scoreColumn)" DESC, "id"\(slice)) \
+        \(selects.joined(separator: " UNION ALL "))
+        """
+    }
+
+    private static func rank(_ found: String, _ score: String?) -> String {
+        score.map { ", strata_rank(\(found), \($0)) AS \"\(scoreColumn)\"" } ?? ""
+    }
+
+    private static func shown(_ id: String, unless hidden: String?) -> String {
+        hidden.map { " AND (SELECT NOT \($0)(\(id)))" } ?? ""
     }
 
     static let scoreColumn = "strata_score"
 
     /// The ids of the rows that match.
     static func selectIDs(in found: String, where match: String, unless hidden: String?) -> String {
-        let shown = hidden.map { " AND (SELECT NOT \($0)(\(found).rowid))" } ?? ""
-        return "SELECT \(found).rowid FROM \(found) WHERE \(found) MATCH \(match)\(shown)"
+        "SELECT \(found).rowid FROM \(found) WHERE \(found) MATCH \(match)\(shown("\(found).rowid", unless: hidden))"
     }
 
     /// How many rows have a phrase; no row where none has.
@@ -107,7 +137,8 @@ enum SearchSQL {
     }
 
     /// What such numbers come to.
-    static func sum(ofSizes sizes: Data) -> Int64 {
+    static func sum(ofSizes value: StoredValue) -> Int64? {
+        guard case .blob(let sizes) = value else { return nil }
         var (sum, number, length) = (Int64(0), Int64(0), 0)
         for byte in sizes {
             length += 1
@@ -121,19 +152,15 @@ enum SearchSQL {
         return sum
     }
 
-    /// A text with marks where it matches.
-    static func highlight(_ found: String, isMatch: Bool) -> String {
-        excerpt("highlight(\(found), ?1, ?2, ?3)", found, isMatch: isMatch, firstParameter: 4)
-    }
-
-    /// So many words of a text, with marks where it matches and where it is cut.
-    static func snippet(_ found: String, isMatch: Bool) -> String {
-        excerpt("snippet(\(found), ?1, ?2, ?3, ?4, ?5)", found, isMatch: isMatch, firstParameter: 6)
-    }
-
-    private static func excerpt(_ value: String, _ found: String, isMatch: Bool, firstParameter: Int) -> String {
-        let match = isMatch ? " AND \(found) MATCH ?\(firstParameter + 1)" : ""
-        return "SELECT \(value) FROM \(found) WHERE rowid = ?\(firstParameter)\(match)"
+    /// A text with where a pattern matches it, as `strata_hits` gives that.
+    ///
+    /// - Parameters:
+    ///   - place: the place of the column among the searched ones.
+    ///   - isMatch: whether the pattern is looked for; the text is there all the same.
+    static func selectText(_ column: String, _ place: Int, in found: String, isMatch: Bool) -> String {
+        let hits = isMatch ? "strata_hits(\(found), \(place))" : "NULL"
+        return "SELECT \(column.quotedIdentifier), \(hits) FROM \(found) WHERE rowid = ?1"
+            + (isMatch ? " AND \(found) MATCH ?2" : "")
     }
 
     // MARK: Rows that are not stored
@@ -143,6 +170,8 @@ enum SearchSQL {
     static func createPending(_ search: SearchDescription, _ entity: Int) -> String {
         create("CREATE VIRTUAL TABLE temp.\"\(pendingTable(entity))\"", search.columns, options(search))
     }
+
+    static func dropPending(_ entity: Int) -> String { "DROP TABLE IF EXISTS temp.\"\(pendingTable(entity))\"" }
 
     static func insertPending(_ search: SearchDescription, _ entity: Int) -> String {
         let columns = search.columns.map { ", \($0.quotedIdentifier)" }.joined()

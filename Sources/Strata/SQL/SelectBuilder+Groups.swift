@@ -12,12 +12,9 @@ extension GroupedParts {
                 throw StrataError(.invalidQuery, "\(name)(\(count)) of groups: the least is 0.")
             }
         }
-        var select = try SelectBuilder(
-            objects,
-            model: model,
-            sources: sources,
-            isRanked: objects.limit != nil || objects.offset != nil
-        )
+        // How well objects match matters only where it says of which of them the groups are made.
+        let isCutByRank = objects.sorts.isEmpty && (objects.limit != nil || objects.offset != nil)
+        var select = try SelectBuilder(objects, model: model, sources: sources, isCutByRank ? .all : .none)
         let sql = try select.groups(self, values)
         return select.compiled(sql)
     }

@@ -187,6 +187,7 @@ protocol AnyEntity: AnyObject, Sendable {
     ) throws
 
     // Rolling back
+    func keepBytes(of part: any AnyPart, _ connection: Connection) throws
     func hasOnlyEmptied(_ column: Int, of number: Int64, from target: Int64, in layers: Layers, context: Int) -> Bool
 
     // Committing
@@ -203,6 +204,7 @@ protocol AnyEntity: AnyObject, Sendable {
     func takeConsequences(_ job: CommitJob)
     func checkReferences(_ job: CommitJob) throws
     func write(_ job: CommitJob) throws
+    func followKept(_ number: Int64, _ job: CommitJob) throws -> Bool
     func noteShadowed(_ job: CommitJob)
 
     // Migration

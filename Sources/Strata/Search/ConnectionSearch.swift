@@ -19,6 +19,11 @@ final class ConnectionSearch {
         return made
     }
 
+    /// Forgets what a transaction has made that is not there any more.
+    func forgetPending() {
+        for pending in pending.values { pending.forget() }
+    }
+
     func removeAll() {
         tokenizers.removeAll()
         pending.removeAll()
@@ -34,30 +39,51 @@ final class PendingSearch {
     /// How many of the store's rows are hidden, and how many words they have.
     private(set) var hidden: (rows: Int64, words: Int64) = (0, 0)
     private var hiddenAt: (version: Int, sequence: Int64)?
+    /// How many words the store's rows have that were asked for, nil for those that are not there, as of one commit.
+    private var sizes: (sequence: Int64, words: [Int64: Int64?]) = (-1, [:])
 
     /// Brings the table up to what the overlay of a connection shows.
     ///
     /// Complexity: O(pending rows); words are looked for only in rows whose texts are new.
     func update(_ info: EntityInfo, _ index: SearchIndex, on connection: Connection) throws {
-        let overlay = connection.overlay
-        guard version != overlay.version else { return }
+        guard version != connection.overlay.version else { return }
+        do {
+            try bring(info, index, upTo: connection.overlay, on: connection)
+        } catch {
+            // What there is of the table is anybody's guess: SQLite may have rolled everything back.
+            forget()
+            throw error
+        }
+    }
+
+    /// The table is made anew when it is needed next.
+    func forget() {
+        (rows, isMade, version) = ([:], false, nil)
+    }
+
+    private func bring(
+        _ info: EntityInfo,
+        _ index: SearchIndex,
+        upTo overlay: Overlay,
+        on connection: Connection
+    ) throws {
         if !isMade {
+            try connection.execute(SearchSQL.dropPending(info.index))
             try connection.execute(SearchSQL.createPending(index.description, info.index))
             isMade = true
         }
-        version = nil
         let pending = overlay.rows(of: info.index)
         let remove = SearchSQL.deletePending(info.index)
         let add = SearchSQL.insertPending(index.description, info.index)
         var gone = rows
         for place in pending.visible {
             let texts = try index.columns.map { try pending.value(of: place, $0) }
-            let known = gone.removeValue(forKey: place.number)
-            if known == texts.hashValue { continue }
+            let (known, hash) = (gone.removeValue(forKey: place.number), Self.hash(texts))
+            if known == hash { continue }
             if known != nil { try connection.execute(remove, [.integer(place.number)]) }
             rows[place.number] = nil
             try connection.execute(add, [.integer(place.number)] + texts)
-            rows[place.number] = texts.hashValue
+            rows[place.number] = hash
         }
         for number in gone.keys {
             try connection.execute(remove, [.integer(number)])
@@ -66,18 +92,37 @@ final class PendingSearch {
         version = overlay.version
     }
 
+    /// By bytes: other spellings of the same characters are other words.
+    private static func hash(_ texts: [StoredValue]) -> Int {
+        var hasher = Hasher()
+        for case .text(var text) in texts {
+            text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+            hasher.combine(text.utf8.count)
+        }
+        hasher.combine(texts.map { $0 == .null })
+        return hasher.finalize()
+    }
+
     /// Counts what is hidden of the store's rows.
     func countHidden(_ info: EntityInfo, on connection: Connection) throws {
         let key = (version: connection.overlay.version, sequence: try connection.sequence())
         if let hiddenAt, hiddenAt == key { return }
         var hidden: (rows: Int64, words: Int64) = (0, 0)
         let sql = SearchSQL.sizes(of: info.table)
+        if sizes.sequence != key.sequence { sizes = (key.sequence, [:]) }
         var seen = Set<Int64>()
         for part in connection.overlay.rows(of: info.index).parts {
             for number in part.numbers where seen.insert(number).inserted {
-                guard case .blob(let sizes) = try connection.value(sql, [.integer(number)]) else { continue }
+                let words: Int64?
+                if let known = sizes.words[number] {
+                    words = known
+                } else {
+                    words = try connection.value(sql, [.integer(number)]).flatMap(SearchSQL.sum)
+                    sizes.words[number] = .some(words)
+                }
+                guard let words else { continue }
                 hidden.rows += 1
-                hidden.words += SearchSQL.sum(ofSizes: sizes)
+                hidden.words += words
             }
         }
         self.hidden = hidden
@@ -111,7 +156,7 @@ extension Connection {
             ]
         }
         return SearchSource(index: index, parts: parts, hasWords: tokenizer.hasWords) { [parts, pending] phrases in
-            var statistics = SearchStatistics(rows: 0, words: 0, matches: phrases.map { _ in 0 })
+            var statistics = SearchStatistics(rows: 0, words: 0, matches: phrases.map { $0.isWanted ? 0 : nil })
             for part in parts {
                 let totals = try self.row(SearchSQL.totals(part.table))
                 if case .integer(let rows) = totals.first, case .integer(let words) = totals.last {
@@ -119,8 +164,8 @@ extension Connection {
                     statistics.words += words
                 }
                 let count = SearchSQL.count(in: part.table, unless: part.hidden)
-                for (place, phrase) in phrases.enumerated() {
-                    statistics.matches[place] += try self.integer(count, [.text(phrase)]) ?? 0
+                for (place, phrase) in phrases.enumerated() where phrase.isWanted {
+                    statistics.matches[place]? += try self.integer(count, [.text(phrase.text)]) ?? 0
                 }
             }
             if let pending {

@@ -28,15 +28,12 @@ extension ObjectContext {
 
     /// A text of an object with where it matches.
     ///
-    /// - Parameters:
-    ///   - sql: the statement for a table of words and whether the pattern is looked for in it.
-    ///   - options: what the statement wants beside the column, the marks and the id.
+    /// - Parameter words: how many words are wanted; nil for all.
     func excerpt<Object: Model>(
         of object: Object,
         _ column: String,
         _ pattern: SearchPattern,
-        _ sql: (_ found: String, _ isMatch: Bool) -> String,
-        _ options: [StoredValue]
+        words: Int?
     ) throws -> SearchExcerpt? {
         publish()
         let info = try store.schema.entity(Object.self).info
@@ -45,17 +42,26 @@ extension ObjectContext {
         guard let place = source.index.description.columns.firstIndex(of: column) else {
             throw SearchNode.notSearchable(column, of: info.name)
         }
-        let number = object._$row._$number
+        let number = object.storedNumber
         let isPending = connection.overlay.rows(of: info.index).isHidden(number)
-        guard let found = isPending ? source.parts.last : source.parts.first else { return nil }
-        let marks = [SearchExcerpt.start, SearchExcerpt.end].map { StoredValue.text($0) }
-        let values = [.integer(Int64(place))] + marks + options + [.integer(number)]
+        guard let found = (isPending ? source.parts.last : source.parts.first)?.table else { return nil }
+        let match = try source.match(pattern)
+        var row = try connection.row(
+            SearchSQL.selectText(column, place, in: found, isMatch: true),
+            [.integer(number), .text(match.text)]
+        )
         // What does not match any more has its text all the same.
-        let match = try source.match(pattern).text
-        let marked =
-            try connection.value(sql(found.table, true), values + [.text(match)])
-            ?? connection.value(sql(found.table, false), values)
-        guard case .text(let text) = marked else { return nil }
-        return SearchExcerpt(marked: text)
+        if row.isEmpty {
+            row = try connection.row(SearchSQL.selectText(column, place, in: found, isMatch: false), [.integer(number)])
+        }
+        guard case .text(let text) = row.first else { return nil }
+        var hits: [SearchHit] = []
+        if case .blob(let data) = row.last {
+            hits = SearchHit.decode(data).filter {
+                match.phrases.indices.contains($0.phrase) && match.phrases[$0.phrase].isWanted
+            }
+        }
+        let tokenizer = try connection.search.tokenizer(source.index.description.tokenizer, on: connection)
+        return SearchExcerpt(of: text, try tokenizer.words(of: text), hits, limit: words)
     }
 }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// An object that a search has found, with how well it matches. Made by ``ObjectContext/matches(_:)``.
 ///
 /// Isolation: as its object, it stays in its context's block.
@@ -19,12 +21,14 @@ public struct SearchMatch<Object: Model> {
     public func highlights<Value: TextColumnValue>(
         _ column: (Object.Columns) -> Column<Object, Value>
     ) throws -> SearchExcerpt? {
-        try excerpt(column, SearchSQL.highlight, [])
+        try excerpt(column, words: nil)
     }
 
     /// The words of a searchable attribute among which it matches best, as the context shows it now. Nil where there is no text.
     ///
-    /// - Parameter words: how many words to show, 1 to 64.
+    /// Of all places those with the most different phrases of the pattern count, then the most matches, then the first one.
+    ///
+    /// - Parameter words: how many words to show, 1 to 64; with ``SearchTokenizer/substrings``, how many characters but two.
     /// - Throws: as ``highlights(_:)``.
     public func snippet<Value: TextColumnValue>(
         words: Int = 16,
@@ -33,19 +37,18 @@ public struct SearchMatch<Object: Model> {
         guard (1...64).contains(words) else {
             throw StrataError(.invalidQuery, "snippet(words: \(words)): a snippet has 1 to 64 words.")
         }
-        return try excerpt(column, SearchSQL.snippet, [.text(SearchExcerpt.cut), .integer(Int64(words))])
+        return try excerpt(column, words: words)
     }
 
     private func excerpt<Value: TextColumnValue>(
         _ column: (Object.Columns) -> Column<Object, Value>,
-        _ sql: (_ found: String, _ isMatch: Bool) -> String,
-        _ options: [StoredValue]
+        words: Int?
     ) throws -> SearchExcerpt? {
         guard case .column(let column) = column(Object.columns).node, column.path.hops.isEmpty else {
             throw StrataError(.invalidQuery, "Excerpts are of attributes of \(Object.self) itself.")
         }
         guard let context = object.context else { throw ObjectContext.endedError }
-        return try context.excerpt(of: object, column.name, pattern, sql, options)
+        return try context.excerpt(of: object, column.name, pattern, words: words)
     }
 }
 
@@ -90,45 +93,74 @@ public struct SearchExcerpt: Sendable, Hashable {
     }
 }
 
-extension SearchExcerpt {
-    // Unicode keeps these three for a program's own use: they stand in no text that is handed to another.
-    static let start = text(of: 0xFDD0)
-    static let end = text(of: 0xFDD1)
-    static let cut = text(of: 0xFDD2)
+/// Where a phrase of a pattern stands among the words of a text.
+struct SearchHit {
+    let phrase: Int
+    let first: Int
+    let count: Int
 
-    private static func text(of mark: UInt16) -> String { String(decoding: [mark], as: UTF16.self) }
-
-    /// - Parameter marked: a text with these marks in it.
-    init(marked: String) {
-        var text = String.UnicodeScalarView()
-        // Places are known in scalars first: while the text grows, what has been appended may change its characters.
-        var places: [(start: Int, end: Int)] = []
-        var (count, start) = (0, Int?.none)
-        var scalars = marked.unicodeScalars[...]
-        isCutAtStart = scalars.first?.value == 0xFDD2
-        isCutAtEnd = scalars.count > 1 && scalars.last?.value == 0xFDD2
-        if isCutAtStart { scalars.removeFirst() }
-        if isCutAtEnd { scalars.removeLast() }
-        for scalar in scalars {
-            switch scalar.value {
-            case 0xFDD0: start = count
-            case 0xFDD1:
-                if let start { places.append((start, count)) }
-                start = nil
-            default:
-                text.append(scalar)
-                count += 1
+    /// What `strata_hits` gives.
+    static func decode(_ data: Data) -> [SearchHit] {
+        let numbers = data.withUnsafeBytes { bytes in
+            stride(from: 0, to: bytes.count - 3, by: 4).map {
+                Int(bytes.loadUnaligned(fromByteOffset: $0, as: Int32.self))
             }
         }
-        self.text = String(text)
-        var (index, position) = (self.text.unicodeScalars.startIndex, 0)
-        var matches: [Range<String.Index>] = []
-        for place in places {
-            let first = text.index(index, offsetBy: place.start - position)
-            index = text.index(first, offsetBy: place.end - place.start)
-            position = place.end
-            matches.append(first..<index)
+        return stride(from: 0, to: numbers.count - 2, by: 3).map {
+            SearchHit(phrase: numbers[$0], first: numbers[$0 + 1], count: numbers[$0 + 2])
         }
-        self.matches = matches
+    }
+}
+
+extension SearchExcerpt {
+    /// - Parameters:
+    ///   - words: where the words of the text stand, in bytes.
+    ///   - hits: among the words.
+    ///   - limit: how many words are wanted; nil for the whole text.
+    init(of text: String, _ words: [Range<Int>], _ hits: [SearchHit], limit: Int?) {
+        let hits = hits.filter { $0.first >= 0 && $0.count > 0 && $0.first + $0.count <= words.count }
+            .sorted { ($0.first, $0.count) < ($1.first, $1.count) }
+        let shown = Self.window(hits, of: words.count, limit: limit)
+        isCutAtStart = shown.lowerBound > 0
+        isCutAtEnd = shown.upperBound < words.count
+        let utf8 = text.utf8
+        let start = isCutAtStart ? words[shown.lowerBound].lowerBound : 0
+        let end = isCutAtEnd ? words[shown.upperBound - 1].upperBound : utf8.count
+        let cut = utf8.index(utf8.startIndex, offsetBy: start)..<utf8.index(utf8.startIndex, offsetBy: end)
+        self.text = String(text[cut])
+        var ranges: [Range<Int>] = []
+        for hit in hits where hit.first >= shown.lowerBound && hit.first + hit.count <= shown.upperBound {
+            let range = (words[hit.first].lowerBound - start)..<(words[hit.first + hit.count - 1].upperBound - start)
+            if let last = ranges.last, range.lowerBound < last.upperBound {
+                ranges[ranges.count - 1] = last.lowerBound..<max(last.upperBound, range.upperBound)
+            } else {
+                ranges.append(range)
+            }
+        }
+        let own = self.text.utf8
+        matches = ranges.map {
+            own.index(own.startIndex, offsetBy: $0.lowerBound)..<own.index(own.startIndex, offsetBy: $0.upperBound)
+        }
+    }
+
+    /// The words to be shown: those among which the most different phrases stand, then the most hits, with what there is around them.
+    private static func window(_ hits: [SearchHit], of count: Int, limit: Int?) -> Range<Int> {
+        guard let limit, limit < count else { return 0..<count }
+        var best = (score: 0, words: 0..<0)
+        for (index, hit) in hits.enumerated() {
+            var (phrases, score, last) = (Set<Int>(), 0, hit.first)
+            for other in hits[index...] {
+                if other.first >= hit.first + limit { break }
+                guard other.first + other.count <= hit.first + limit else { continue }
+                score += phrases.insert(other.phrase).inserted ? 1000 : 1
+                last = max(last, other.first + other.count)
+            }
+            if score > best.score { best = (score, hit.first..<last) }
+        }
+        // A beginning that shows it all is easier to read than a middle.
+        guard best.words.upperBound > limit else { return 0..<limit }
+        let around = (limit - best.words.count) / 2
+        let start = min(max(0, best.words.lowerBound - around), count - limit)
+        return start..<(start + limit)
     }
 }

@@ -5,7 +5,7 @@
 ///
 /// ```swift
 /// Article.search("swift concurrency")
-/// Article.search(.prefixes(typed))
+/// Article.search(.typed(text))
 /// Article.search(.phrase("data race").or("actor").excluding("draft"))
 /// ```
 ///
@@ -40,7 +40,16 @@ public struct SearchPattern: Sendable, Hashable, ExpressibleByStringLiteral {
         SearchPattern(.any(parts(text).map { .phrase($0, isPrefix: false) }))
     }
 
-    /// Words that begin with the words of a text, all of them: what to look for while somebody is typing.
+    /// All words of a text, of which the last one may be the beginning of a word: what to look for while somebody is typing.
+    ///
+    /// With ``SearchTokenizer/stems`` some beginnings find nothing: what is typed has its ending taken off as well (`universi`).
+    public static func typed(_ text: String) -> SearchPattern {
+        var nodes = parts(text).map { Node.phrase($0, isPrefix: false) }
+        if let last = parts(text).last { nodes[nodes.count - 1] = .phrase(last, isPrefix: true) }
+        return SearchPattern(.all(nodes))
+    }
+
+    /// Words that begin with the words of a text, all of them. As to stems, see ``typed(_:)``.
     public static func prefixes(_ text: String) -> SearchPattern {
         SearchPattern(.all(parts(text).map { .phrase($0, isPrefix: true) }))
     }
@@ -48,19 +57,29 @@ public struct SearchPattern: Sendable, Hashable, ExpressibleByStringLiteral {
     /// The words of a text one after the other.
     public static func phrase(_ text: String) -> SearchPattern { SearchPattern(.phrase(text, isPrefix: false)) }
 
-    /// All words of a text with at most so many others between the first and the last of them.
+    /// All words of a text, in any order, with at most so many words between the first and the last of them, those of the text
+    /// included.
     public static func near(_ text: String, within distance: Int) -> SearchPattern {
         SearchPattern(.near(parts(text), within: distance))
     }
 
     /// What this and the other one match.
-    public func and(_ other: SearchPattern) -> SearchPattern { SearchPattern(.and([node, other.node])) }
+    public func and(_ other: SearchPattern) -> SearchPattern {
+        if case .and(let nodes) = node { return SearchPattern(.and(nodes + [other.node])) }
+        return SearchPattern(.and([node, other.node]))
+    }
 
     /// What this or the other one matches.
-    public func or(_ other: SearchPattern) -> SearchPattern { SearchPattern(.or([node, other.node])) }
+    public func or(_ other: SearchPattern) -> SearchPattern {
+        if case .or(let nodes) = node { return SearchPattern(.or(nodes + [other.node])) }
+        return SearchPattern(.or([node, other.node]))
+    }
 
     /// What this matches and the other one does not.
-    public func excluding(_ other: SearchPattern) -> SearchPattern { SearchPattern(.not(node, other.node)) }
+    public func excluding(_ other: SearchPattern) -> SearchPattern {
+        guard case .not(let node, let excluded) = node else { return SearchPattern(.not(node, other.node)) }
+        return SearchPattern(.not(node, SearchPattern(excluded).or(other).node))
+    }
 
     private static func parts(_ text: String) -> [String] {
         text.split(whereSeparator: \.isWhitespace).map(String.init)

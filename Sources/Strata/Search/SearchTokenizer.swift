@@ -2,7 +2,7 @@
 ///
 /// Upper and lower case are the same for all of them.
 public enum SearchTokenizer: String, Sendable, Hashable, CaseIterable {
-    /// Runs of letters and digits; diacritics do not count (`e` finds `é`). For texts in which spaces divide words.
+    /// Runs of letters and digits; the diacritics of Latin letters do not count (`e` finds `é`). For texts in which spaces divide words.
     ///
     /// Source: `unicode61` of [FTS5](https://www.sqlite.org/fts5.html#unicode61_tokenizer).
     case words

@@ -133,6 +133,9 @@ final class Connection {
         sqlite3_db_filename(pointer, "main").map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
 
+    /// Whether a transaction is open. A full disk ends one.
+    var isInTransaction: Bool { sqlite3_get_autocommit(pointer) == 0 }
+
     var changes: Int { Int(sqlite3_changes(pointer)) }
 
     /// The error that the last call left.

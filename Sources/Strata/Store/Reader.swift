@@ -68,7 +68,15 @@ final class Reader: @unchecked Sendable {
     func end() throws {
         guard isReading else { return }
         isReading = false
-        try connection.statement(.commit).runBound()
+        do {
+            try connection.statement(.commit).runBound()
+        } catch {
+            // An error has ended the transaction already, or does so now.
+            connection.search.forgetPending()
+            if !connection.isInTransaction { return }
+            try? connection.execute("ROLLBACK")
+            throw error
+        }
         connection.trace?.explain(on: connection)
     }
 

@@ -73,6 +73,24 @@ extension ObjectContext {
         return try carryOut(undoHistory.beginRedo())
     }
 
+    /// Reads the bytes outside of rows that these changes give up: once they are committed, the store does not have them any more.
+    func keepBytes(of parts: [Int: any AnyPart]) {
+        for (entity, part) in parts where store.schema.keepsBytes[entity] && part.kinds != .insert {
+            let entity = store.schema.entities[entity]
+            do {
+                if let connection = view?.reader.connection {
+                    try entity.keepBytes(of: part, connection)
+                } else {
+                    try store.reading(for: reference.label) { connection, _ in
+                        try entity.keepBytes(of: part, connection)
+                    }
+                }
+            } catch {
+                reference.report(error)
+            }
+        }
+    }
+
     private func carryOut(_ group: UndoHistory.Group?) throws -> Bool {
         guard let group else { return false }
         noteTurn()
@@ -90,6 +108,19 @@ extension ObjectContext {
             }
         }
         return true
+    }
+}
+
+extension Entity {
+    func keepBytes(of part: any AnyPart, _ connection: Connection) throws {
+        for change in part.typed(Row.self).changes where change.kind != .insert {
+            let before = change.kind == .delete ? change.lastSeen : change.base?.seen
+            let columns = change.kind == .delete ? info.externals : info.externals.intersection(change.columns)
+            for column in columns {
+                guard let external = before?._$external(at: column), external.data == nil else { continue }
+                if let content = try connection.content(of: external) { external.keep(content) }
+            }
+        }
     }
 }
 

@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import StoreModels
 
-// Usage: strata-crash <command> <path> [number]. Each line of its output is an acknowledgement, written at once and
+// Usage: strata-crash <command> <path> [number] [number]. Each line of its output is an acknowledgement, written at once and
 // without a buffer, so that it survives the process.
 
 func acknowledge(_ line: String) {
@@ -16,10 +16,12 @@ func acknowledge(_ line: String) {
 
 let arguments = CommandLine.arguments
 guard arguments.count >= 3 else {
-    acknowledge("usage: strata-crash <command> <path> [number]")
+    acknowledge("usage: strata-crash <command> <path> [number] [number]")
     exit(2)
 }
-let (path, number) = (arguments[2], arguments.count > 3 ? Int(arguments[3]) ?? 0 : 0)
+let path = arguments[2]
+let numbers = arguments.dropFirst(3).map { Int($0) ?? 0 } + [0, 0]
+let number = numbers[0]
 
 do {
     switch arguments[1] {
@@ -29,6 +31,7 @@ do {
     case "lock": try await Work.lock(path)
     case "migrate": try await Work.migrate(path)
     case "memory": try await Work.memory()
+    case "soak": try await SoakProcess.run(path, seed: number, steps: numbers[1])
     case "open": try await Work.open(path)
     default: throw StrataError(.misuse, "There is no command '\(arguments[1])'.")
     }

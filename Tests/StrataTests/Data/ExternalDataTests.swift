@@ -268,9 +268,11 @@ struct ExternalDataTests {
         try await stack.background { context in
             context.mergePolicy = .mine
             let photo = try await edit(ids[1], reading: false, context)
-            let error = #expect(throws: StrataError.self) { try context.commit() }
-            #expect(error?.code == .conflict)
-            #expect(error?.message.contains("bytes") == true)
+            for step in [context.save, context.commit] {
+                let error = #expect(throws: StrataError.self) { try step() }
+                #expect(error?.code == .conflict)
+                #expect(error?.message.contains("bytes") == true)
+            }
             context.rollback([photo])
             try context.commit()
         }
@@ -365,6 +367,34 @@ struct ExternalDataTests {
         let stack = try await ContextStack.open(location, models: models, stack: .rootOnly)
         let images = try await stack.background { try $0.fetch(Inline.Photo.self).map(\.image) }
         #expect(images == [bytes(1), bytes(1)])
+        try await stack.close()
+    }
+
+    @Test("C10, C23: undo brings back bytes that a commit has let go of", arguments: [false, true])
+    func undo(isDelete: Bool) async throws {
+        let stack = try await openWithPhoto(thumbnail: bytes(2, 10))
+        try stack.create(.private, named: "editor")
+        try await stack.on("editor") { context in
+            context.undoLevels = 5
+            // The bytes are not in memory.
+            let photo = try #require(try context.first(Photo.all))
+            if isDelete { context.delete(photo) } else { photo.image = bytes(3) }
+            try context.commit()
+        }
+        #expect(try stored(stack) == (isDelete ? [] : [2, 3]))
+        try await stack.on("editor") { context in
+            try context.undo()
+            let photo = try #require(try context.first(Photo.all))
+            #expect(photo.image == bytes(1) && photo.thumbnail == bytes(2, 10))
+            try await stack.background(parent: .named("editor")) { child in
+                let image = try child.first(Photo.all)?.image
+                #expect(image == bytes(1))
+            }
+            try context.commit()
+        }
+        #expect(try stored(stack) == [1, 2])
+        let image = try await stack.background { try $0.first(Photo.all)?.image }
+        #expect(image == bytes(1))
         try await stack.close()
     }
 }

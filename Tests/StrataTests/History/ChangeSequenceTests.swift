@@ -1,4 +1,5 @@
 import Foundation
+import StoreModels
 import Testing
 
 @testable import Strata
@@ -154,5 +155,48 @@ import Testing
         #expect(try await changes.next()?.of(Writer.self).inserted.count == 1)
         #expect(try await stack.history().count == 1)
         try await stack.close()
+    }
+
+    @Test("what others have deleted already is no change of a commit that deletes it too")
+    func deletedTwice() async throws {
+        let stack = try await openStack(.rootOnly)
+        for name in [ContextName.network, .other] { try stack.create(.private, named: name) }
+        try await stack.on(.root) { context in
+            let writer = context.insert(Writer(name: "w"))
+            writer.spouses.insert(context.insert(Spouse(name: "s")))
+            context.insert(Author(name: "a"))
+            try context.commit()
+        }
+        var changes = stack.changes().makeAsyncIterator()
+        for name in [ContextName.network, .other] {
+            try await stack.on(name) { context in
+                try context.fetch(Writer.all).forEach(context.delete)
+                if name == .other { try context.fetch(Author.all).forEach(context.delete) }
+            }
+        }
+        for name in [ContextName.network, .other] { try await stack.commit(name) }
+        #expect(try await changes.next()?.tables == ["Spouse", "Writer"])
+        #expect(try await changes.next()?.tables == ["Author"])
+        try await stack.close()
+    }
+
+    @Test("a follower that has found a commit in the file waits for the stack to know of it")
+    func ahead() async throws {
+        let folder = try ScratchFolder()
+        let url = try await folder.makeBank()
+        let (left, right) = (try await openBank(url), try await openBank(url))
+        _ = try await right.on(.root) { try Bank.transfer(1, in: $0) }
+        let token = right.historyToken
+        // The moment between the COMMIT of one's own and its end.
+        let record = CommitRecord(sequence: token.sequence, committer: nil, rows: [:])
+        left.core.engine.layers.announce(record)
+        let following = Task { try await left.changes(since: token).first { _ in true }?.token }
+        let isTaken = try await eventually(within: 0.1) { left.historyToken >= token }
+        #expect(!isTaken)
+        left.core.engine.layers.abandonCommit(record)
+        _ = try await right.on(.root) { try Bank.transfer(1, in: $0) }
+        #expect(try await following.value == right.historyToken)
+        try await left.close()
+        try await right.close()
     }
 }

@@ -62,17 +62,20 @@ import Testing
             try context.commit()
         }
         let entries = try searchEntries(folder, url)
-        #expect(entries.count == 8 && entries.contains("strata_search_Paper_docsize"))
+        #expect(entries.count == 8 && entries.contains("strata_search_Paper_words_docsize"))
 
         // A new column changes nothing of it.
-        let root = try folder.rows(url, "SELECT rootpage FROM sqlite_schema WHERE name = 'strata_search_Paper_data'")
+        let root = try folder.rows(
+            url,
+            "SELECT rootpage FROM sqlite_schema WHERE name = 'strata_search_Paper_words_data'"
+        )
         try await folder.with(url, [Grown.Paper.self]) { context in
             let found = try context.count(Grown.Paper.search("horses"))
             #expect(found == 2)
         }
         let rootAfter = try folder.rows(
             url,
-            "SELECT rootpage FROM sqlite_schema WHERE name = 'strata_search_Paper_data'"
+            "SELECT rootpage FROM sqlite_schema WHERE name = 'strata_search_Paper_words_data'"
         )
         #expect(rootAfter == root)
         #expect(try await Migration().plan(for: .sqlite(url), models: [Grown.Paper.self]).isEmpty)
@@ -130,6 +133,58 @@ import Testing
         try await folder.with(url, [Searched.Paper.self], migration) { context in
             let found = try ["rivers", "stones", "horses"].map { try context.count(Searched.Paper.search(.words($0))) }
             #expect(found == [1, 1, 1])
+        }
+    }
+
+    @Test("Steps that replace rows and change their ids leave no words behind")
+    func replacingSteps() async throws {
+        let folder = try ScratchFolder()
+        let url = folder.file("papers.sqlite")
+        try await folder.with(url, [Searched.Paper.self]) { context in
+            for title in ["alpha", "beta"] { context.insert(Searched.Paper(title: title)) }
+            try context.commit()
+        }
+        let migration = Migration().step(
+            "replace",
+            before: { database in
+                try database.execute(
+                    "INSERT OR REPLACE INTO Paper (id, title, pages) SELECT id, 'gamma', 1 FROM Paper WHERE title = 'alpha'"
+                )
+                try database.execute("UPDATE Paper SET id = 1000 WHERE title = 'beta'")
+            },
+            after: nil
+        )
+        try await folder.with(url, [Searched.Paper.self], migration) { context in
+            let counts = try ["alpha", "beta", "gamma"].map { try context.count(Searched.Paper.search(.words($0))) }
+            #expect(counts == [0, 1, 1])
+        }
+        let queue = try DatabaseQueue(path: url.path)
+        try await queue.write {
+            try $0.execute(
+                sql: "INSERT INTO strata_search_Paper_words (strata_search_Paper_words) VALUES ('integrity-check')"
+            )
+        }
+        try queue.close()
+    }
+
+    enum Ends {
+        @Model final class Paper { @Attribute(.searchable) var title: String }
+        @Model(table: "Paper_data") final class PaperData { @Attribute(.searchable) var title: String }
+        @Model(table: "Paper_words") final class PaperWords { @Attribute(.searchable) var title: String }
+    }
+
+    @Test("Models whose tables have names that end as FTS5's do")
+    func names() async throws {
+        let folder = try ScratchFolder()
+        let url = folder.file("papers.sqlite")
+        try await folder.with(url, [Ends.Paper.self, Ends.PaperData.self, Ends.PaperWords.self]) { context in
+            context.insert(Ends.PaperData(title: "horse"))
+            try context.commit()
+            let counts = try (
+                context.count(Ends.Paper.search("horse")), context.count(Ends.PaperData.search("horse")),
+                context.count(Ends.PaperWords.search("horse"))
+            )
+            #expect(counts == (0, 1, 0))
         }
     }
 

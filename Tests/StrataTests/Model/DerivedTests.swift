@@ -209,4 +209,24 @@ struct DerivedTests {
         try await two.commit()
         #expect(try await stored(stack) == ["One C"])
     }
+
+    @Test("C16 They follow what is left of a parent's edits once a child has committed its own")
+    func leftBehind() async throws {
+        let stack = try await open(.standard)
+        let id = try await stack.on(.root) { context in
+            let person = context.insert(Person(first: "a", points: 1, bonus: 1))
+            try context.commit()
+            return person.id
+        }
+        try await stack.on(.main) { try #require(try $0.find(id)).points = 20 }
+        try await stack.background { context in
+            try #require(try context.find(id)).bonus = 5
+            try context.commit()
+        }
+        let committed = try stack.create(.private, reads: .committed)
+        #expect(try await committed.perform { try $0.column(Person.all, \.best) } == [5])
+        try await stack.commit(.main)
+        #expect(try await committed.perform { try $0.column(Person.all, \.best) } == [20])
+        try await stack.close()
+    }
 }

@@ -224,4 +224,91 @@ import Testing
         #expect(try await late(in: .main) == [0, 0])
         try await house.close()
     }
+
+    /// Renames all members of the owner's relationships elsewhere, and gives what came of the commit of network.
+    private func commitOverRenames(_ house: House, _ policy: MergePolicy) async throws -> Outcome {
+        try await house.stack.on(.other) { context in
+            for row in try context.fetch(Nullified.all) { row.name += "!" }
+            for row in try context.fetch(Cascaded.all) { row.name += "!" }
+            for row in try context.fetch(Denying.all) { row.name += "!" }
+            try context.commit()
+        }
+        return try await house.commit(.network, policy)
+    }
+
+    @Test("C9 H23 what .theirs keeps leads to nothing that the same commit deletes")
+    func kept() async throws {
+        let house = try await House()
+        let id = try await family(house)
+        try await house.stack.on(.network) { context in
+            try context.fetch(Nullified.all).forEach(context.delete)
+            context.delete(try #require(try context.find(id)))
+        }
+        #expect(try await commitOverRenames(house, .theirs) == .success)
+        // It would have been kept for its new name alone.
+        #expect(try counts(house) == [0, 1, 0, 0, 1])
+        try await house.stack.on(.network) { context in
+            #expect(try context.fetch(Nullified.all).map { "\($0.name) \($0.owner == nil)" } == ["n! true"])
+            let (count, hasChanges) = (try context.count(Cascaded.all), context.hasChanges)
+            #expect(count == 0 && !hasChanges)
+        }
+        try await house.close()
+    }
+
+    @Test("C9 H23 what .theirs keeps denies the delete of what it leads to")
+    func keptDenies() async throws {
+        let house = try await House()
+        let id = try await family(house, deny: true)
+        let denying = try await house.stack.on(.network) { context in
+            let denying = try #require(try context.first(Denying.all))
+            context.delete(denying)
+            context.delete(try #require(try context.find(id)))
+            return denying.id
+        }
+        let outcome = try await commitOverRenames(house, .theirs)
+        #expect(outcome == Outcome(code: .deleteDenied, places: ["\(denying.number).owner"]))
+        #expect(try counts(house) == [1, 0, 1, 1, 1])
+        try await house.close()
+    }
+
+    @Test("C9 H23 what .theirs leaves where others have led it goes with what it leads to")
+    func keptReference() async throws {
+        let house = try await House()
+        let id = try await family(house)
+        try await house.stack.on(.root) { context in
+            for name in ["first", "mine"] { context.insert(Owner(name: name)) }
+            try #require(try context.first(Cascaded.all)).owner = try context.first(Owner.where { $0.name == "first" })
+            try context.commit()
+        }
+        try await house.stack.on(.network) { context in
+            try #require(try context.first(Cascaded.all)).owner = try context.first(Owner.where { $0.name == "mine" })
+            context.delete(try #require(try context.find(id)))
+        }
+        try await house.stack.on(.other) { context in
+            try #require(try context.first(Cascaded.all)).owner = try context.find(id)
+            try context.commit()
+        }
+        #expect(try await house.commit(.network, .theirs) == .success)
+        #expect(try counts(house) == [2, 1, 0, 0, 1])
+        try await house.close()
+    }
+
+    @Test("C7 H23 what .mine brings back is refused where it leads to what is gone")
+    func broughtBack() async throws {
+        let house = try await House()
+        let id = try await family(house)
+        let cascaded = try await house.stack.on(.network) { context in
+            let cascaded = try #require(try context.first(Cascaded.all))
+            cascaded.name = "mine"
+            return cascaded.id
+        }
+        try await house.stack.on(.other) { context in
+            context.delete(try #require(try context.find(id)))
+            try context.commit()
+        }
+        let outcome = try await house.commit(.network, .mine)
+        #expect(outcome == Outcome(code: .missingReference, places: ["\(cascaded.number).owner"]))
+        #expect(try counts(house) == [0, 1, 0, 0, 1])
+        try await house.close()
+    }
 }

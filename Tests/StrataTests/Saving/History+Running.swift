@@ -70,40 +70,15 @@ extension History {
         _ names: inout Names
     ) async throws -> Outcome {
         if case .saveChain(let policy) = step { return naming(try await house.saveChain(handle, policy), names) }
-        let ids = names.ids
-        let (outcome, inserted) = try await house.stack.on(handle) { context in
-            func live(_ row: Int64) throws -> Cell? {
-                try context.fetch(Cell.all).first { $0.id.number == ids[row] }
-            }
-            var inserted: Int64?
-            let outcome = Outcome {
-                switch step {
-                case .insert(let value): inserted = context.insert(Cell(a: value, b: value, c: value)).id.number
-                case .set(let row, let column, let value):
-                    let cell = try live(row)
-                    switch column {
-                    case 0: cell?.a = value
-                    case 1: cell?.b = value
-                    default: cell?.c = value
-                    }
-                case .delete(let row): try live(row).map { context.delete($0) }
-                case .save(let policy):
-                    context.mergePolicy = policy
-                    try context.save()
-                case .commit(let policy):
-                    context.mergePolicy = policy
-                    try context.commit()
-                case .saveChain: break
-                case .rollback(let includingSaved): context.rollback(includingSaved: includingSaved)
-                case .rollbackObject(let row): if let cell = try live(row) { context.rollback([cell]) }
-                }
-            }
-            return (outcome, inserted)
+        let known = names.ids
+        let (outcome, ids) = try await house.stack.on(handle) { context in
+            context.undoLevels = ReferenceModel.undoLevels
+            var ids = known
+            let outcome = Outcome { try step.carryOut(in: context, &ids) }
+            return (outcome, ids)
         }
-        if case .insert(let value) = step, let inserted {
-            names.ids[Int64(value)] = inserted
-            names.rows[inserted] = Int64(value)
-        }
+        names.ids = ids
+        for (row, id) in ids { names.rows[id] = row }
         return naming(outcome, names)
     }
 
@@ -135,6 +110,53 @@ extension History {
             }
             context.state[Held.self] = held
             return (rows, live)
+        }
+    }
+}
+
+extension History.Step {
+    private struct TakenBack: Error {}
+
+    /// - Parameter ids: the ids of the rows by their names.
+    fileprivate func carryOut(in context: ObjectContext, _ ids: inout [Int64: Int64]) throws {
+        func live(_ row: Int64) throws -> Cell? {
+            try context.fetch(Cell.all).first { $0.id.number == ids[row] }
+        }
+        switch self {
+        case .insert(let value):
+            ids[Int64(value)] = context.insert(Cell(a: value, b: value, c: value)).id.number
+        case .set(let row, let column, let value):
+            let cell = try live(row)
+            switch column {
+            case 0: cell?.a = value
+            case 1: cell?.b = value
+            default: cell?.c = value
+            }
+        case .delete(let row): try live(row).map { context.delete($0) }
+        case .save(let policy):
+            context.mergePolicy = policy
+            try context.save()
+        case .commit(let policy):
+            context.mergePolicy = policy
+            try context.commit()
+        case .saveChain: break
+        case .rollback(let includingSaved): context.rollback(includingSaved: includingSaved)
+        case .rollbackObject(let row): if let cell = try live(row) { context.rollback([cell]) }
+        case .savepoint(let steps, let isTakenBack):
+            do {
+                try context.savepoint {
+                    for step in steps { try step.carryOut(in: context, &ids) }
+                    if isTakenBack { throw TakenBack() }
+                }
+            } catch is TakenBack {
+            }
+        case .batchSet(let range, let column, let value):
+            try context.batchUpdate(Cell.where { $0.a.between(range) }) { cell in
+                [cell.a, cell.b, cell.c][column].set(to: value)
+            }
+        case .batchDelete(let range): try context.batchDelete(Cell.where { $0.a.between(range) })
+        case .undo: try context.undo()
+        case .redo: try context.redo()
         }
     }
 }

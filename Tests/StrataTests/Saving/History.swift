@@ -6,16 +6,16 @@ import Testing
 struct History: CustomStringConvertible {
     /// What may happen in random histories.
     enum World: String, CustomTestStringConvertible {
-        /// Inserts, edits, saves, commits, chains and rollbacks under `.error`.
+        /// Inserts, edits, saves, commits, chains, rollbacks, savepoints and batch updates under `.error`.
         case plain
-        /// Deletes, `.mine` and `.theirs` too.
+        /// Deletes, batch deletes, undo, redo, `.mine` and `.theirs` too.
         case full
 
         var testDescription: String { rawValue }
     }
 
     /// Rows are named by the value that they were inserted with, so that steps can be left out.
-    enum Step: Sendable {
+    indirect enum Step: Sendable {
         case insert(Int)
         case set(Int64, Int, Int)
         case delete(Int64)
@@ -25,6 +25,13 @@ struct History: CustomStringConvertible {
         case saveChain(MergePolicy)
         case rollback(includingSaved: Bool)
         case rollbackObject(Int64)
+        /// Steps in a savepoint, which throws where one of them does, or at its end.
+        case savepoint([Step], isTakenBack: Bool)
+        /// Sets a column of all committed rows with such a value in the first one.
+        case batchSet(ClosedRange<Int>, Int, Int)
+        case batchDelete(ClosedRange<Int>)
+        case undo
+        case redo
     }
 
     static let contexts = ["root", "main", "network", "other", "deep"]
@@ -102,7 +109,20 @@ extension History.Step: CustomStringConvertible {
     ) -> History.Step {
         let policies: [MergePolicy] = world == .full ? [.error, .error, .mine, .theirs] : [.error]
         let policy = policies.randomElement(using: &generator)!
-        switch Int.random(in: 0..<100, using: &generator) {
+        switch Int.random(in: 0..<112, using: &generator) {
+        case 100..<104:
+            let steps = (0..<Int.random(in: 1...4, using: &generator)).map { index in
+                inSavepoint(number, index, rows, world, policy, &generator)
+            }
+            return .savepoint(steps, isTakenBack: Bool.random(using: &generator))
+        case 104..<(world == .full ? 107 : 112):
+            let low = Int.random(in: 0...(number * 10), using: &generator)
+            return .batchSet(low...(low + number), Int.random(in: 0..<3, using: &generator), number * 10 + 2)
+        case 107:
+            let low = Int.random(in: 0...(number * 10), using: &generator)
+            return .batchDelete(low...(low + 40))
+        case 108..<111: return .undo
+        case 111: return .redo
         case 0..<(rows.count < 3 ? 30 : 6): return .insert(number * 10)
         case ..<55:
             guard let row = rows.randomElement(using: &generator) else { return .insert(number * 10) }
@@ -117,6 +137,29 @@ extension History.Step: CustomStringConvertible {
         }
     }
 
+    /// One of the steps of a savepoint.
+    private static func inSavepoint(
+        _ number: Int,
+        _ index: Int,
+        _ rows: [Int64],
+        _ world: History.World,
+        _ policy: MergePolicy,
+        _ generator: inout SeededGenerator
+    ) -> History.Step {
+        guard let row = rows.randomElement(using: &generator) else { return .insert(number * 10 + 3 + index) }
+        switch Int.random(in: 0..<10, using: &generator) {
+        case 0, 1: return .insert(number * 10 + 3 + index)
+        case 2, 3: return .save(policy)
+        case 4 where world == .full: return .delete(row)
+        case 5:
+            return .savepoint(
+                [.set(row, 0, number * 10 + 7), .insert(number * 10 + 3 + index)],
+                isTakenBack: index % 2 == 0
+            )
+        default: return .set(row, Int.random(in: 0..<3, using: &generator), number * 10 + 3 + index)
+        }
+    }
+
     var description: String {
         func name(_ policy: MergePolicy) -> String { policy == .mine ? " mine" : policy == .theirs ? " theirs" : "" }
         switch self {
@@ -128,11 +171,42 @@ extension History.Step: CustomStringConvertible {
         case .saveChain(let policy): return "chain" + name(policy)
         case .rollback(let includingSaved): return includingSaved ? "rollback all" : "rollback"
         case .rollbackObject(let row): return "rollback \(row)"
+        case .savepoint(let steps, let isTakenBack):
+            let inner = steps.map { "\($0)" }.joined(separator: " , ")
+            return "savepoint \(isTakenBack ? "taken back " : "")( \(inner) )"
+        case .batchSet(let range, let column, let value):
+            return "batch \(range.lowerBound) \(range.upperBound) \(ReferenceModel.columns[column]) \(value)"
+        case .batchDelete(let range): return "batch \(range.lowerBound) \(range.upperBound) delete"
+        case .undo: return "undo"
+        case .redo: return "redo"
         }
     }
 
     fileprivate init?(_ words: ArraySlice<Substring>) {
         let words = Array(words)
+        if words[0] == "savepoint" {
+            guard let start = words.firstIndex(of: "("), words.last == ")" else { return nil }
+            var depth = 0
+            let inner = words[(start + 1)..<(words.count - 1)].split { word in
+                depth += word == "(" ? 1 : word == ")" ? -1 : 0
+                return depth == 0 && word == ","
+            }
+            let steps = inner.compactMap { Self($0) }
+            guard steps.count == inner.count else { return nil }
+            self = .savepoint(steps, isTakenBack: start > 1)
+            return
+        }
+        if words[0] == "batch", words.count > 3, let low = Int(words[1]), let high = Int(words[2]), low <= high {
+            if words[3] == "delete" {
+                self = .batchDelete(low...high)
+                return
+            }
+            guard words.count == 5, let column = ReferenceModel.columns.firstIndex(of: String(words[3])),
+                let value = Int(words[4])
+            else { return nil }
+            self = .batchSet(low...high, column, value)
+            return
+        }
         let row = words.count > 1 ? Int64(words[1]) : nil
         let policy: MergePolicy = words.last == "mine" ? .mine : words.last == "theirs" ? .theirs : .error
         switch (words[0], row) {
@@ -147,6 +221,8 @@ extension History.Step: CustomStringConvertible {
         case ("commit", nil): self = .commit(policy)
         case ("chain", nil): self = .saveChain(policy)
         case ("rollback", let row?): self = .rollbackObject(row)
+        case ("undo", nil): self = .undo
+        case ("redo", nil): self = .redo
         case ("rollback", nil): self = .rollback(includingSaved: words.last == "all")
         default: return nil
         }
@@ -155,8 +231,34 @@ extension History.Step: CustomStringConvertible {
 
 extension ReferenceModel {
     mutating func apply(_ step: History.Step, in context: String) -> Outcome {
-        defer { tidy() }
+        defer {
+            tidy()
+            closeGroup(context)
+        }
+        return carryOut(step, in: context)
+    }
+
+    private mutating func carryOut(_ step: History.Step, in context: String) -> Outcome {
         switch step {
+        case .savepoint(let steps, let isTakenBack):
+            // Nobody else does anything meanwhile.
+            let before = self
+            for step in steps {
+                // The root's save is a commit.
+                let isSave = if case .save = step { true } else { false }
+                let outcome = isSave && parents[context] == nil ? Outcome(code: .misuse) : carryOut(step, in: context)
+                tidy()
+                if outcome != .success {
+                    self = before
+                    return outcome
+                }
+            }
+            if isTakenBack { self = before }
+        case .batchSet(let range, let column, let value):
+            for (number, row) in store where range.contains(row[0]) { store[number]?[column] = value }
+        case .batchDelete(let range): store = store.filter { !range.contains($0.value[0]) }
+        case .undo: undo(context)
+        case .redo: redo(context)
         case .insert(let value): insert(Int64(value), [value, value, value], in: context)
         case .set(let row, let column, let value): set(row, column, value, in: context)
         case .delete(let row): delete(row, in: context)

@@ -31,6 +31,19 @@ import Testing
         }
     }
 
+    @Test(
+        "C10 C17 histories that have failed once",
+        arguments: [
+            // All of a segment that a savepoint holds is given up by a save in it.
+            "other insert 220; other commit; network set 220 c 441; main set 220 c 451; "
+                + "network savepoint taken back ( save theirs , save theirs )",
+            // The same of the parent's, whose delete is overruled.
+            "root insert 90; root save; other set 90 b 111; root delete 90; other save mine; "
+                + "main savepoint taken back ( save , set 90 b 118 , save )",
+        ]
+    )
+    func fixed(_ history: String) async throws { try await check(History(history), "the fixed history") }
+
     private func check(_ seed: UInt64, _ steps: Int, _ world: History.World) async throws {
         try await check(
             History(seed: seed, steps: steps, world: world),

@@ -59,6 +59,8 @@ struct ReferenceModel {
     let order: [String]
     var store: [Int64: Values] = [:]
     var levels: [String: [Int64: [Entry]]] = [:]
+    /// What each context can undo and redo.
+    var undo: [String: UndoState] = [:]
 
     /// - Parameter tree: contexts with their parents, parents first.
     init(_ tree: [(name: String, parent: String?)]) {
@@ -115,12 +117,15 @@ struct ReferenceModel {
         levels[context, default: [:]][number, default: []].append(
             Entry(carriers: [context], change: .insert(values))
         )
+        record(.insert(number), in: context)
     }
 
     mutating func set(_ number: Int64, _ column: Int, _ value: Int, in context: String) {
         guard var shown = row(number, in: context), shown[column] != value else { return }
         let edit = Edit(value: value, seen: shown[column], stored: storedBase(number, column, context))
+        let before = shown
         shown[column] = value
+        record(.update(number, before: before, after: shown), in: context)
         levels[context, default: [:]][number, default: []].append(
             Entry(carriers: [context], change: .update([column: edit], row: shown))
         )
@@ -129,12 +134,14 @@ struct ReferenceModel {
     mutating func delete(_ number: Int64, in context: String) {
         guard let shown = row(number, in: context) else { return }
         let stored = shown.indices.map { storedBase(number, $0, context) }
+        record(.delete(number, shown), in: context)
         levels[context, default: [:]][number, default: []].append(
             Entry(carriers: [context], change: .delete(seen: shown, stored: stored))
         )
     }
 
     mutating func rollback(_ context: String, includingSaved: Bool = false, only: Set<Int64>? = nil) {
+        if only == nil { undo[context] = nil }
         for number in levels[context]?.keys.sorted() ?? [] where only?.contains(number) ?? true {
             levels[context]?[number]?.removeAll { includingSaved || $0.carriers == [context] }
         }

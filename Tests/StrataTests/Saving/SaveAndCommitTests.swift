@@ -319,4 +319,35 @@ import Testing
         try await house.close()
         await #expect(throws: StrataError.self) { try await house.stack.save(.main) }
     }
+
+    @Test("C17 a save of a layer of several parts gives up what .theirs decides against, of all models")
+    func severalParts() async throws {
+        let house = try await House()
+        let cells = [try await house.cell(1), try await house.cell(2)]
+        let owners = try await house.stack.on(.root) { context in
+            let owners = ["a", "b"].map { context.insert(Owner(name: $0)) }
+            try context.commit()
+            return owners.map(\.id)
+        }
+        for (cell, owner) in zip(cells, owners) {
+            try await house.edit(cell, in: .network, a: 10)
+            try await house.deep.perform { context in
+                try #require(try context.find(owner)).name = "deep"
+                try context.save()
+            }
+        }
+        try await house.stack.on(.main) { context in
+            for cell in try context.find(cells) { cell.a = 20 }
+            for owner in try context.find(owners) { owner.name = "main" }
+        }
+        #expect(try await house.save(.network, .theirs) == .success)
+        for name in [ContextName.network, .main] {
+            let shown = try await house.stack.on(name) { context in
+                (try context.find(cells).map(\.a), try context.find(owners).map(\.name))
+            }
+            #expect(shown == ([20, 20], ["main", "main"]))
+        }
+        #expect(try await house.stack.on(.network) { !$0.hasChanges })
+        try await house.close()
+    }
 }

@@ -53,11 +53,13 @@ struct SearchOracle {
         }
     }
 
-    private func phrases(_ node: SearchPattern.Node) -> [Phrase] {
-        switch node {
+    /// The phrases for which a text is the better, of those nodes that it matches.
+    private func phrases(_ node: SearchPattern.Node, in text: Text? = nil) -> [Phrase] {
+        if let text, !matches(node, text) { return [] }
+        return switch node {
         case .phrase(let text, let isPrefix): words(text).isEmpty ? [] : [(words(text), isPrefix)]
-        case .all(let nodes), .any(let nodes), .or(let nodes), .and(let nodes): nodes.flatMap(phrases)
-        case .not(let node, let other): phrases(node) + phrases(other)
+        case .all(let nodes), .any(let nodes), .or(let nodes), .and(let nodes): nodes.flatMap { phrases($0, in: text) }
+        case .not(let node, _): phrases(node, in: text)
         case .near(let texts, _): texts.map { (words($0), false) }
         }
     }
@@ -65,10 +67,9 @@ struct SearchOracle {
     /// BM25 with k1 = 1.2 and b = 0.75.
     func score(_ pattern: SearchPattern, _ text: Text) -> Double {
         let average = Double(texts.reduce(0) { $0 + $1.length }) / Double(texts.count)
-        return phrases(pattern.node).reduce(0) { score, phrase in
-            let count = Double(
-                texts.count { matches(.phrase(phrase.words.joined(separator: " "), isPrefix: phrase.isPrefix), $0) }
-            )
+        return phrases(pattern.node, in: text).reduce(0) { score, phrase in
+            let node = SearchPattern.Node.phrase(phrase.words.joined(separator: " "), isPrefix: phrase.isPrefix)
+            let count = Double(texts.count { matches(node, $0) })
             let rarity = log((Double(texts.count) - count + 0.5) / (count + 0.5))
             let found = text.columns.reduce(0) {
                 $0 + $1.weight * Double(places(of: phrase.words, phrase.isPrefix, in: $1.words).count)

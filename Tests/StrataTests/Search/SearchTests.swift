@@ -116,8 +116,8 @@ import Testing
             }
             // The columns of the table stand in the order of their names: body, title.
             let sql = """
-                SELECT printf('%.9f', -bm25(strata_search_Sheet, 1, 4)) FROM strata_search_Sheet \
-                WHERE strata_search_Sheet MATCH '\(pattern)' ORDER BY bm25(strata_search_Sheet, 1, 4), rowid
+                SELECT printf('%.9f', -bm25(strata_search_Sheet_words, 1, 4)) FROM strata_search_Sheet_words \
+                WHERE strata_search_Sheet_words MATCH '\(pattern)' ORDER BY bm25(strata_search_Sheet_words, 1, 4), rowid
                 """
             let expected = try folder.rows(url, sql)
             #expect(!expected.isEmpty && scores == expected)
@@ -243,17 +243,123 @@ import Testing
         }
     }
 
-    @Test("Marks are taken apart, also around characters that combine with what stands before them")
-    func marks() {
-        let (start, end, cut) = (SearchExcerpt.start, SearchExcerpt.end, SearchExcerpt.cut)
-        let excerpt = SearchExcerpt(marked: "\(cut)a \(start)bc\(end)\u{301} \(start)d\(end)\(cut)")
-        #expect(excerpt.text == "a bc\u{301} d" && excerpt.isCutAtStart && excerpt.isCutAtEnd)
-        #expect(excerpt.matches.count == 2 && excerpt.text[excerpt.matches[1]] == "d")
-        #expect(excerpt.marked("[", "]").unicodeScalars.elementsEqual("…a [bc]\u{301} [d]…".unicodeScalars))
-        let empty = SearchExcerpt(marked: "")
-        #expect(empty.text.isEmpty && empty.pieces.isEmpty && !empty.isCutAtStart)
-        let odd = SearchExcerpt(marked: "\(end)a\(start)b")
-        #expect(odd.text == "ab" && odd.matches.isEmpty)
+    @Test("Places of overlapping matches are one, and texts stay as they are")
+    func overlaps() async throws {
+        let stack = try await openSearchStack(.rootOnly)
+        try await stack.background { context in
+            context.insert(Spare(code: "banana Mississippi é\u{301}a"))
+            context.insert(Sheet(title: "alpha\0beta gamma", body: "\u{FDFF} gamma bc\u{301}"))
+            for isSaved in [false, true] {
+                if isSaved { try context.commit() }
+                let match = try #require(try context.matches(Spare.search(.words("ana").or("issi"))).first)
+                let code = try #require(try match.highlights { $0.code })
+                #expect(code.marked("[", "]") == "b[anana] M[ississi]ppi é\u{301}a")
+                let sheet = try #require(try context.matches(Sheet.search("gamma")).first)
+                let title = try #require(try sheet.highlights { $0.title })
+                #expect(title.marked("[", "]") == "alpha\0beta [gamma]")
+                let body = try #require(try sheet.highlights { $0.body })
+                #expect(body.text == "\u{FDFF} gamma bc\u{301}" && body.matches.count == 1)
+            }
+        }
+    }
+
+    @Test("A snippet shows most of the phrases, from the beginning where that shows them")
+    func windows() {
+        let words = (0..<40).map { $0 % 10 == 0 ? "stop" : "word\($0)" }
+        let text = "«" + words.joined(separator: " ") + "»"
+        var ranges: [Range<Int>] = []
+        for word in words {
+            let start = (ranges.last?.upperBound ?? 1) + 1
+            ranges.append((start)..<(start + word.utf8.count))
+        }
+        // The first character has two bytes.
+        func excerpt(_ hits: [(Int, Int, Int)], _ limit: Int?) -> SearchExcerpt {
+            SearchExcerpt(
+                of: text,
+                ranges,
+                hits.map { SearchHit(phrase: $0.0, first: $0.1, count: $0.2) },
+                limit: limit
+            )
+        }
+        let whole = excerpt([(0, 1, 2)], nil)
+        #expect(whole.text == text && whole.matches.map { String(text[$0]) } == ["word1 word2"])
+        #expect(!whole.isCutAtStart && !whole.isCutAtEnd)
+        #expect(excerpt([], 3).marked("[", "]") == "«stop word1 word2…")
+        #expect(excerpt([(0, 1, 1), (0, 20, 1)], 4).marked("[", "]") == "«stop [word1] word2 word3…")
+        #expect(
+            excerpt([(0, 1, 1), (0, 21, 1), (1, 23, 1)], 5).marked("[", "]") == "…stop [word21] word22 [word23] word24…"
+        )
+        #expect(excerpt([(0, 39, 1)], 3).marked("[", "]") == "…word37 word38 [word39]»")
+        #expect(excerpt([(0, 39, 2), (0, -1, 1)], 50).matches.isEmpty)
+        #expect(SearchExcerpt(of: "", [], [], limit: 3).pieces.isEmpty)
+    }
+
+    @Test("Long chains of patterns are flat, deep ones are refused")
+    func chains() async throws {
+        try await filled().background { context in
+            let any = (0..<500).reduce(SearchPattern.words("horse")) { $0.or(.words("w\($1)")) }
+            let all = (0..<500).reduce(SearchPattern.words("horse")) { pattern, _ in pattern.and("race") }
+            let without = (0..<500).reduce(SearchPattern.words("swift")) { $0.excluding(.words("w\($1)")) }
+            let counts = try [any, all, without].map { try context.count(Sheet.search($0)) }
+            #expect(counts == [1, 1, 3])
+            var deep = SearchPattern.words("horse")
+            for _ in 0..<15 { deep = SearchPattern.words("race").and(SearchPattern.words("x").or(deep)) }
+            let error = #expect(throws: StrataError.self) { _ = try context.count(Sheet.search(deep)) }
+            #expect(error?.code == .invalidQuery)
+            let near = try context.count(Sheet.search(.near("horse race", within: .max)))
+            #expect(near == 1)
+            let typed = try ["swift ho", "swif hors", "", "horse wo"].map {
+                try context.count(Sheet.search(.typed($0)))
+            }
+            #expect(typed == [1, 0, 0, 1])
+        }
+    }
+
+    @Test("Another spelling of the same characters is another text")
+    func spellings() async throws {
+        let stack = try await openSearchStack(.rootOnly)
+        try await stack.background { context in
+            let sheet = context.insert(Sheet(title: "\u{43C}\u{43E}\u{439}"))
+            let decomposed = SearchPattern.words("\u{43C}\u{43E}\u{438}\u{306}")
+            let before = try context.count(Sheet.search(decomposed))
+            sheet.title = "\u{43C}\u{43E}\u{438}\u{306}"
+            let unsaved = try context.count(Sheet.search(decomposed))
+            try context.commit()
+            let saved = try context.count(Sheet.search(decomposed))
+            #expect(before == 0 && unsaved == 1 && saved == 1)
+        }
+    }
+
+    @Test("Where there is no room for the words of unsaved objects, nothing is missed later")
+    func noRoom() async throws {
+        let stack = try await filled()
+        try await stack.background { context in
+            context.insert(Sheet(title: "first"))
+            let connection = try context.currentView().reader.connection
+            try connection.execute("PRAGMA temp.max_page_count = 4")
+            let error = #expect(throws: StrataError.self) { _ = try context.count(Sheet.search("first")) }
+            #expect(error?.code == .diskFull)
+        }
+        try await stack.background { context in
+            let connection = try context.currentView().reader.connection
+            try connection.execute("PRAGMA temp.max_page_count = 1000")
+            context.insert(Sheet(title: "first"))
+            let small = try context.count(Sheet.search("first"))
+            #expect(small == 1)
+            let pages = try connection.integer("PRAGMA temp.page_count") ?? 0
+            try connection.execute("PRAGMA temp.max_page_count = \(pages + 2)")
+            for index in 0..<2000 {
+                context.insert(Sheet(title: "many \(index)", body: String(repeating: "x\(index) ", count: 20)))
+            }
+            let error = #expect(throws: StrataError.self) { _ = try context.count(Sheet.search("many")) }
+            #expect(error?.code == .diskFull)
+            let rest = try context.currentView().reader.connection
+            try rest.execute("PRAGMA temp.max_page_count = 100000")
+            let all = try context.count(Sheet.search("many"))
+            let first = try context.count(Sheet.search("first"))
+            #expect(all == 2000 && first == 1)
+        }
+        try await stack.close()
     }
 
     @Test("Everything that changes rows changes what is found: batches, upserts, deletes by rule, other names")

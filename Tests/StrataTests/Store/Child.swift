@@ -52,6 +52,8 @@ final class Child: Sendable {
         self.process = Mutex(process)
     }
 
+    var id: Int32 { process.withLock { $0.processIdentifier } }
+
     deinit { kill() }
 
     /// Ends it at once, without giving it a chance to do anything.
@@ -61,9 +63,12 @@ final class Child: Sendable {
         }
     }
 
+    /// Waits for its end.
+    func wait() async { for await _ in ended {} }
+
     /// Waits for its end and gives the lines that nobody has read yet.
     func end() async -> [String] {
-        for await _ in ended {}
+        await wait()
         var rest: [String] = []
         for await line in lines { rest.append(line) }
         return rest

@@ -18,6 +18,14 @@ final class ScratchFolder: Sendable {
 
     func file(_ name: String) -> URL { url.appendingPathComponent(name) }
 
+    /// The files in it that this process has open.
+    func openFiles() throws -> [String] {
+        let place = url.resolvingSymlinksInPath().path
+        return try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { number in
+            try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(number)")
+        }.filter { $0.hasPrefix(place) }
+    }
+
     /// Every file in it with its bytes, and every link with its destination.
     func image() throws -> [String: Data] {
         var image: [String: Data] = [:]

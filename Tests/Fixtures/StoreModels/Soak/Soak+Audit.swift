@@ -1,0 +1,137 @@
+public import Strata
+
+extension Soak {
+    /// What is wrong with the committed state, which a context over it shows.
+    public static func audit(_ context: ObjectContext) throws -> [String] {
+        var faults: [String] = []
+        let accounts = try context.fetch(Account.all)
+        let total = accounts.reduce(0) { $0 + $1.balance }
+        if accounts.count != accountCount || total != accountCount * openingBalance {
+            faults.append("\(accounts.count) accounts have \(total) together")
+        }
+        for account in accounts {
+            let paid = try context.sum(account.payments.query, \.amount)
+            if account.balance != openingBalance + account.settled + paid {
+                faults.append("\(account.name) has \(account.balance), settled \(account.settled) and paid \(paid)")
+            }
+        }
+        for (what, sql) in dangling {
+            let found = try context.rows(sql).map {
+                "\(try $0.value(Int64.self, at: 0)) \(try $0.value(Int64.self, at: 1))"
+            }
+            if !found.isEmpty { faults.append("\(what) lead nowhere: \(found.joined(separator: ", "))") }
+        }
+        let labels = try context.column(Item.all, \.label)
+        if Set(labels).count != labels.count { faults.append("labels are there twice") }
+        return faults + (try inspect(context))
+    }
+
+    /// Selects what leads nowhere, and where to.
+    private static var dangling: [(String, SQL)] {
+        [
+            (
+                "payments",
+                "SELECT id, account FROM \(Payment.self) AS a WHERE account IS NOT NULL AND account NOT IN (SELECT id FROM \(Account.self) AS b)"
+            ),
+            (
+                "shelves",
+                "SELECT id, keeper FROM \(Shelf.self) AS a WHERE keeper IS NOT NULL AND keeper NOT IN (SELECT id FROM \(Keeper.self) AS b)"
+            ),
+            (
+                "items",
+                "SELECT id, shelf FROM \(Item.self) AS a WHERE shelf IS NOT NULL AND shelf NOT IN (SELECT id FROM \(Shelf.self) AS b)"
+            ),
+            (
+                "notes",
+                "SELECT id, item FROM \(Note.self) AS a WHERE item IS NOT NULL AND item NOT IN (SELECT id FROM \(Item.self) AS b)"
+            ),
+            (
+                "tags of items",
+                """
+                SELECT owner, member FROM \(Item.columns.tags) AS p WHERE owner NOT IN (SELECT id FROM \(Item.self) AS a)
+                OR member NOT IN (SELECT id FROM \(Tag.self) AS b)
+                """
+            ),
+            (
+                "items of lists",
+                """
+                SELECT owner, member FROM \(List.columns.items) AS p WHERE owner NOT IN (SELECT id FROM \(List.self) AS a)
+                OR member NOT IN (SELECT id FROM \(Item.self) AS b)
+                """
+            ),
+        ]
+    }
+
+    /// What is wrong with the objects as a context shows them, whatever it has not saved.
+    public static func inspect(_ context: ObjectContext) throws -> [String] {
+        var faults: [String] = []
+        let items = try context.fetch(Item.all)
+        // By a query: objects calculate them.
+        let titles = try context.column(Item.all, \.title)
+        for (item, title) in zip(items, titles) where item.title != title {
+            faults.append("\(item.id) is called \(title), not \(item.title)")
+        }
+        for item in items {
+            if item.photo != photo(item.photoSeed) {
+                faults.append("\(item.id) has a photo of \(item.photo.map(\.count) ?? -1) bytes for \(item.photoSeed)")
+            }
+            if let note = item.note, note.item !== item { faults.append("\(item.id) has a note of another one") }
+        }
+        for shelf in try context.fetch(Shelf.all) {
+            let members = try shelf.items.fetch()
+            let inverse = items.filter { $0.shelf === shelf }
+            if Set(members.map(\.id)) != Set(inverse.map(\.id)) || members.count != inverse.count {
+                faults.append("\(shelf.id) has \(members.map(\.id)), and is that of \(inverse.map(\.id))")
+            }
+        }
+        for tag in try context.fetch(Tag.all) {
+            let members = try tag.items.fetch()
+            let inverse = try items.filter { try $0.tags.contains(tag) }
+            if Set(members.map(\.id)) != Set(inverse.map(\.id)) || members.count != inverse.count {
+                faults.append("\(tag.id) has \(members.map(\.id)), and is that of \(inverse.map(\.id))")
+            }
+        }
+        for list in try context.fetch(List.all) {
+            let members = try list.items.fetch()
+            let inverse = try items.filter { try $0.lists.contains(list) }
+            if Set(members.map(\.id)) != Set(inverse.map(\.id)) || members.count != inverse.count {
+                faults.append("\(list.id) has \(members.map(\.id)), and is that of \(inverse.map(\.id))")
+            }
+        }
+        return faults
+    }
+
+    /// In what two digests differ, in a few words.
+    public static func difference(_ digest: [String], from before: [String]) -> String {
+        func text(_ lines: [String]) -> String { lines.isEmpty ? "nothing" : lines.prefix(5).joined(separator: ", ") }
+        let (old, new) = (Set(before), Set(digest))
+        return "\(text(digest.filter { !old.contains($0) })) instead of \(text(before.filter { !new.contains($0) }))"
+    }
+
+    /// All that a context shows, as lines.
+    public static func digest(_ context: ObjectContext) throws -> [String] {
+        var lines: [String] = []
+        for item in try context.fetch(Item.all) {
+            let weight = item.weight.map { "\($0)" } ?? "-"
+            let place = item.shelf.map { "\($0.id)" } ?? "-"
+            lines.append(
+                "\(item.id) \(item.title) \(item.value) \(weight) \(item.photoSeed) \(item.photo?.count ?? 0) \(place)"
+            )
+        }
+        for shelf in try context.fetch(Shelf.all) {
+            let keeper = shelf.keeper.map { "\($0.id)" } ?? "-"
+            lines.append("\(shelf.id) \(shelf.title) \(keeper): \(try shelf.items.fetch().map(\.id.number))")
+        }
+        for tag in try context.fetch(Tag.all) {
+            lines.append("\(tag.id) \(tag.name): \(try tag.items.fetch().map(\.id.number))")
+        }
+        for list in try context.fetch(List.all) {
+            lines.append("\(list.id) \(list.name): \(try list.items.fetch().map(\.id.number))")
+        }
+        for note in try context.fetch(Note.all) {
+            lines.append("\(note.id) \(note.text) \(note.item.map { "\($0.id)" } ?? "-")")
+        }
+        for keeper in try context.fetch(Keeper.all) { lines.append("\(keeper.id) \(keeper.name)") }
+        return lines
+    }
+}

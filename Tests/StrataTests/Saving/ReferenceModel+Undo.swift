@@ -1,0 +1,88 @@
+import Strata
+
+/// Undo and redo (C10): each step's own edits of a context are a group. What others have done since stays.
+///
+/// What was decided beyond the guide:
+/// - A row comes back also where others have deleted it too. While the delete is in this context's own layer, it is as if nobody had made it
+///   there; else the row is brought back as `.mine` does, as this context last showed it, or is inserted again where it was inserted here
+///   and has never left.
+/// - What undoing has changed is what redo takes back.
+extension ReferenceModel {
+    static let undoLevels = 20
+
+    /// An edit, with what is needed to take it back.
+    enum Edited {
+        case insert(Int64)
+        case update(Int64, before: Values, after: Values)
+        case delete(Int64, Values)
+    }
+
+    struct UndoState {
+        var undoable: [[Edited]] = []
+        var redoable: [[Edited]] = []
+        var open: [Edited] = []
+    }
+
+    mutating func record(_ edited: Edited, in context: String) {
+        undo[context, default: UndoState()].open.append(edited)
+        undo[context]?.redoable = []
+    }
+
+    /// What follows belongs to another group.
+    mutating func closeGroup(_ context: String) {
+        guard let group = undo[context]?.open, !group.isEmpty else { return }
+        undo[context]?.open = []
+        undo[context]?.undoable.append(group)
+        if let count = undo[context]?.undoable.count, count > Self.undoLevels { undo[context]?.undoable.removeFirst() }
+    }
+
+    mutating func undo(_ context: String) {
+        closeGroup(context)
+        guard let group = undo[context]?.undoable.popLast() else { return }
+        let done = takeBack(group, in: context)
+        if !done.isEmpty { undo[context]?.redoable.append(done) }
+    }
+
+    mutating func redo(_ context: String) {
+        closeGroup(context)
+        guard let group = undo[context]?.redoable.popLast() else { return }
+        let done = takeBack(group, in: context)
+        if !done.isEmpty { undo[context]?.undoable.append(done) }
+    }
+
+    private mutating func takeBack(_ group: [Edited], in context: String) -> [Edited] {
+        let before = undo[context]
+        undo[context]?.open = []
+        for edited in group.reversed() {
+            switch edited {
+            case .insert(let number): delete(number, in: context)
+            case .update(let number, let before, let after):
+                guard let shown = row(number, in: context) else { continue }
+                for column in shown.indices where shown[column] == after[column] && before[column] != after[column] {
+                    set(number, column, before[column], in: context)
+                }
+            case .delete(let number, let values): bringBack(number, values, in: context)
+            }
+            tidy()
+        }
+        let done = undo[context]?.open ?? []
+        undo[context] = before
+        return done
+    }
+
+    private mutating func bringBack(_ number: Int64, _ values: Values, in context: String) {
+        guard row(number, in: context) == nil else { return }
+        let entries = levels[context]?[number] ?? []
+        if entries.contains(where: { $0.isInsert && $0.carriers == [context] }) {
+            insert(number, values, in: context)
+        } else if entries.last?.isDelete == true, row(number, in: parents[context]) != nil {
+            levels[context]?[number]?.removeAll(where: \.isDelete)
+            record(.insert(number), in: context)
+        } else {
+            levels[context, default: [:]][number, default: []].append(
+                Entry(carriers: [context], change: .update([:], row: values), restores: true)
+            )
+            record(.insert(number), in: context)
+        }
+    }
+}
