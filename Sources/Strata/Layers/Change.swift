@@ -259,6 +259,14 @@ extension Change {
         }
     }
 
+    /// The same restore of a row that a delete beneath it hides. Nil where nothing is different.
+    func restoring(_ hidden: Row?) -> Change? {
+        guard var merged = hidden else { return nil }
+        merged._$copy(columns, from: row)
+        if merged._$differences(from: row).isEmpty { return nil }
+        return Change(kind: kind, columns: columns, row: merged, base: base)
+    }
+
     /// Whether a column that this change sets has another value beneath it than the one that was seen.
     private func hasChanged(_ below: Row, since seen: Row) -> Bool {
         !below._$differences(from: seen).intersection(columns).isEmpty

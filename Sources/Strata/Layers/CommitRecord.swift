@@ -247,15 +247,21 @@ extension Layers {
         for number in numbers {
             // Nil while it is not known what lies beneath; then the lowest change is as it was.
             var below: Row??
+            // What a delete of this layer hides that a restore on top of it takes back.
+            var hidden: Row?
             if let change = top(number, entity: entity, in: beneath, type) {
                 below = .some(change.kind.isVisible ? change.row : nil)
             } else if let row = fallback(number) {
                 below = .some(row)
             }
             for (_, change, position) in stack(number, entity: entity, in: context, type) {
-                let rebased = below.flatMap { change.rebased(onto: $0) }
+                let rebased = below.flatMap { below in
+                    below == nil && change.kind == .restore && hidden != nil
+                        ? change.restoring(hidden) : change.rebased(onto: below)
+                }
                 if let rebased { edits[position, default: [:]][number] = .some(rebased) }
                 let shown = rebased ?? change
+                hidden = shown.kind == .delete ? (below ?? shown.beneathRow) : nil
                 below = .some(shown.kind.isVisible ? shown.row : nil)
             }
         }

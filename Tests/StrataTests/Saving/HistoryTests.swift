@@ -40,6 +40,9 @@ import Testing
             // The same of the parent's, whose delete is overruled.
             "root insert 90; root save; other set 90 b 111; root delete 90; other save mine; "
                 + "main savepoint taken back ( save , set 90 b 118 , save )",
+            // A delete and its undo lie apart in a layer, and the row changes beneath both.
+            "root insert 740; root save; deep delete 740; deep save mine; deep undo; network insert 1180; deep save mine; "
+                + "root set 740 b 1351",
         ]
     )
     func fixed(_ history: String) async throws { try await check(History(history), "the fixed history") }
