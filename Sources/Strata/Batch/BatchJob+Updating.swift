@@ -131,14 +131,7 @@ extension BatchJob {
     }
 
     private func upsertStatement(_ unique: [String], _ info: EntityInfo) throws -> String {
-        let columns = unique.compactMap { name in info.columns.firstIndex { $0.name == name } }
-        guard let set = info.uniques.first(where: { Set($0) == Set(columns) && $0.count == unique.count }) else {
-            throw StrataError(
-                .invalidQuery,
-                "\(info.name) has no unique constraint on \(unique.joined(separator: ", ")), by which rows could be told to be the "
-                    + "same. Declare one: @Attribute(.unique), or @Model(.unique(…))."
-            )
-        }
+        let set = try info.unique(unique)
         guard info.externals.isEmpty else {
             throw StrataError(
                 .invalidQuery,
@@ -146,6 +139,23 @@ extension BatchJob {
             )
         }
         return BatchSQL.upsert(info, by: set, setting: upsertedColumns(unique, info))
+    }
+}
+
+extension EntityInfo {
+    /// The columns of these names, which are unique together.
+    ///
+    /// - Throws: ``StrataError`` with `invalidQuery` where they are not.
+    func unique(_ names: [String]) throws -> [Int] {
+        let columns = names.compactMap { name in self.columns.firstIndex { $0.name == name } }
+        guard let set = uniques.first(where: { Set($0) == Set(columns) && $0.count == names.count }) else {
+            throw StrataError(
+                .invalidQuery,
+                "\(name) has no unique constraint on \(names.joined(separator: ", ")), by which rows could be told to be the "
+                    + "same. Declare one: @Attribute(.unique), or @Model(.unique(…))."
+            )
+        }
+        return set
     }
 }
 

@@ -124,22 +124,23 @@ final class BatchJob {
             throw Self.constraint(error, entity.info)
         }
         guard failures.isEmpty else { throw CommitJob.validationError(failures) }
-        try derive(rows, entity.info)
+        // They follow from the others.
+        try write(entity.info.derived, of: rows, entity.info)
         return NumberRuns(numbers)
     }
 
-    /// Writes the derived columns of rows, which follow from the others.
-    private func derive<Row: StoredRow>(_ rows: [Row], _ info: EntityInfo) throws {
+    /// Writes columns of rows that are in the store.
+    func write<Row: StoredRow>(_ columns: ColumnSet, of rows: [Row], _ info: EntityInfo) throws {
         guard !rows.isEmpty else { return }
-        let statement = try connection.statement(info.sql.update(info.derived))
-        let position = Int32(info.derived.count + 1)
+        let statement = try connection.statement(info.sql.update(columns))
+        let position = Int32(columns.count + 1)
         for row in rows {
             var binder = statement.binder
-            try withUnsafePointer(to: row) { try Row._$bind(info.derived, of: $0, to: &binder) }
+            try withUnsafePointer(to: row) { try Row._$bind(columns, of: $0, to: &binder) }
             try binder.bind(sequence, at: position)
             try binder.bind(row._$number, at: position + 1)
             try binder.bind(sequence, at: position + 2)
-            try statement.runBound()
+            do { try statement.runBound() } catch let error as StrataError { throw Self.constraint(error, info) }
         }
     }
 

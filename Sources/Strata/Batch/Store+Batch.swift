@@ -10,7 +10,12 @@ extension Store {
         _ body: (BatchJob) throws -> Void
     ) throws -> ChangeSet {
         try telemetry.following(.batch, of: context(), journal: journalPath) {
-            try batch(author, context(), $0, body)
+            do {
+                return try batch(author, context(), $0, body)
+            } catch let error as StrataError {
+                // A cancellation is none of the store's errors.
+                throw (error.underlying as? PassedError)?.error ?? error
+            }
         } outcome: { changes in
             changes.changes.isEmpty
                 ? nil : WriteOutcome(sequence: changes.token.sequence, rows: RowCounts(changes.changes))

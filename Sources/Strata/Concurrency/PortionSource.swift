@@ -1,18 +1,21 @@
 /// Reads what an iterator gives in portions, on a queue of its own.
 actor PortionSource<Element: Sendable> {
+    /// Gives the element that comes next with its size in bytes, be it a rough one; nil at the end.
+    typealias Reading = () throws -> (element: Element, size: Int)?
+
     private enum Phase {
         case beginning
-        case running(() throws -> Element?)
+        case running(Reading)
         case ended
     }
 
     private let executor: ContextExecutor
     private let store: Store
-    private let begin: @Sendable () throws -> () throws -> Element?
+    private let begin: @Sendable () throws -> Reading
     private var phase = Phase.beginning
 
-    /// - Parameter begin: gives what reads the elements one after the other, nil at the end. Called once, on the queue.
-    init(_ label: String, _ store: Store, _ begin: @escaping @Sendable () throws -> () throws -> Element?) {
+    /// - Parameter begin: gives what reads the elements one after the other. Called once, on the queue.
+    init(_ label: String, _ store: Store, _ begin: @escaping @Sendable () throws -> Reading) {
         executor = ContextExecutor(label: label)
         self.store = store
         self.begin = begin
@@ -23,7 +26,7 @@ actor PortionSource<Element: Sendable> {
     /// The elements that come next; none at the end, and after an error.
     func next() throws -> [Element] {
         do {
-            let read: () throws -> Element?
+            let read: Reading
             switch phase {
             case .ended: return []
             case .running(let running):
@@ -33,8 +36,11 @@ actor PortionSource<Element: Sendable> {
                 read = try begin()
                 phase = .running(read)
             }
-            var elements: [Element] = []
-            while elements.count < Self.portion, let element = try read() { elements.append(element) }
+            var (elements, size): ([Element], Int) = ([], 0)
+            while elements.count < Self.portion, size < Self.portionSize, let next = try read() {
+                elements.append(next.element)
+                size += next.size
+            }
             if elements.isEmpty { phase = .ended }
             return elements
         } catch {
@@ -45,4 +51,6 @@ actor PortionSource<Element: Sendable> {
 
     /// How many elements are read at a time: a hop to the queue costs as much as some ten of them.
     private static var portion: Int { 256 }
+    /// After how many bytes a portion ends, so that large elements do not pile up.
+    private static var portionSize: Int { 1 << 20 }
 }

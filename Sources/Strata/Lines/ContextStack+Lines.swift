@@ -34,7 +34,7 @@ extension ContextStack {
         to url: URL,
         progress: (@Sendable (Int) -> Void)? = nil
     ) async throws -> Int {
-        try await PortionSource.lines(of: models, core.engine).write(to: url, progress)
+        try await PortionSource<Data>.lines(of: models, core.engine) { $0 }.write(to: url, progress)
     }
 
     /// Inserts the objects of a file of lines, as ``exportLines(of:to:progress:)`` writes them, into this store: all or none.
@@ -45,34 +45,57 @@ extension ContextStack {
     /// - All objects get new ids. `$id` is what a line calls its object, any text, and other lines refer to it by that, also before
     ///   its own line. What no line is called must be the id of an object that this store has.
     /// - A property that is not given gets its default, nil where it is optional. Derived ones may be given and are calculated anew.
+    /// - Lines of models in `matching` update the object that has the same unique values, if the store has one when the import begins,
+    ///   and other lines that refer to such a line lead to it. What a line gives is set, a relationship to exactly the members given;
+    ///   what it leaves out stays, as `createdAt` does, and `updatedAt` is set where anything changes. Of an ordered one-to-many
+    ///   relationship lines give the order: whose the members are is said by their own lines. Lines are read twice then.
     ///
     /// - Isolation: callable from anywhere; the disk is waited for on a thread of its own.
-    /// - Parameter progress: told every thousand lines and after the last one, on that thread, how many were read.
-    /// - Returns: what was inserted.
-    /// - Throws: ``StrataError`` with `invalidImport`, naming the line and what is wrong with it, `cannotOpen`, `closed`, and what the
-    ///   store reports; `CancellationError`. Nothing is imported then.
+    /// - Parameters:
+    ///   - matching: by what lines of a model are matched with objects of the store; those of other models are new objects.
+    ///   - progress: told every thousand lines and after the last one, on that thread, how many were read. It uses neither stack
+    ///     nor contexts, since the store is being written to.
+    /// - Returns: what was inserted and updated.
+    /// - Throws: ``StrataError`` with `invalidImport`, naming the line and what is wrong with it, `cannotOpen`, `closed`, `invalidQuery`
+    ///   or `unknownModel` where lines cannot be matched as asked for, and what the store reports; `CancellationError`. Nothing is imported then.
     /// - Complexity: O(lines) in time; in memory, a number for each object at most. What lines are called is kept on disk.
     @discardableResult
-    public func importLines(from url: URL, progress: (@Sendable (Int) -> Void)? = nil) async throws -> ChangeSet {
-        try await importLines(progress) {
-            var reader = try LineReader(url)
-            return { try reader.next() }
+    public func importLines(
+        from url: URL,
+        matching: [LineMatch] = [],
+        progress: (@Sendable (Int) -> Void)? = nil
+    ) async throws -> ChangeSet {
+        try await importLines(matching, progress) { _ in
+            let reader = try LineReader(url)
+            return { isAgain in
+                var reader = reader
+                if isAgain { try reader.rewind() }
+                return { try reader.next() }
+            }
         }
     }
 
-    /// Inserts the objects of lines; otherwise as ``importLines(from:progress:)``.
+    /// Inserts the objects of lines; otherwise as ``importLines(from:matching:progress:)``.
+    ///
+    /// Lines are taken one by one while the store is being written to. What makes them, and `progress`, run on that thread and use
+    /// neither stack nor contexts. Lines that are matched are kept in a temporary file before.
     @discardableResult
     public func importLines(
         _ lines: some Sequence<String> & Sendable,
+        matching: [LineMatch] = [],
         progress: (@Sendable (Int) -> Void)? = nil
     ) async throws -> ChangeSet {
-        try await importLines(progress) {
-            var iterator = lines.makeIterator()
-            return { iterator.next().map { Data($0.utf8) } }
+        try await importLines(matching, progress) { cancellation in
+            // What is read twice need not be the same the second time.
+            guard matching.isEmpty else { return try LineSpool.filled(with: lines, cancellation).open }
+            return { _ in
+                var iterator = lines.makeIterator()
+                return { iterator.next().map { Data($0.utf8) } }
+            }
         }
     }
 
-    /// Inserts the objects of lines that come one after the other; otherwise as ``importLines(from:progress:)``.
+    /// Inserts the objects of lines that come one after the other; otherwise as ``importLines(from:matching:progress:)``.
     ///
     /// They are kept in a temporary file until the last one is there, so that commits do not wait for the sequence.
     ///
@@ -80,32 +103,36 @@ extension ContextStack {
     @discardableResult
     public nonisolated(nonsending) func importLines<Lines: AsyncSequence>(
         _ lines: Lines,
+        matching: [LineMatch] = [],
         progress: (@Sendable (Int) -> Void)? = nil
     ) async throws -> ChangeSet where Lines.Element == String {
-        let url = FileManager.default.temporaryDirectory.appendingPathComponent("strata-\(UUID()).jsonl")
-        defer { try? FileManager.default.removeItem(at: url) }
-        let file = try LineSpool(url)
-        for try await line in lines { try file.add(line) }
-        file.close()
-        return try await importLines(from: url, progress: progress)
+        let spool = try await LineSpool.filled(with: lines, core.engine)
+        return try await importLines(matching, progress) { _ in spool.open }
     }
 
-    /// - Parameter open: gives what gives the lines, one after the other, on the thread that reads them.
+    /// - Parameter open: gives what reads the lines, on the thread that does.
     private nonisolated(nonsending) func importLines(
+        _ matching: [LineMatch],
         _ progress: (@Sendable (Int) -> Void)?,
-        _ open: @escaping @Sendable () throws -> () throws -> Data?
+        _ open: @escaping @Sendable (Cancellation) throws -> LineImport.Opening
     ) async throws -> ChangeSet {
         let (store, author, cancellation) = (core.engine, core.author, Cancellation())
         return try await withTaskCancellationHandler {
             try await store.onThread {
                 do {
-                    let next = try open()
+                    let open = try open(cancellation)
                     return try store.batch(author: author, for: "an import of lines") { job in
-                        try LineImport.run(job, progress, cancellation, next: next)
+                        try LineImport.run(
+                            job,
+                            store.identity,
+                            matching: matching,
+                            progress,
+                            cancellation,
+                            open: open
+                        )
                     }
-                } catch {
-                    if cancellation.isCancelled { throw CancellationError() }
-                    throw error
+                } catch let passed as PassedError {
+                    throw passed.error
                 }
             }
         } onCancel: {

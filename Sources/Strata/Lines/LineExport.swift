@@ -56,28 +56,32 @@ final class LineExport {
         ]
         for (index, column) in info.columns.enumerated() {
             let value = row.value(at: Int32(index + 1))
-            line[column.name] = try lineValue(value, index, info)
+            line[column.name] = try lineValue(value, index, of: number, info)
         }
         for relationship in info.relationships where relationship.isInLines {
             let destination = store.schema.entities[relationship.destination].info
-            let sql = LinesSQL.selectMembers(relationship, store.schema)
+            guard let sql = LinesSQL.selectMembers(relationship, store.schema) else { continue }
             let members = try reader.connection.numbers(sql, [.integer(number)])
             line[relationship.name] = .texts(members.map { text($0, destination) })
         }
         return line
     }
 
-    private func lineValue(_ value: StoredValue, _ column: Int, _ info: EntityInfo) throws -> LineValue {
+    private func lineValue(_ value: StoredValue, _ index: Int, of owner: Int64, _ info: EntityInfo) throws -> LineValue
+    {
+        let column = info.columns[index]
         if case .integer(let number) = value {
-            if let reference = info.outgoing.first(where: { $0.column == column }) {
+            if let reference = info.outgoing.first(where: { $0.column == index }) {
                 return .text(text(number, store.schema.entities[reference.destination].info))
             }
-            if info.externals.contains(column) {
-                let content = try reader.connection.value(ExternalSQL.select, [.integer(number)])
-                return info.columns[column].lineValue(content ?? .null)
+            if info.externals.contains(index) {
+                guard let content = try reader.connection.value(ExternalSQL.select, [.integer(number)]) else {
+                    throw ExternalData.lost(column.name, of: owner, info.name)
+                }
+                return column.lineValue(content)
             }
         }
-        return info.columns[column].lineValue(value)
+        return column.lineValue(value)
     }
 
     private func text(_ number: Int64, _ info: EntityInfo) -> String {

@@ -8,6 +8,7 @@ extension LineImport {
             throw Self.located(error, "objects that were there already cannot be referred to like this")
         }
         try connection.execute(LinesSQL.drop)
+        try connection.execute(LinesSQL.dropMatches)
         for entity in schema.entities {
             if entity.info.isJoin { try noteMembers(entity.info) } else { try noteRows(entity.info) }
         }
@@ -57,7 +58,8 @@ extension LineImport {
     }
 
     private func noteRows(_ info: EntityInfo) throws {
-        job.note(TableChanges(inserted: try runs(LinesSQL.selectIDs(info))), info)
+        let changed = (updated[info.index] ?? [:]).mapValues { NumberRuns($0) }
+        job.note(TableChanges(inserted: try runs(LinesSQL.selectIDs(info)), updated: changed), info)
     }
 
     /// Members that came are changes of the objects at both ends.
@@ -80,12 +82,46 @@ extension LineImport {
 extension Entity {
     /// Inserts a row of these values, the id first.
     func insertRow(_ values: [StoredValue], _ job: BatchJob) throws {
+        let row = try makeRow(values, job)
+        try job.check(row, self)
+        _ = try job.write(row, by: try job.connection.statement(.insert(info)), self)
+    }
+
+    /// Updates a row. Its timestamps are set as by a save.
+    ///
+    /// - Parameter value: gives the value of a column, from the one that it has.
+    /// - Returns: the columns that were set, which are those with another value than before.
+    func updateRow(
+        _ number: Int64,
+        _ job: BatchJob,
+        _ value: (_ column: Int, _ old: StoredValue) throws -> StoredValue
+    ) throws -> ColumnSet {
+        var found: Row?
+        try job.connection.statement(.selectByID(info)).run([.integer(number)]) { found = try Row(_$from: $0) }
+        guard let old = found else { return ColumnSet() }
+        var values: [StoredValue] = [.integer(number)]
+        for column in info.columns.indices {
+            let before = try old._$value(at: column)
+            values.append(info.automatic.contains(column) ? before : try value(column, before))
+        }
+        var row = try makeRow(values, job)
+        var columns = row._$differences(from: old).subtracting(info.automatic)
+        guard !columns.isEmpty else { return columns }
+        if let updatedAt = info.updatedAt {
+            try row._$set(.real(job.time.timeIntervalSinceReferenceDate), at: updatedAt)
+            columns.insert(updatedAt)
+        }
+        columns.formUnion(info.derived)
+        try job.check(row, self)
+        try job.write(columns, of: [row], info)
+        return columns
+    }
+
+    private func makeRow(_ values: [StoredValue], _ job: BatchJob) throws -> Row {
         let maker = try job.connection.statement(LinesSQL.makeRow(info))
         try maker.bind(values)
         defer { maker.reset() }
         _ = try maker.step()
-        let row = try Row(_$from: maker.reader)
-        try job.check(row, self)
-        _ = try job.write(row, by: try job.connection.statement(.insert(info)), self)
+        return try Row(_$from: maker.reader)
     }
 }

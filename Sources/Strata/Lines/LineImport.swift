@@ -2,14 +2,27 @@ import Foundation
 
 /// Inserts the objects of lines, in one transaction. Used by one thread.
 ///
+/// Where lines are matched with objects of the store, all are read once before, so that what each is called is known and nothing of
+/// the store has changed yet.
+///
 /// An object gets its new id where a line names it first, be it by a reference from a line before its own. Which of the names are
 /// those of objects that were in the store is known after the last line; what leads to these is set right then.
 final class LineImport {
+    /// Gives the line that comes next; nil at the end.
+    typealias Reading = () throws -> Data?
+    /// Reads the lines from the beginning on.
+    typealias Opening = (_ isAgain: Bool) throws -> Reading
+
     let job: BatchJob
     /// The number of the line that is being read, from 1 on.
     private(set) var line: Int64 = 0
     /// Less than the ids of all that is inserted here, and greater than those of all that was there.
     let firstID: Int64
+    private let identity: StoreIdentity
+    /// The columns by which lines are matched, by entity.
+    let keys: [Int: [Int]]
+    /// What was set of objects that were there, by entity: the numbers, by the names of columns and relationships.
+    private(set) var updated: [Int: [[String]: [Int64]]] = [:]
     private let decoder = JSONDecoder()
 
     var connection: Connection { job.connection }
@@ -18,32 +31,50 @@ final class LineImport {
     /// - Throws: ``StrataError`` with `invalidImport`, and what the store reports.
     static func run(
         _ job: BatchJob,
+        _ identity: StoreIdentity,
+        matching: [LineMatch],
         _ progress: (@Sendable (Int) -> Void)?,
         _ cancellation: Cancellation,
-        next: () throws -> Data?
+        open: Opening
     ) throws {
-        let lines = try LineImport(job)
-        while let data = try next() {
-            try cancellation.check()
-            try lines.take(data)
-            if let progress, lines.line % 1000 == 0 { progress(Int(lines.line)) }
+        let lines = try LineImport(job, identity, matching.keys(in: job.schema))
+        if !matching.isEmpty {
+            try lines.forEach(try open(false), nil, cancellation) { try lines.match($0) }
         }
+        try lines.forEach(try open(!matching.isEmpty), progress, cancellation) { try lines.take($0) }
         try cancellation.interrupting(job.connection) { try lines.finish() }
         progress?(Int(lines.line))
     }
 
-    private init(_ job: BatchJob) throws {
+    private init(_ job: BatchJob, _ identity: StoreIdentity, _ keys: [Int: [Int]]) throws {
         self.job = job
+        self.identity = identity
+        self.keys = keys
         firstID = try job.takeID()
         try job.connection.execute(LinesSQL.create)
+        try job.connection.execute(LinesSQL.createMatches)
     }
 
-    private func take(_ data: Data) throws {
-        line += 1
+    private func forEach(
+        _ next: Reading,
+        _ progress: (@Sendable (Int) -> Void)?,
+        _ cancellation: Cancellation,
+        _ body: (ImportLine) throws -> Void
+    ) throws {
+        line = 0
+        while let data = try next() {
+            try cancellation.check()
+            line += 1
+            try read(data, body)
+            if let progress, line % 1000 == 0 { progress(Int(line)) }
+        }
+    }
+
+    private func read(_ data: Data, _ body: (ImportLine) throws -> Void) throws {
         // A line of spaces is none.
-        if data.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }) { return }
+        if data.allSatisfy(" \t\r\n".utf8.contains) { return }
         do {
-            try insert(try decoder.decode(ImportLine.self, from: data, configuration: schema))
+            try body(try decoder.decode(ImportLine.self, from: data, configuration: schema))
         } catch let failure as LineFailure {
             throw failure.error(line: line)
         } catch let error as DecodingError {
@@ -65,13 +96,43 @@ final class LineImport {
         )
     }
 
-    private func insert(_ line: ImportLine) throws {
+    private func take(_ line: ImportLine) throws {
         let info = line.info
+        if !keys.isEmpty, let number = try connection.integer(LinesSQL.selectMatch, [.integer(self.line)]) {
+            return try update(number, by: line)
+        }
         let number = try define(line.id, info)
         var values: [StoredValue] = [.integer(number)]
         for column in info.columns.indices { values.append(try value(of: line.fields[column], column, info)) }
         try schema.entities[info.index].insertRow(values, job)
         for (relationship, ids) in line.members { try add(ids, to: relationship, of: number, info) }
+    }
+
+    private func update(_ number: Int64, by line: ImportLine) throws {
+        let info = line.info
+        let columns = try schema.entities[info.index].updateRow(number, job) { column, old in
+            switch line.fields[column] {
+            case .missing: old
+            case .value(.blob(let content)) where try has(old, content, column, info): old
+            case let field: try value(of: field, column, info)
+            }
+        }
+        if let key = keys[info.index], key.contains(where: columns.contains) {
+            throw LineFailure(info.name, nil, "is another one than it was when the lines were read first")
+        }
+        if !columns.isEmpty { note(columns.map { info.columns[$0].name }, of: number, info) }
+        for (relationship, ids) in line.members { try add(ids, to: relationship, of: number, info, wasThere: true) }
+    }
+
+    /// Whether these are the bytes that a row keeps outside of itself already.
+    private func has(_ old: StoredValue, _ content: Data, _ column: Int, _ info: EntityInfo) throws -> Bool {
+        guard info.externals.contains(column), case .integer = old else { return false }
+        return try connection.value(ExternalSQL.select, [old]) == .blob(content)
+    }
+
+    /// Notes what was set of an object that was there.
+    func note(_ names: [String], of number: Int64, _ info: EntityInfo) {
+        updated[info.index, default: [:]][names, default: []].append(number)
     }
 
     private func value(of field: ImportLine.Field, _ column: Int, _ info: EntityInfo) throws -> StoredValue {
@@ -106,7 +167,8 @@ final class LineImport {
         _ ids: [String],
         to relationship: ResolvedRelationship,
         of number: Int64,
-        _ info: EntityInfo
+        _ info: EntityInfo,
+        wasThere: Bool = false
     ) throws {
         let (join, own, place): (Int, Int, Int?)
         switch relationship.storage {
@@ -117,9 +179,17 @@ final class LineImport {
             (join, own, place) = (order, JoinRow.Column.left, JoinRow.Column.leftPlace)
         }
         let destination = schema.entities[relationship.destination].info
+        let members = try ids.map {
+            try mention($0, destination, by: relationship.name, of: info, isRequired: true)
+        }
+        if wasThere {
+            guard try prepare(schema.entities[join].info, own, place, of: number, for: members, relationship) else {
+                return
+            }
+            note([relationship.name], of: number, info)
+        }
         let statement = try connection.statement(LinesSQL.insertMember(schema.entities[join].info, place: place))
-        for (index, key) in ids.enumerated() {
-            let member = try mention(key, destination, by: relationship.name, of: info, isRequired: true)
+        for (index, member) in members.enumerated() {
             var row = JoinRow(
                 number: try job.takeID(),
                 left: own == JoinRow.Column.left ? number : member,
@@ -175,8 +245,14 @@ final class LineImport {
             }
             return found.id
         }
-        let number = try job.takeID()
         let known = schema.model(destination.index).flatMap { self.number(key, of: $0) }
+        // No line is called like this: those that are were read before.
+        if !keys.isEmpty, let known, known < firstID,
+            try connection.integer(LinesSQL.exists(destination), [.integer(known)]) == 1
+        {
+            return known
+        }
+        let number = try job.takeID()
         try connection.execute(
             LinesSQL.insert,
             [
@@ -187,15 +263,17 @@ final class LineImport {
         return number
     }
 
-    private func find(_ key: String, _ info: EntityInfo) throws -> (id: Int64, isThere: Bool, line: Int64?)? {
+    func find(_ key: String, _ info: EntityInfo) throws -> (id: Int64, isThere: Bool, line: Int64?)? {
         let row = try connection.row(LinesSQL.find, [.integer(Int64(info.index)), .text(key)])
         guard row.count == 3, case .integer(let id) = row[0] else { return nil }
         return (id, row[1] == .integer(1), Int64(storedValue: row[2]))
     }
 
-    /// The number in an id of this store; nil for other texts.
+    /// The number in an id of this store, or of what it is a copy of; nil for other texts.
     private func number<Object: Model>(_ key: String, of model: Object.Type) -> Int64? {
-        guard let id = ObjectID<Object>(key), id.fingerprint == job.connection.fingerprint else { return nil }
+        guard let id = ObjectID<Object>(key), identity.knows(fingerprint: id.fingerprint, number: id.number) else {
+            return nil
+        }
         return id.number
     }
 }

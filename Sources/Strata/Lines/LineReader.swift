@@ -2,7 +2,11 @@ import Foundation
 
 /// The lines of a file, read piece by piece.
 struct LineReader {
+    static let newline = UInt8(ascii: "\n")
+
     private let file: FileHandle
+    /// The byte that ends a line.
+    private let end: UInt8
     private var buffer = Data()
     /// How much of the buffer has no end of a line in it.
     private var searched = 0
@@ -11,10 +15,28 @@ struct LineReader {
     /// - Throws: ``StrataError`` with `cannotOpen`.
     init(_ url: URL) throws {
         do {
-            file = try FileHandle(forReadingFrom: url)
+            self.init(try FileHandle(forReadingFrom: url), Self.newline)
         } catch {
             throw Self.unreadable(error)
         }
+    }
+
+    /// Reads a file from the beginning on.
+    ///
+    /// - Throws: ``StrataError`` with `cannotOpen`.
+    init(_ file: FileHandle, end: UInt8) throws {
+        self.init(file, end)
+        try rewind()
+    }
+
+    private init(_ file: FileHandle, _ end: UInt8) { (self.file, self.end) = (file, end) }
+
+    /// Begins again with the first line.
+    ///
+    /// - Throws: ``StrataError`` with `cannotOpen`, of a pipe for one.
+    mutating func rewind() throws {
+        do { try file.seek(toOffset: 0) } catch { throw Self.unreadable(error) }
+        (buffer, searched, isAtEnd) = (Data(), 0, false)
     }
 
     /// The line that comes next, without its end; nil at the end.
@@ -23,11 +45,9 @@ struct LineReader {
     mutating func next() throws -> Data? {
         while true {
             if let end = endOfLine() {
-                var line = buffer.prefix(end)
-                buffer = buffer.dropFirst(end + 1)
+                defer { buffer = buffer.dropFirst(end + 1) }
                 searched = 0
-                if line.last == UInt8(ascii: "\r") { line = line.dropLast() }
-                return line
+                return buffer.prefix(end)
             }
             if isAtEnd {
                 defer { buffer = Data() }
@@ -41,7 +61,7 @@ struct LineReader {
     private mutating func endOfLine() -> Int? {
         let found = buffer.withUnsafeBytes { bytes -> Int? in
             guard searched < bytes.count, let start = bytes.baseAddress,
-                let end = memchr(start + searched, Int32(UInt8(ascii: "\n")), bytes.count - searched)
+                let end = memchr(start + searched, Int32(self.end), bytes.count - searched)
             else { return nil }
             return UnsafeRawPointer(end) - start
         }
@@ -53,8 +73,9 @@ struct LineReader {
         do {
             let piece = try file.read(upToCount: 1 << 16) ?? Data()
             isAtEnd = piece.isEmpty
-            // Not appended to the slice, which would keep what was read before.
-            buffer = Data(buffer) + piece
+            // Appending to a slice would keep what was read before. That is let go once, not with each piece of a long line.
+            if buffer.startIndex > 0 { buffer = Data(buffer) }
+            buffer.append(piece)
         } catch {
             throw Self.unreadable(error)
         }

@@ -11,28 +11,8 @@ public struct LineSequence: AsyncSequence, Sendable {
     let models: [any Model.Type]?
     let store: Store
 
-    public func makeAsyncIterator() -> Iterator { Iterator(source: .lines(of: models, store)) }
-
-    /// Gives the lines one after the other.
-    public struct Iterator: AsyncIteratorProtocol {
-        private let source: PortionSource<Data>
-        /// What was read and not given yet.
-        private var lines: ArraySlice<Data> = []
-
-        init(source: PortionSource<Data>) { self.source = source }
-
-        /// The line that comes next, without its end; nil at the end.
-        ///
-        /// - Throws: ``StrataError`` with `unknownModel`, `closed`, or if the store cannot be read. There is nothing after an error.
-        public mutating func next() async throws -> String? {
-            if lines.isEmpty { lines = try await source.next()[...] }
-            return lines.popFirst().map { String(decoding: $0, as: UTF8.self) }
-        }
-
-        /// The same for callers that are isolated.
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws -> String? {
-            if lines.isEmpty { lines = try await source.next()[...] }
-            return lines.popFirst().map { String(decoding: $0, as: UTF8.self) }
-        }
+    /// The iterator throws ``StrataError`` with `unknownModel` or `closed`, or if the store cannot be read.
+    public func makeAsyncIterator() -> PortionIterator<String> {
+        PortionIterator(source: .lines(of: models, store) { String(decoding: $0, as: UTF8.self) })
     }
 }

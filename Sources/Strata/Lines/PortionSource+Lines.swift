@@ -1,14 +1,22 @@
 import Foundation
 
-extension PortionSource<Data> {
+extension PortionSource {
     /// The lines of one export.
-    static func lines(of models: [any Model.Type]?, _ store: Store) -> PortionSource {
+    ///
+    /// - Parameter make: makes an element of the bytes of a line.
+    static func lines(
+        of models: [any Model.Type]?,
+        _ store: Store,
+        _ make: @escaping @Sendable (Data) -> Element
+    ) -> PortionSource {
         PortionSource("strata.lines", store) {
             let export = try LineExport(models, store: store)
-            return { try export.next() }
+            return { try export.next().map { (make($0), $0.count) } }
         }
     }
+}
 
+extension PortionSource<Data> {
     /// Writes all lines to a file, which is there once they are complete.
     ///
     /// - Returns: how many there are.
@@ -16,7 +24,7 @@ extension PortionSource<Data> {
         let part = url.deletingLastPathComponent().appendingPathComponent(".\(url.lastPathComponent).\(UUID())")
         do {
             let count = try writeLines(to: part, progress)
-            guard rename(part.path, url.path) == 0 else { throw CocoaError(.fileWriteUnknown) }
+            guard rename(part.path, url.path) == 0 else { throw POSIXError(.last) }
             return count
         } catch {
             try? FileManager.default.removeItem(at: part)
@@ -34,12 +42,15 @@ extension PortionSource<Data> {
             try Task.checkCancellation()
             let lines = try next()
             if lines.isEmpty { break }
-            var text = Data()
+            var piece = Data()
             for line in lines {
-                text.append(line)
-                text.append(UInt8(ascii: "\n"))
+                piece.append(line)
+                piece.append(LineReader.newline)
+                guard piece.count >= LineSpool.pieceSize else { continue }
+                try file.write(contentsOf: piece)
+                piece.removeAll(keepingCapacity: true)
             }
-            try file.write(contentsOf: text)
+            try file.write(contentsOf: piece)
             count += lines.count
             progress?(count)
         }

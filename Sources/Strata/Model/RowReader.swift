@@ -112,6 +112,17 @@ public struct RowReader {
         }
     }
 
+    /// How many bytes the texts and blobs of the row have.
+    var size: Int {
+        (0..<sqlite3_column_count(statement)).reduce(0) { size, column in
+            switch sqlite3_column_type(statement, column) {
+            // Asked for those of a number, SQLite would make a text of it.
+            case SQLITE_TEXT, SQLITE_BLOB: size + Int(sqlite3_column_bytes(statement, column))
+            default: size
+            }
+        }
+    }
+
     func name(of column: Int32) -> String {
         sqlite3_column_name(statement, column).map { String(cString: $0) } ?? "\(column)"
     }

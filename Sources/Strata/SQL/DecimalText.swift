@@ -15,6 +15,14 @@ enum DecimalText {
         }
     }
 
+    /// Whether a text is a number from its beginning to its end, be it with an exponent.
+    static func isNumber(_ text: String) -> Bool {
+        let parts = text.split(maxSplits: 1, omittingEmptySubsequences: false) { $0 == "e" || $0 == "E" }
+        var digits = parts[0]
+        guard digits.withUTF8({ Digits(UnsafeRawBufferPointer($0)) != nil }) else { return false }
+        return parts.count == 1 || Int(parts[1]) != nil
+    }
+
     /// A number's digits before and after the point, without the zeros that say nothing.
     private struct Digits {
         var isNegative = false

@@ -10,19 +10,17 @@ enum LinesSQL {
         "SELECT \(info.sql.columnList) FROM \(info.sql.table) ORDER BY \"id\""
     }
 
-    /// The ids of an object's members, in their order.
-    static func selectMembers(_ relationship: ResolvedRelationship, _ schema: Schema) -> String {
+    /// The ids of an object's members, in their order; nil where they follow from a to-one column alone, and no line has them.
+    static func selectMembers(_ relationship: ResolvedRelationship, _ schema: Schema) -> String? {
         switch relationship.storage {
         case .join(let join, let own, let other, let place):
             let sql = schema.entities[join].info.sql
             let order = place.map { "\(sql.columns[$0]), " } ?? ""
             return
                 "SELECT \(sql.columns[other]) FROM \(sql.table) WHERE \(sql.columns[own]) = ? ORDER BY \(order)\(sql.columns[other])"
-        case .foreignKey(let column, let order):
+        case .foreignKey(_, nil): return nil
+        case .foreignKey(let column, let order?):
             let member = schema.entities[relationship.destination].info.sql
-            guard let order else {
-                return "SELECT \"id\" FROM \(member.table) WHERE \(member.columns[column]) = ? ORDER BY \"id\""
-            }
             // Members without a place come last.
             return """
                 SELECT own."id" FROM \(member.table) AS own LEFT JOIN \(schema.entities[order].info.sql.table) AS place \
@@ -42,6 +40,17 @@ enum LinesSQL {
         """
     static let drop = "DROP TABLE \(ids)"
 
+    /// Which objects of the store the lines are about that are not to become new ones.
+    static let createMatches = """
+        CREATE TEMP TABLE "strata_matches" ("line" INTEGER PRIMARY KEY, "id" INTEGER NOT NULL UNIQUE)
+        """
+    static let dropMatches = "DROP TABLE temp.\"strata_matches\""
+    static let insertMatch = "INSERT INTO temp.\"strata_matches\" (\"line\", \"id\") VALUES (?, ?)"
+    static let selectMatch = "SELECT \"id\" FROM temp.\"strata_matches\" WHERE \"line\" = ?"
+    static let selectMatchingLine = "SELECT \"line\" FROM temp.\"strata_matches\" WHERE \"id\" = ?"
+
+    static func exists(_ info: EntityInfo) -> String { "SELECT 1 FROM \(info.sql.table) WHERE \"id\" = ?" }
+
     static let find = "SELECT \"id\", \"is_there\", \"line\" FROM \(ids) WHERE \"entity\" = ? AND \"key\" = ?"
     static let insert = """
         INSERT INTO \(ids) ("id", "entity", "key", "line", "is_there", "property", "number") VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -49,13 +58,13 @@ enum LinesSQL {
     static let define = "UPDATE \(ids) SET \"is_there\" = 1, \"line\" = ? WHERE \"id\" = ?"
     static let require = "UPDATE \(ids) SET \"line\" = ?, \"property\" = ? WHERE \"id\" = ?"
     static let hasMissing = "SELECT EXISTS (SELECT 1 FROM \(ids) WHERE NOT \"is_there\")"
-    static let selectLine = "SELECT \"line\", \"key\" FROM \(ids) WHERE \"id\" = ?"
+    static let selectLine = "SELECT \"line\" FROM \(ids) WHERE \"id\" = ?"
 
     /// Finds the objects that the lines name and do not have among those that were in the store before.
     static func findExisting(_ info: EntityInfo) -> String {
         """
-        UPDATE \(ids) SET "existing" = "number" WHERE NOT "is_there" AND "entity" = ?1 \
-        AND "number" IN (SELECT "id" FROM \(info.sql.table) WHERE "id" < ?2)
+        UPDATE \(ids) AS mine SET "existing" = "number" WHERE NOT "is_there" AND "entity" = ?1 AND "number" < ?2 \
+        AND EXISTS (SELECT 1 FROM \(info.sql.table) AS found WHERE found."id" = mine."number")
         """
     }
 
@@ -77,8 +86,26 @@ enum LinesSQL {
     /// Adds a member to a relationship, or gives one that came from the other side its place.
     static func insertMember(_ join: EntityInfo, place: Int?) -> String {
         let key = JoinRow.Column.ends.map { join.sql.columns[$0] }.joined(separator: ", ")
-        let action = place.map { "UPDATE SET \(join.sql.columns[$0]) = excluded.\(join.sql.columns[$0])" } ?? "NOTHING"
+        let action =
+            place.map {
+                "UPDATE SET \(join.sql.columns[$0]) = excluded.\(join.sql.columns[$0]), \"_version\" = excluded.\"_version\""
+            } ?? "NOTHING"
         return "\(join.sql.insert) ON CONFLICT (\(key)) DO \(action)"
+    }
+
+    /// The other ends of an object's members, in the order that they have at this one.
+    static func selectEnds(_ join: EntityInfo, of own: Int, place: Int?) -> String {
+        let order = place.map { "\(join.sql.columns[$0]), " } ?? ""
+        let other = join.sql.columns[1 - own]
+        return "SELECT \(other) FROM \(join.sql.table) WHERE \(join.sql.columns[own]) = ? ORDER BY \(order)\(other)"
+    }
+
+    /// Takes away a member that was there before.
+    static func deleteMember(_ join: EntityInfo, of own: Int) -> String {
+        """
+        DELETE FROM \(join.sql.table) WHERE \(join.sql.columns[own]) = ? AND \(join.sql.columns[1 - own]) = ? AND "id" < ? \
+        RETURNING \(join.sql.columnList)
+        """
     }
 
     /// An ordered member that does not lead to the object which lists it, and that object.

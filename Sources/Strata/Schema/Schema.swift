@@ -214,6 +214,11 @@ protocol AnyEntity: AnyObject, Sendable {
     // Batches
     func runBatch(_ sql: String, _ values: [StoredValue], _ job: BatchJob) throws -> NumberRuns
     func insertRow(_ values: [StoredValue], _ job: BatchJob) throws
+    func updateRow(
+        _ number: Int64,
+        _ job: BatchJob,
+        _ value: (_ column: Int, _ old: StoredValue) throws -> StoredValue
+    ) throws -> ColumnSet
 
     // History
     func changes(of part: any AnyPart) -> TableChanges

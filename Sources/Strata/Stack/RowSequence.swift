@@ -13,39 +13,16 @@ public struct RowSequence<Object: Model>: AsyncSequence, Sendable {
     let query: Query<Object>
     let handle: ContextHandle
 
-    public func makeAsyncIterator() -> Iterator { Iterator(source: source) }
+    /// The iterator throws ``StrataError`` with `invalidQuery`, `contextEnded` or `closed`, or if the store cannot be read.
+    public func makeAsyncIterator() -> PortionIterator<Object.Row> { PortionIterator(source: source) }
 
-    private var source: PortionSource<Object.Row> {
+    var source: PortionSource<Object.Row> {
         let (query, handle) = (query, handle)
         let store = handle.core.engine
         return PortionSource("strata.rows", store) {
             guard !handle.owner.isRetired else { throw ObjectContext.endedError }
             let stream = try RowStream(query, store.snapshot(of: handle.id), store: store)
-            return { try stream.next().map { try stream.row(from: $0) } }
-        }
-    }
-
-    /// Gives the rows one after the other.
-    public struct Iterator: AsyncIteratorProtocol {
-        private let source: PortionSource<Object.Row>
-        /// What was read and not given yet.
-        private var rows: ArraySlice<Object.Row> = []
-
-        init(source: PortionSource<Object.Row>) { self.source = source }
-
-        /// The row that comes next; nil at the end.
-        ///
-        /// - Throws: ``StrataError`` with `invalidQuery`, `contextEnded` or `closed`, or if the store cannot be read.
-        ///   There is nothing after an error.
-        public mutating func next() async throws -> Object.Row? {
-            if rows.isEmpty { rows = try await source.next()[...] }
-            return rows.popFirst()
-        }
-
-        /// The same for callers that are isolated.
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Object.Row? {
-            if rows.isEmpty { rows = try await source.next()[...] }
-            return rows.popFirst()
+            return { try stream.next().map { (try stream.row(from: $0), $0.size) } }
         }
     }
 }

@@ -41,11 +41,13 @@ final class TemporaryFolder: Sendable {
     private static func lock(in folder: URL) -> String { folder.appendingPathComponent("lock").path }
 
     /// Removes what processes that were killed have left behind.
-    private static func sweep(_ base: URL) {
+    static func sweep(_ base: URL) {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: base.path)) ?? []
         for name in names where name.hasPrefix(prefix) {
             let folder = base.appendingPathComponent(name)
-            guard let process = name.dropFirst(prefix.count).split(separator: "-").first.flatMap({ pid_t($0) }),
+            let parts = name.dropFirst(prefix.count).split(separator: "-", maxSplits: 1)
+            // Others may call their files by a number as well, but not by these two.
+            guard parts.count == 2, let process = pid_t(parts[0]), UUID(uuidString: String(parts[1])) != nil,
                 kill(process, 0) == -1, errno == ESRCH, !isLocked(folder)
             else { continue }
             try? FileManager.default.removeItem(at: folder)

@@ -64,7 +64,9 @@ extension Float: AttributeValue {
 
     public init?(storedValue: StoredValue) {
         guard let value = Double(storedValue: storedValue) else { return nil }
-        self = Float(value)
+        self.init(value)
+        // Too large a number is none, rather than an infinite one.
+        if isInfinite && value.isFinite { return nil }
     }
 
     public static func isSame(_ left: Float, _ right: Float) -> Bool { left.bitPattern == right.bitPattern }
@@ -78,7 +80,9 @@ extension Decimal: AttributeValue {
 
     public init?(storedValue: StoredValue) {
         switch storedValue {
-        case .text(let text): self.init(string: text, locale: Locale(identifier: "en_US_POSIX"))
+        // Foundation is content with a number at the beginning.
+        case .text(let text) where DecimalText.isNumber(text):
+            self.init(string: text, locale: Locale(identifier: "en_US_POSIX"))
         case .integer(let value): self.init(value)
         case .real(let value): self.init(value)
         default: return nil

@@ -81,7 +81,9 @@ extension Model {
                 return content
             }
             // What was deleted has taken its bytes along.
-            if !isDeleted { throw Self._$schema.lostContent(of: id.number, at: column) }
+            if !isDeleted {
+                throw ExternalData.lost(Self._$schema.columns[column].name, of: id.number, Self._$schema.name)
+            }
         } catch {
             context.reference.report(error)
         }
@@ -89,18 +91,14 @@ extension Model {
     }
 }
 
-extension ModelSchema {
-    fileprivate func lostContent(of number: Int64, at column: Int) -> StrataError {
+extension ExternalData {
+    /// The error for bytes that a row has and the store does not.
+    static func lost(_ column: String, of number: Int64, _ model: String) -> StrataError {
         StrataError(
             .damagedStore,
-            "The bytes of \(name).\(columns[column].name) are not in the store. Was it changed by another program?",
+            "The bytes of \(model).\(column) are not in the store. Was it changed by another program?",
             details: [
-                StrataError.Detail(
-                    model: name,
-                    number: number,
-                    column: columns[column].name,
-                    message: "has lost its bytes"
-                )
+                StrataError.Detail(model: model, number: number, column: column, message: "has lost its bytes")
             ]
         )
     }

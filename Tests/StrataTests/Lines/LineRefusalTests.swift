@@ -108,6 +108,12 @@ struct LineRefusalTests {
         for await _ in started { break }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
+        // Nor does it go on while lines that are read twice are kept.
+        let early = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            try await stack.importLines(Endless(), matching: [LineMatch(Song.self, by: "name")])
+        }
+        await #expect(throws: CancellationError.self) { try await early.value }
         #expect(stack.historyToken == token)
         #expect(try await LineWorld.lines(stack) == [])
         try await LineWorld.fill(stack)

@@ -61,7 +61,9 @@ enum LineWorld {
                 return value
             }
             // They have no order.
-            if let members = named["follows"] as? [String] { named["follows"] = members.sorted() }
+            for key in ["follows", "badges"] {
+                if let members = named[key] as? [String] { named[key] = members.sorted() }
+            }
             return String(
                 decoding: try JSONSerialization.data(withJSONObject: named, options: .sortedKeys),
                 as: UTF8.self

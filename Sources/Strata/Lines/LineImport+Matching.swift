@@ -1,0 +1,72 @@
+extension LineImport {
+    /// Finds the object of the store that a line is about, and notes what the line calls it or the new one.
+    func match(_ line: ImportLine) throws {
+        let info = line.info
+        let holder = try holder(of: line)
+        if let holder {
+            if let other = try connection.integer(LinesSQL.selectMatchingLine, [.integer(holder)]) {
+                let names = (keys[info.index] ?? []).map { info.columns[$0].name }.joined(separator: ", ")
+                throw LineFailure(info.name, names, "is what line \(other) has already")
+            }
+            try connection.execute(LinesSQL.insertMatch, [.integer(self.line), .integer(holder)])
+        }
+        guard let key = line.id else { return }
+        if let found = try find(key, info) {
+            throw LineFailure(info.name, "$id", "'\(key)' stands in line \(found.line ?? 0) already")
+        }
+        try connection.execute(
+            LinesSQL.insert,
+            [
+                .integer(try holder ?? job.takeID()), .integer(Int64(info.index)), .text(key), .integer(self.line),
+                .integer(holder == nil ? 0 : 1), .null, .null,
+            ]
+        )
+    }
+
+    /// The object of the store that has the same unique values as a line, which gives all of them.
+    private func holder(of line: ImportLine) throws -> Int64? {
+        let info = line.info
+        guard let key = keys[info.index] else { return nil }
+        var values: [StoredValue] = []
+        for column in key {
+            guard case .value(let value) = line.fields[column], value != .null else { return nil }
+            values.append(info.columns[column].normalized(value))
+        }
+        return try connection.integer(info.sql.selectHolder(key), values)
+    }
+
+    /// Takes away the members that an object which was there has, and is not to have any more.
+    ///
+    /// Places of members that lead here by a to-one column of their own stay: that column says whose they are.
+    ///
+    /// - Returns: whether it has others than it is to have, or in another order.
+    func prepare(
+        _ join: EntityInfo,
+        _ own: Int,
+        _ place: Int?,
+        of number: Int64,
+        for members: [Int64],
+        _ relationship: ResolvedRelationship
+    ) throws -> Bool {
+        let old = try connection.numbers(LinesSQL.selectEnds(join, of: own, place: place), [.integer(number)])
+        let kept = Set(members)
+        guard case .join = relationship.storage else { return old.filter(kept.contains) != members }
+        guard place == nil ? Set(old) != kept : old != members else { return false }
+        var removed: [JoinRow] = []
+        let statement = try connection.statement(LinesSQL.deleteMember(join, of: own))
+        for member in old where !kept.contains(member) {
+            try statement.run([.integer(number), .integer(member), .integer(firstID)]) {
+                removed.append(try JoinRow(_$from: $0))
+            }
+        }
+        if !removed.isEmpty { job.note(removed: removed, of: join) }
+        return true
+    }
+}
+
+extension ColumnSchema {
+    /// A value as its type stores it, whichever of its notations a line has.
+    fileprivate func normalized(_ value: StoredValue) -> StoredValue {
+        heldType?.init(storedValue: value).flatMap { try? $0.storedValue } ?? value
+    }
+}

@@ -1,0 +1,36 @@
+/// By what the lines of a model are matched with the objects that are in a store: see
+/// ``ContextStack/importLines(from:matching:progress:)``.
+public struct LineMatch: Sendable {
+    let model: any Model.Type
+    let columns: [String]
+
+    /// - Parameter columns: the names of the unique column, or of those that are unique together.
+    public init(_ model: any Model.Type, by columns: String...) {
+        self.model = model
+        self.columns = columns
+    }
+}
+
+extension [LineMatch] {
+    /// The columns to match by, for each entity that is matched.
+    ///
+    /// - Throws: ``StrataError`` with `unknownModel` or `invalidQuery`.
+    func keys(in schema: Schema) throws -> [Int: [Int]] {
+        var keys: [Int: [Int]] = [:]
+        for match in self {
+            let info = schema.entities[try schema.index(of: match.model)].info
+            let columns = try info.unique(match.columns)
+            guard columns.allSatisfy({ info.columns[$0].destination == nil && !info.derived.contains($0) }) else {
+                throw StrataError(
+                    .invalidQuery,
+                    "Lines of \(info.name) cannot be matched by \(match.columns.joined(separator: ", ")): only attributes that the "
+                        + "lines give tell which objects are the same, neither relationships nor derived ones."
+                )
+            }
+            guard keys.updateValue(columns, forKey: info.index) == nil else {
+                throw StrataError(.invalidQuery, "\(info.name) is listed twice among what lines are matched by.")
+            }
+        }
+        return keys
+    }
+}

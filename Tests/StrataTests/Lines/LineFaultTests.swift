@@ -1,0 +1,222 @@
+import Foundation
+import Metrics
+import MetricsTestKit
+import Testing
+
+@testable import Strata
+
+@Model final class Fare {
+    var amount: Decimal = 0
+    var weight: Float = 0
+    var since: Date?
+}
+
+@Suite("Lines of long values and unusual ones", .timeLimit(.minutes(2)))
+struct LineFaultTests {
+    @Test("portions end where they get large")
+    func portions() async throws {
+        let models: [any Model.Type] = [Photo.self, Song.self]
+        let stack = try await LineWorld.open(models + [Playlist.self, Label.self, Jacket.self, Album.self])
+        try await stack.background { context in
+            for name in 0..<5 {
+                context.insert(Photo(name: "\(name)", image: Data(repeating: 7, count: 600_000), thumbnail: nil))
+                context.insert(Song(name: "\(name)", model: String(repeating: "x", count: 600_000)))
+            }
+            try context.commit()
+        }
+        let lines = PortionSource<Data>.lines(of: models, stack.core.engine) { $0 }
+        let rows = try stack.rows(Song.all).source
+        var counts: [[Int]] = [[], []]
+        while let count = Optional(try await lines.next().count), count > 0 { counts[0].append(count) }
+        while let count = Optional(try await rows.next().count), count > 0 { counts[1].append(count) }
+        // A million bytes are the end of one; 600,000 are 800,000 as Base64.
+        #expect(counts == [[2, 2, 2, 2, 2], [2, 2, 1]])
+        try await stack.close()
+    }
+
+    @Test("a line of any length is read once", .timeLimit(.minutes(1)))
+    func longLine() throws {
+        let folder = try ScratchFolder()
+        let url = folder.file("long.jsonl")
+        try Data("first\n".utf8).write(to: url)
+        // Zeros that take no place on the disk. To copy what was read for each piece of it would take minutes.
+        #expect(truncate(url.path, 256 << 20) == 0)
+        var reader = try LineReader(url)
+        #expect(try reader.next() == Data("first".utf8))
+        #expect(try reader.next()?.count == 256 << 20 - 6)
+        #expect(try reader.next() == nil)
+    }
+
+    @Test("what lines refer to is looked up, however much is in the store")
+    func plan() async throws {
+        let stack = try await LineWorld.open()
+        let store = stack.core.engine
+        let info = try #require(store.schema.infosByName["Song"])
+        var plan: [String] = []
+        try store.write { connection in
+            try connection.execute(LinesSQL.create)
+            try connection.statement("EXPLAIN QUERY PLAN \(LinesSQL.findExisting(info))").run([]) {
+                plan.append($0.string(at: 3))
+            }
+            try connection.execute(LinesSQL.drop)
+            return []
+        }
+        #expect(plan.contains { $0.contains("INTEGER PRIMARY KEY (rowid=?)") }, "\(plan)")
+        #expect(!plan.contains { $0.contains("SCAN") || $0.contains("rowid<?") }, "\(plan)")
+        try await stack.close()
+    }
+
+    @Test("ids that the original of a copy gave away are known to imports of the copy")
+    func lineage() async throws {
+        let folder = try ScratchFolder()
+        let (url, copy) = (folder.file("one.sqlite"), folder.file("two.sqlite"))
+        let original = try await ContextStack.open(.sqlite(url), models: LineWorld.models, stack: .rootOnly)
+        let id = try await original.background { context in
+            let list = context.insert(Playlist(name: "list"))
+            try context.commit()
+            return list.id
+        }
+        try await original.close()
+        try FileManager.default.copyItem(at: url, to: copy)
+        let stack = try await ContextStack.open(.sqlite(copy), models: LineWorld.models, stack: .rootOnly)
+        try await stack.importLines([#"{"$model":"Song","name":"s","playlist":"\#(id)"}"#])
+        let name = try await stack.background { try $0.first(Song.all)?.playlist?.name }
+        #expect(name == "list")
+        try await stack.close()
+    }
+
+    @Test("the texts of an asynchronous sequence are lines, whatever line breaks are in them")
+    func breaks() async throws {
+        let stack = try await LineWorld.open()
+        let texts = ["{\"$model\":\"Label\",\n\"name\":\"a\"}", "", "\n", "{\"$model\":\"Label\",\"name\":\"b\"}\r\n"]
+        try await stack.importLines(texts)
+        try await stack.importLines(Self.sequence(texts))
+        let names = try await stack.background { try $0.fetch(Label.all).map(\.name) }
+        #expect(names == ["a", "b", "a", "b"])
+        let wrong = Self.sequence([texts[0], "{\"$model\":\"Label\",\"name\":\"a\nb\"}"])
+        let error = await #expect(throws: StrataError.self) { try await stack.importLines(wrong) }
+        #expect(error?.code == .invalidImport && error?.message.contains("line 2") == true, "\(error?.message ?? "")")
+        try await stack.close()
+    }
+
+    private static func sequence(_ texts: [String]) -> AsyncStream<String> {
+        AsyncStream { stream in
+            for text in texts { stream.yield(text) }
+            stream.finish()
+        }
+    }
+
+    @Test("texts wait in a file that nobody else can open, and of which nothing is left")
+    func spool() async throws {
+        let stack = try await LineWorld.open()
+        let folder = try ScratchFolder()
+        let empty = try LineSpool(in: folder.url)
+        #expect(try folder.image().isEmpty)
+        var info = stat()
+        #expect(fstat(empty.file.fileDescriptor, &info) == 0 && info.st_mode & 0o777 == 0o600)
+        // More than are written at a time.
+        let texts = (0..<3000).map { "\($0)\n" + String(repeating: "é", count: $0 % 100) }
+        let spool = try await LineSpool.filled(with: Self.sequence(texts), stack.core.engine)
+        var (reader, read) = (try spool.reader(), [String]())
+        while let text = try reader.next() { read.append(String(decoding: text, as: UTF8.self)) }
+        #expect(read == texts)
+        await expect(.cannotOpen) { _ = try LineSpool(in: folder.file("none")) }
+        try await stack.close()
+    }
+
+    @Test(
+        "what is no number of the property's type is refused",
+        arguments: [
+            #""amount":"12abc""#, #""amount":"1.2.3""#, #""amount":"""#, #""amount":"1e""#, #""amount":"1e1.5""#,
+            #""weight":1e300"#, #""weight":-1e39"#, #""since":"soon""#,
+        ]
+    )
+    func numbers(property: String) async throws {
+        let stack = try await LineWorld.open([Fare.self])
+        await expect(.invalidImport) { try await stack.importLines([#"{"$model":"Fare",\#(property)}"#]) }
+        #expect(try await LineWorld.lines(stack) == [])
+        try await stack.close()
+    }
+
+    @Test("numbers at the ends of what their types have come back")
+    func infinities() async throws {
+        let (one, two) = (try await LineWorld.open([Fare.self]), try await LineWorld.open([Fare.self]))
+        try await one.background { context in
+            for sign in [1.0, -1] {
+                let since = Date(timeIntervalSinceReferenceDate: sign * .infinity)
+                context.insert(Fare(amount: Decimal(sign) * .greatestFiniteMagnitude, weight: .infinity, since: since))
+                context.insert(Fare(weight: Float(sign) * .greatestFiniteMagnitude))
+            }
+            try context.commit()
+        }
+        try await two.importLines(one.lines())
+        let (before, after) = (try await Self.fares(one), try await Self.fares(two))
+        #expect(before == after && before.count == 4)
+        try await two.importLines([#"{"$model":"Fare","amount":"-12.5E+2"}"#])
+        #expect(try await Self.fares(two).last?.first == "-1250")
+        for stack in [one, two] { try await stack.close() }
+    }
+
+    private static func fares(_ stack: ContextStack) async throws -> [[String]] {
+        try await stack.background { context in
+            try context.fetch(Fare.all).map {
+                [$0.amount.description, "\($0.weight)", "\($0.since?.timeIntervalSinceReferenceDate ?? 0)"]
+            }
+        }
+    }
+
+    @Test("lost bytes are no nil")
+    func lostBytes() async throws {
+        let stack = try await LineWorld.open()
+        try await LineWorld.fill(stack)
+        try stack.core.engine.write { connection in
+            try connection.execute("DELETE FROM \"strata_data\"")
+            return []
+        }
+        await expect(.damagedStore) { _ = try await LineWorld.lines(stack) }
+        try await stack.close()
+    }
+
+    @Test("why a file cannot be replaced is said")
+    func unwritable() async throws {
+        let stack = try await LineWorld.open()
+        let folder = try ScratchFolder()
+        let place = folder.file("lines.jsonl")
+        try FileManager.default.createDirectory(at: place, withIntermediateDirectories: false)
+        let error = await #expect(throws: StrataError.self) { try await stack.exportLines(to: place) }
+        #expect(error?.code == .cannotOpen && (error?.underlying as? POSIXError)?.code == .EISDIR)
+        #expect(try folder.image().keys.sorted() == ["lines.jsonl"])
+        try await stack.close()
+    }
+
+    @Test("a cancelled import is no failure of the database")
+    func cancelled() async throws {
+        let metrics = TestMetrics()
+        let stack = try await ContextStack.open(
+            .inMemory,
+            models: LineWorld.models,
+            stack: .rootOnly,
+            diagnostics: Diagnostics(metrics: metrics)
+        )
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            try await stack.importLines([#"{"$model":"Label","name":"a"}"#])
+        }
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(metrics.counterTotal(label: "strata.batch.failures", dimensions: [("code", "CancellationError")]) == 1)
+        #expect(metrics.counterTotal(label: "strata.batch.failures", dimensions: [("code", "database")]) == 0)
+        try await stack.close()
+    }
+
+    @Test("what other programs and people call their files is not swept")
+    func sweep() throws {
+        let folder = try ScratchFolder()
+        // No process has this number: it is beyond what Linux gives, and macOS.
+        let process = 12_345_678
+        let names = ["strata-\(process)-9ABC-4DEF-8123-456789ABCDEF.jsonl", "strata-\(process)", "strata-\(process)-x"]
+        let left = "strata-\(process)-\(UUID())"
+        for name in names + [left] { try Data().write(to: folder.file(name)) }
+        TemporaryFolder.sweep(folder.url)
+        #expect(Set(try folder.image().keys) == Set(names))
+    }
+}
