@@ -15,7 +15,7 @@ struct FTS5 {
             guard sqlite3_prepare_v2(connection, "SELECT fts5(?1)", -1, &statement, nil) == SQLITE_OK else {
                 return sqlite3_errcode(connection)
             }
-            sqlite3_bind_pointer(statement, 1, place, "fts5_api_ptr", nil)
+            sqlite3_bind_pointer(statement, 1, place, Self.pointerType, nil)
             return sqlite3_step(statement)
         }
         guard code == SQLITE_ROW, let api else {
@@ -23,6 +23,9 @@ struct FTS5 {
         }
         self.api = api
     }
+
+    /// SQLite keeps this and makes no copy of it. Never written, never freed.
+    nonisolated(unsafe) private static let pointerType = UnsafePointer(strdup("fts5_api_ptr"))
 
     private typealias Function = fts5_extension_function
 
