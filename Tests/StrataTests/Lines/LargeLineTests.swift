@@ -22,12 +22,13 @@ struct LargeLineTests {
         let start = Self.residentBytes
         let most = Peak()
         try await one.exportLines(of: [Song.self], to: file) { _ in most.note(Self.residentBytes - start) }
-        #expect(most.value < 30_000_000, "\(most.value)")
+        // A sanitizer keeps books of every byte, and what was freed for a while.
+        let room = ProcessInfo.processInfo.environment["STRATA_SANITIZER"] == nil ? 1 : 8
+        #expect(most.value < 30_000_000 * room, "\(most.value)")
         let changes = try await two.importLines(from: file) { _ in most.note(Self.residentBytes - start) }
         #expect(changes.of(Song.self).inserted.count == 100_000)
-        // The store's cache of pages has 64 MB; the file is larger than all of it. A sanitizer keeps books of every byte.
-        let isSanitized = ProcessInfo.processInfo.environment["STRATA_SANITIZER"] != nil
-        #expect(most.value < (isSanitized ? 400_000_000 : 100_000_000), "\(most.value)")
+        // The store's cache of pages has 64 MB; the file is larger than all of it.
+        #expect(most.value < 100_000_000 * room, "\(most.value)")
         let sums = try await two.background { try $0.sum(Song.all, \.plays) }
         #expect(sums == (0..<100_000).reduce(0, +))
         try await one.close()
