@@ -105,8 +105,9 @@ extension ObjectContext {
     // MARK: Taking back
 
     /// Edits in a savepoint, or in one within another, which throws or does not. In a pinned context there is afterwards what there was
-    /// before; others take a newer view, in which there may be what others have done.
+    /// before, where nobody has committed meanwhile; others take a newer view, in which there may be what others have done.
     func tryInSavepoint(isPinned: Bool, _ dice: inout Dice) throws -> [String] {
+        if isPinned { try merge() }
         let before = try Soak.digest(self)
         let (throwsAtEnd, saves, isNested) = (dice.chance(60), dice.chance(30), dice.chance(30))
         do {
