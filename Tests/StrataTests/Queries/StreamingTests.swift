@@ -217,7 +217,9 @@ struct StreamingTests {
             #expect(count == 2_000_000)
             return most
         }
-        #expect(peak < 30_000_000)
+        // A sanitizer keeps books of every byte, and what was freed for a while.
+        let room = ProcessInfo.processInfo.environment["STRATA_SANITIZER"] == nil ? 1 : 8
+        #expect(peak < 30_000_000 * room)
     }
 
     private static var residentBytes: Int {
