@@ -252,7 +252,7 @@ struct CommitRequest: Sendable {
 /// A commit that has taken a context's changes and not yet written them. It may be written on any thread.
 struct PendingCommit: Sendable {
     let store: Store
-    /// The segments that delete rules have added to the committer's layer, held in place: they go where the commit fails.
+    /// The segments that the preparation has added to the committer's layer, held in place: they go where the commit fails.
     let added: Set<Int>
     let request: CommitRequest
 

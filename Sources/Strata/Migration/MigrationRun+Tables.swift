@@ -7,10 +7,7 @@ extension MigrationRun {
         if hasExternals, try !connection.schemaEntries().contains(where: { $0.name == ExternalSQL.table.name }) {
             try connection.execute(ExternalSQL.table.sql)
         }
-        for change in changes.changed where change.old.search != nil && !change.keepsSearch {
-            try dropSearch(change.old)
-        }
-        for table in changes.dropped where table.search != nil { try dropSearch(table) }
+        for table in changes.changed.filter({ !$0.keepsSearch }).map(\.old) + changes.dropped { try dropSearch(table) }
         for (index, change) in rebuilt.enumerated() { try copy(change, to: copyName(index)) }
         for change in rebuilt { try dropOutside(change) }
         for table in changes.dropped { try drop(table) }
@@ -27,11 +24,9 @@ extension MigrationRun {
 
     /// The table of words with what keeps it up: it would name what is not there any more.
     private func dropSearch(_ table: TableDescription) throws {
-        for name in try connection.schemaEntries().own(pending.old).map(\.name)
-        where table.search.map({ SearchSQL.triggers($0, of: table.name) })?.contains(where: { $0.name == name })
-            ?? false
-        {
-            try connection.execute(MigrationSQL.dropTrigger(name))
+        guard let search = table.search else { return }
+        for trigger in SearchSQL.triggers(search, of: table.name) {
+            try connection.execute(MigrationSQL.dropTrigger(trigger.name))
         }
         try connection.execute(MigrationSQL.dropTable(SearchSQL.table(of: table.name)))
     }

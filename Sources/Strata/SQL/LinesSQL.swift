@@ -13,11 +13,8 @@ enum LinesSQL {
     /// The ids of an object's members, in their order; nil where they follow from a to-one column alone, and no line has them.
     static func selectMembers(_ relationship: ResolvedRelationship, _ schema: Schema) -> String? {
         switch relationship.storage {
-        case .join(let join, let own, let other, let place):
-            let sql = schema.entities[join].info.sql
-            let order = place.map { "\(sql.columns[$0]), " } ?? ""
-            return
-                "SELECT \(sql.columns[other]) FROM \(sql.table) WHERE \(sql.columns[own]) = ? ORDER BY \(order)\(sql.columns[other])"
+        case .join(let join, let own, _, let place):
+            return selectEnds(schema.entities[join].info, of: own, place: place)
         case .foreignKey(_, nil): return nil
         case .foreignKey(let column, let order?):
             let member = schema.entities[relationship.destination].info.sql

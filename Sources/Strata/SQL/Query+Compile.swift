@@ -132,9 +132,7 @@ extension SelectBuilder {
         return count
     }
 
-    private mutating func slice(_ limit: Int?) -> String { slice(limit, parts.offset) }
-
-    mutating func slice(_ limit: Int?, _ offset: Int?) -> String { writer.slice(limit, offset) }
+    private mutating func slice(_ limit: Int?) -> String { writer.slice(limit, parts.offset) }
 
     mutating func rows(_ list: String, limit: Int?) throws -> String {
         let order = try sortTerms().joined(separator: ", ")

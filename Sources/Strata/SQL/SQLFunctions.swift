@@ -14,7 +14,6 @@ enum SQLFunctions {
         try registerTexts(on: connection)
         try registerRegex(on: connection)
         try registerNumbers(on: connection)
-        try? FTS5(of: connection).register()
     }
 
     static let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS

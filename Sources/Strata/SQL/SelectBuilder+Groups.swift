@@ -36,7 +36,7 @@ extension SelectBuilder {
         for node in groups.keys { order.append(try writer.comparable(node, in: &scope)) }
         var sql = "SELECT \(columns.joined(separator: ", "))\(body) GROUP BY \(keys.joined(separator: ", "))"
         sql += having + " ORDER BY " + order.joined(separator: ", ")
-        return sql + slice(groups.limit, groups.offset)
+        return sql + writer.slice(groups.limit, groups.offset)
     }
 
     /// Lets the statement be about the objects within limit and offset.

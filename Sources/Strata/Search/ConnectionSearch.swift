@@ -7,7 +7,10 @@ final class ConnectionSearch {
 
     func tokenizer(_ kind: SearchTokenizer, on connection: Connection) throws -> FTS5Tokenizer {
         if let known = tokenizers[kind] { return known }
-        let made = try FTS5(of: connection.pointer).tokenizer(kind)
+        let fts5 = try FTS5(of: connection.pointer)
+        // Whoever searches asks for the tokenizer first.
+        if tokenizers.isEmpty { try fts5.register() }
+        let made = try fts5.tokenizer(kind)
         tokenizers[kind] = made
         return made
     }

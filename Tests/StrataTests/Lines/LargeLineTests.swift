@@ -19,16 +19,14 @@ struct LargeLineTests {
         }
         let file = folder.file("lines.jsonl")
         try await two.importLines([#"{"$model":"Label","name":"warm"}"#])
-        let start = Self.residentBytes
+        let start = Memory.residentBytes
         let most = Peak()
-        try await one.exportLines(of: [Song.self], to: file) { _ in most.note(Self.residentBytes - start) }
-        // A sanitizer keeps books of every byte, and what was freed for a while.
-        let room = ProcessInfo.processInfo.environment["STRATA_SANITIZER"] == nil ? 1 : 8
-        #expect(most.value < 30_000_000 * room, "\(most.value)")
-        let changes = try await two.importLines(from: file) { _ in most.note(Self.residentBytes - start) }
+        try await one.exportLines(of: [Song.self], to: file) { _ in most.note(Memory.residentBytes - start) }
+        #expect(most.value < 30_000_000 * Memory.room, "\(most.value)")
+        let changes = try await two.importLines(from: file) { _ in most.note(Memory.residentBytes - start) }
         #expect(changes.of(Song.self).inserted.count == 100_000)
         // The store's cache of pages has 64 MB; the file is larger than all of it.
-        #expect(most.value < 100_000_000 * room, "\(most.value)")
+        #expect(most.value < 100_000_000 * Memory.room, "\(most.value)")
         let sums = try await two.background { try $0.sum(Song.all, \.plays) }
         #expect(sums == (0..<100_000).reduce(0, +))
         try await one.close()
@@ -39,11 +37,6 @@ struct LargeLineTests {
         private let most = Mutex(0)
         var value: Int { most.withLock { $0 } }
         func note(_ bytes: Int) { most.withLock { $0 = Swift.max($0, bytes) } }
-    }
-
-    private static var residentBytes: Int {
-        let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
-        return (text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) * 4096
     }
 
     @Test("random histories come back as they were", arguments: 0..<6)

@@ -203,27 +203,20 @@ struct StreamingTests {
         let stack = try await ContextStack.open(.sqlite(file), models: allModels, stack: .rootOnly)
         let peak = try await stack.background { context in
             try context.forEachRow(Article.where { $0.views < 1_000 }) { _ in }
-            let start = Self.residentBytes
+            let start = Memory.residentBytes
             var most = 0
             var count = 0
             try context.forEachRow(Article.all) { _ in
                 count += 1
-                if count % 10_000 == 0 { most = max(most, Self.residentBytes - start) }
+                if count % 10_000 == 0 { most = max(most, Memory.residentBytes - start) }
             }
             try context.forEach(Article.sorted { $0.views.descending }) { article in
                 count += 1
-                if count % 10_000 == 0 { most = max(most, Self.residentBytes - start) }
+                if count % 10_000 == 0 { most = max(most, Memory.residentBytes - start) }
             }
             #expect(count == 2_000_000)
             return most
         }
-        // A sanitizer keeps books of every byte, and what was freed for a while.
-        let room = ProcessInfo.processInfo.environment["STRATA_SANITIZER"] == nil ? 1 : 8
-        #expect(peak < 30_000_000 * room)
-    }
-
-    private static var residentBytes: Int {
-        let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
-        return (text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) * 4096
+        #expect(peak < 30_000_000 * Memory.room)
     }
 }

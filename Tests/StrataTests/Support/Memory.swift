@@ -1,0 +1,12 @@
+import Foundation
+
+/// The memory of the test process.
+enum Memory {
+    static var residentBytes: Int {
+        let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
+        return (text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) * 4096
+    }
+
+    /// How many times as much a bound allows under a sanitizer, which keeps books of every byte, and what was freed for a while.
+    static let room = ProcessInfo.processInfo.environment["STRATA_SANITIZER"] == nil ? 1 : 8
+}
