@@ -29,11 +29,18 @@ extension ObjectContext {
     /// anything.
     @discardableResult
     func editLayer(_ body: (Connection) throws -> Bool) throws -> Bool {
+        try editLayers { (hasChanged: try body($0), hasChangedParent: false) }
+    }
+
+    /// The same for changes that may also be of the parent's layer. These let a pinned context show the newest state, as saves do.
+    @discardableResult
+    func editLayers(_ body: (Connection) throws -> (hasChanged: Bool, hasChangedParent: Bool)) throws -> Bool {
         publish()
         if isPinned { _ = try currentView() } else { try takeView() }
-        let hasChanged = try store.reading(for: reference.label) { connection, _ in try body(connection) }
+        let (hasChanged, hasChangedParent) = try store.reading(for: reference.label) { connection, _ in try body(connection) }
         guard hasChanged else { return false }
-        if isPinned { showOwnLayer() } else { try takeView() }
+        // What this context has saved is seen through its parent's layer, of which there is an old one only.
+        if isPinned && !hasChangedParent { showOwnLayer() } else { try takeView() }
         return true
     }
 

@@ -230,6 +230,9 @@ extension Part {
         let numbers = touched(in: layers, context: context, entity: entity)
         guard !numbers.isEmpty else { return }
         let typed = schema.entities[entity].typed(Row.self)
+        layers.settleStored(numbers, entity: entity, in: context, Row.self) { number in
+            try? typed.read(number, on: connection)
+        }
         layers.rebase(numbers, entity: entity, in: context, Row.self) { number in
             // An error leaves the change as it was; its own save will meet it.
             do { return .some(try typed.read(number, on: connection)) } catch { return nil }

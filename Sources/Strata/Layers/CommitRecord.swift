@@ -184,13 +184,13 @@ extension Part {
 extension Part {
     /// Edits that were made on top of the very values that are in the store now have seen what a commit would compare
     /// them with. Parents' edits are another matter: they keep their base (C16).
-    private func settleSeen(_ numbers: [Int64], entity: Int, context: Int, in layers: inout Layers) {
+    func settleSeen(_ numbers: [Int64], entity: Int, context: Int, in layers: inout Layers) {
         var edits: [Int: [Int64: Change<Row>?]] = [:]
         for number in numbers {
             guard let committed = self[number], committed.kind.isVisible else { continue }
             for (_, change, position) in layers.stack(number, entity: entity, in: context, Row.self) {
                 guard let base = change.base else { continue }
-                if base.stored == nil {
+                if !base.isStored {
                     // The row is in the store now, and what was seen of it stands for what was there.
                     edits[position, default: [:]][number] = change.stored()
                     continue
@@ -206,10 +206,35 @@ extension Part {
     }
 }
 
+extension Layers {
+    /// Lets changes of rows that were made before the row came into the store know that it is there by now. What lies beneath them
+    /// is seen to elsewhere.
+    ///
+    /// - Parameter stored: the row in the store; asked for such changes only.
+    mutating func settleStored<Row: StoredRow>(
+        _ numbers: [Int64],
+        entity: Int,
+        in context: Int,
+        _ type: Row.Type,
+        stored: (Int64) -> Row?
+    ) {
+        var edits: [Int: [Int64: Change<Row>?]] = [:]
+        for number in numbers {
+            let changes = stack(number, entity: entity, in: context, type).filter { place in
+                guard let base = place.change.base else { return false }
+                return place.change.kind != .insert && !base.isStored
+            }
+            if changes.isEmpty || stored(number) == nil { continue }
+            for (_, change, position) in changes { edits[position, default: [:]][number] = change.stored() }
+        }
+        if !edits.isEmpty { edit(context, entity: entity, edits) }
+    }
+}
+
 extension Change {
     /// This change once the row that it was made of has come into the store.
     func stored() -> Change {
-        guard let base, base.stored == nil else { return self }
+        guard let base, !base.isStored else { return self }
         var change = self
         change.base = Base(seen: base.seen, stored: base.seen, sequence: base.sequence, beneath: base.beneath)
         return change

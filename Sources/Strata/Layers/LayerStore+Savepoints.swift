@@ -47,14 +47,18 @@ extension LayerStore {
     }
 
     /// Takes back what a context has changed since a savepoint, in its own layer and in its parent's. Says whether there was
-    /// anything.
-    func restore(_ savepoint: LayerSavepoint, _ schema: Schema, _ connection: Connection) -> Bool {
+    /// anything, and whether also in the parent's.
+    func restore(
+        _ savepoint: LayerSavepoint,
+        _ schema: Schema,
+        _ connection: Connection
+    ) -> (hasChanged: Bool, hasChangedParent: Bool) {
         let context = savepoint.context
-        let hasChanged = state.withLock { state in
+        let result = state.withLock { state in
             var touched: [[Int: any AnyPart]] = []
             let own = savepoint.ownSegments(state.layers, state.emptied, &touched)
             let rest = savepoint.parentSegments(state.layers, state.emptied, &touched)
-            guard !touched.isEmpty else { return false }
+            guard !touched.isEmpty else { return (hasChanged: false, hasChangedParent: false) }
             state.layers[context] = own
             if let rest, let parent = savepoint.parent { state.layers[parent] = rest }
             let lowest = rest == nil ? context : savepoint.parent ?? context
@@ -69,10 +73,10 @@ extension LayerStore {
                 if lowest != context { state.note(.layer(lowest), parts) }
                 state.note(.layer(context), parts)
             }
-            return true
+            return (hasChanged: true, hasChangedParent: rest != nil)
         }
-        if hasChanged { tellWatchers(of: context) }
-        return hasChanged
+        if result.hasChanged { tellWatchers(of: context) }
+        return result
     }
 }
 

@@ -136,6 +136,7 @@ protocol AnyPart: AnyObject, Sendable {
     /// This part, with a newer one's changes in place of its own.
     func replacing(by newer: any AnyPart) -> any AnyPart
     func settle(_ record: CommitRecord, entity: Int, path: [Int], before: Layers, in layers: inout Layers)
+    func settleSeen(_ numbers: [Int64], entity: Int, context: Int, in layers: inout Layers)
     func filtered(_ isKept: (Int64) -> Bool) -> (any AnyPart)?
     func settled(onOwn commit: any AnyPart) -> any AnyPart
     func rebaseRead(

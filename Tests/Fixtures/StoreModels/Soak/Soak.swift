@@ -89,6 +89,14 @@ public enum Soak {
     /// More are not made, so that a run of an hour looks like one of a minute.
     public static let itemLimit = 150
 
+    /// What work beside others may come to.
+    public static let expected: Set<StrataError.Code> = [
+        .conflict, .busy, .notUnique, .deleteDenied, .missingReference,
+    ]
+    public static let policies: [MergePolicy] = [
+        .error, .mine, .theirs, .custom { $0.number % 2 == 0 ? .mine : .theirs },
+    ]
+
     static func title(_ label: String, _ kind: Kind) -> String { "\(kind.rawValue) \(label)" }
 
     /// The bytes of a photo: a few, or more than fit onto a page.

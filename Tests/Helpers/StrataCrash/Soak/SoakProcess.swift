@@ -102,7 +102,7 @@ final class SoakProcess: Sendable {
                 context.mergePolicy = .mine
                 do {
                     try context.commit()
-                } catch let error as StrataError where SoakWorker.expected.contains(error.code) {
+                } catch let error as StrataError where Soak.expected.contains(error.code) {
                     context.rollback(includingSaved: true)
                 }
             }

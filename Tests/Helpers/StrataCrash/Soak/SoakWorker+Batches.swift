@@ -12,7 +12,7 @@ extension SoakWorker {
             context.author = author
             do {
                 try context.batchAnything(&dice)
-            } catch let error as StrataError where SoakWorker.expected.contains(error.code) {
+            } catch let error as StrataError where Soak.expected.contains(error.code) {
             }
         }
     }

@@ -1,6 +1,5 @@
 import Foundation
-import StoreModels
-import Strata
+public import Strata
 
 extension ObjectContext {
     private struct TakenBack: Error {}
@@ -11,20 +10,20 @@ extension ObjectContext {
     }
 
     /// One edit of any kind.
-    func editAnything(_ dice: inout Dice) throws {
-        let count = try count(Item.all)
+    public func editAnything(_ dice: inout Dice) throws {
+        let count = try count(Soak.Item.all)
         switch dice.number(0..<100) {
         case ..<12 where count < Soak.itemLimit: try insertItem(&dice)
-        case ..<24: try any(Item.self, &dice)?.value = dice.number(0..<100)
+        case ..<24: try any(Soak.Item.self, &dice)?.value = dice.number(0..<100)
         case ..<30:
-            guard let item = try any(Item.self, &dice) else { return }
+            guard let item = try any(Soak.Item.self, &dice) else { return }
             (item.photoSeed, item.photo) = Self.photo(&dice)
         case ..<36:
-            guard let item = try any(Item.self, &dice) else { return }
+            guard let item = try any(Soak.Item.self, &dice) else { return }
             item.kind = dice.pick(Soak.Kind.allCases)!
             item.weight = dice.chance(30) ? nil : Double(dice.number(0..<1000)) / 8
-        case ..<40: try any(Item.self, &dice)?.label = Self.label(&dice)
-        case ..<48: try any(Item.self, &dice)?.shelf = dice.chance(20) ? nil : try any(Soak.Shelf.self, &dice)
+        case ..<40: try any(Soak.Item.self, &dice)?.label = Self.label(&dice)
+        case ..<48: try any(Soak.Item.self, &dice)?.shelf = dice.chance(20) ? nil : try any(Soak.Shelf.self, &dice)
         case ..<54:
             guard let shelf = try any(Soak.Shelf.self, &dice) else { return }
             try editMembers(of: shelf.items, &dice)
@@ -32,10 +31,10 @@ extension ObjectContext {
             guard let list = try any(Soak.List.self, &dice) else { return }
             try editMembers(of: list.items, &dice)
         case ..<70:
-            guard let item = try any(Item.self, &dice), let tag = try any(Soak.Tag.self, &dice) else { return }
+            guard let item = try any(Soak.Item.self, &dice), let tag = try any(Soak.Tag.self, &dice) else { return }
             if dice.chance(50) { item.tags.insert(tag) } else { tag.items.remove(item) }
         case ..<74:
-            guard let item = try any(Item.self, &dice) else { return }
+            guard let item = try any(Soak.Item.self, &dice) else { return }
             item.note =
                 dice.chance(50) ? Soak.Note(text: "note \(dice.number(0..<100))") : try any(Soak.Note.self, &dice)
         case ..<78: try editSmallOnes(&dice)
@@ -48,7 +47,7 @@ extension ObjectContext {
 
     private func insertItem(_ dice: inout Dice) throws {
         let (seed, photo) = dice.chance(40) ? Self.photo(&dice) : (0, nil)
-        let item = Item(label: Self.label(&dice), value: dice.number(0..<100), photoSeed: seed, photo: photo)
+        let item = Soak.Item(label: Self.label(&dice), value: dice.number(0..<100), photoSeed: seed, photo: photo)
         guard let shelf = try any(Soak.Shelf.self, &dice) else { return _ = insert(item) }
         if dice.chance(50) {
             shelf.items.insert(item)
@@ -59,19 +58,19 @@ extension ObjectContext {
     }
 
     /// Some are taken, so that two may come to the same.
-    static func label(_ dice: inout Dice) -> String { "item \(dice.number(0..<3000))" }
+    public static func label(_ dice: inout Dice) -> String { "item \(dice.number(0..<3000))" }
 
-    static func photo(_ dice: inout Dice) -> (Int, Data?) {
+    public static func photo(_ dice: inout Dice) -> (Int, Data?) {
         if dice.chance(25) { return (0, nil) }
         // Processes that throw the same dice must not come to the same number.
         let seed = Int.random(in: 1...Int.max)
         return (seed, Soak.photo(seed))
     }
 
-    private func editMembers(of members: Many<Item>, _ dice: inout Dice) throws {
+    private func editMembers(of members: Many<Soak.Item>, _ dice: inout Dice) throws {
         let found = try members.fetch()
         switch dice.number(0..<3) {
-        case 0: if let item = try any(Item.self, &dice) { members.insert(item) }
+        case 0: if let item = try any(Soak.Item.self, &dice) { members.insert(item) }
         case 1: if let item = dice.pick(found) { members.remove(item) }
         default:
             if let item = dice.pick(found) { try members.move(item, before: dice.chance(30) ? nil : dice.pick(found)) }
@@ -98,7 +97,7 @@ extension ObjectContext {
         case 2: try any(Soak.Tag.self, &dice).map { delete($0) }
         case 3: try any(Soak.List.self, &dice).map { delete($0) }
         case 4, 5: try any(Soak.Note.self, &dice).map { delete($0) }
-        default: if itemCount > Soak.itemLimit / 3 { try any(Item.self, &dice).map { delete($0) } }
+        default: if itemCount > Soak.itemLimit / 3 { try any(Soak.Item.self, &dice).map { delete($0) } }
         }
     }
 
@@ -106,8 +105,8 @@ extension ObjectContext {
 
     /// Edits in a savepoint, or in one within another, which throws or does not. In a pinned context there is afterwards what there was
     /// before, where nobody has committed meanwhile; others take a newer view, in which there may be what others have done.
-    func tryInSavepoint(isPinned: Bool, _ dice: inout Dice) throws -> [String] {
-        if isPinned { try merge() }
+    public func tryInSavepoint(isPinned: Bool, _ dice: inout Dice) throws -> [String] {
+        if isPinned && dice.chance(50) { try merge() }
         let before = try Soak.digest(self)
         let (throwsAtEnd, saves, isNested) = (dice.chance(60), dice.chance(30), dice.chance(30))
         do {
@@ -126,7 +125,7 @@ extension ObjectContext {
         } catch is TakenBack {
             // A save merges.
             if saves || !isPinned { return try Soak.inspect(self) }
-        } catch let error as StrataError where saves && SoakWorker.expected.contains(error.code) {
+        } catch let error as StrataError where saves && Soak.expected.contains(error.code) {
             return []
         }
         let after = try Soak.digest(self)
@@ -136,7 +135,7 @@ extension ObjectContext {
     private var hasParent: Bool { handle.parent != nil }
 
     /// Undo takes back what a group did, redo does it again. For pinned contexts.
-    func editAndUndo(_ dice: inout Dice) throws -> [String] {
+    public func editAndUndo(_ dice: inout Dice) throws -> [String] {
         let before = try Soak.digest(self)
         try undoGroup { for _ in 0..<dice.number(1..<6) { try editAnything(&dice) } }
         let edited = try Soak.digest(self)
@@ -155,11 +154,11 @@ extension ObjectContext {
 
     // MARK: Saving
 
-    func saveOrCommit(_ dice: inout Dice) throws {
-        mergePolicy = dice.pick(SoakWorker.policies)!
+    public func saveOrCommit(_ dice: inout Dice) throws {
+        mergePolicy = dice.pick(Soak.policies)!
         do {
             if dice.chance(50) { try commit() } else { try save() }
-        } catch let error as StrataError where SoakWorker.expected.contains(error.code) {
+        } catch let error as StrataError where Soak.expected.contains(error.code) {
             // Now and then it stays, for somebody to meet it again.
             if dice.chance(70) { rollback(includingSaved: dice.chance(50)) }
         }
