@@ -134,9 +134,10 @@ extension LayerStore {
     {
         let published = state.withLock { state in
             var parts = parts
-            let isBlind = !state.isKnown(after: cursor)
             let before = state.layers.revisions[context]
             let news = state.lastEvent == cursor ? [] : state.news(for: context, after: cursor)
+            // Of what was taken out of a layer beneath, it is not known what had been there before.
+            let isBlind = !state.isKnown(after: cursor) || news.contains { $0.hasChangedLayer(of: parts) }
             for event in news where event.isTaking(context) {
                 // The layer was committed between an edit and now: the edit lies on top of what that wrote (H16).
                 for (entity, part) in parts {
@@ -213,6 +214,16 @@ extension LayerStore.Event {
 
     var isCommit: Bool {
         if case .commit = cause { true } else { false }
+    }
+
+    /// Whether changes of some of these rows were taken out of a layer, or put there by somebody else.
+    func hasChangedLayer(of parts: [Int: any AnyPart]) -> Bool {
+        guard case .layer = cause else { return false }
+        return parts.contains { entity, part in
+            guard let changed = self.parts[entity] else { return false }
+            let (few, many) = part.numbers.count < changed.numbers.count ? (part, changed) : (changed, part)
+            return few.numbers.contains { many.index(of: $0) != nil }
+        }
     }
 
     /// Whether this is a commit of which a context may have seen what it wrote, in layers, before that was in the store.

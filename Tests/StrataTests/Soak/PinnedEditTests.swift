@@ -81,6 +81,27 @@ import Testing
         try await others.close()
         try await stack.close()
     }
+
+    @Test("an edit of what the parent has rolled back since stands on what is in the store")
+    func rolledBackSinceSeen() async throws {
+        let stack = try await openStack(.rootOnly)
+        let id = try await stack.on(.root) { context in
+            let author = context.insert(Author(name: "stored"))
+            try context.commit()
+            author.name = "of the parent"
+            return author.id
+        }
+        let pinned = try stack.create(.private, named: "pinned", merging: .pinned)
+        #expect(try await pinned.perform { try $0.find(id)?.name } == "of the parent")
+        try await stack.on(.root) { $0.rollback() }
+        try await pinned.perform { context in
+            let author = try #require(try context.find(id))
+            author.fee = 2
+            try context.merge()
+            #expect(author.name == "stored" && author.fee == 2)
+        }
+        try await stack.close()
+    }
 }
 
 /// Random steps of a pinned context, of its sibling and of two roots, one of which is that of another stack on the same file.
