@@ -37,7 +37,9 @@ extension ObjectContext {
     func editLayers(_ body: (Connection) throws -> (hasChanged: Bool, hasChangedParent: Bool)) throws -> Bool {
         publish()
         if isPinned { _ = try currentView() } else { try takeView() }
-        let (hasChanged, hasChangedParent) = try store.reading(for: reference.label) { connection, _ in try body(connection) }
+        let (hasChanged, hasChangedParent) = try store.reading(for: reference.label) { connection, _ in
+            try body(connection)
+        }
         guard hasChanged else { return false }
         // What this context has saved is seen through its parent's layer, of which there is an old one only.
         if isPinned && !hasChangedParent { showOwnLayer() } else { try takeView() }

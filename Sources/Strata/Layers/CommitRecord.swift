@@ -287,6 +287,8 @@ extension Layers {
                 if let rebased { edits[position, default: [:]][number] = .some(rebased) }
                 let shown = rebased ?? change
                 hidden = shown.kind == .delete ? (below ?? shown.beneathRow) : nil
+                // With what had been edited here before the delete.
+                if shown.kind == .delete { hidden?._$copy(shown.columns, from: shown.row) }
                 below = .some(shown.kind.isVisible ? shown.row : nil)
             }
         }

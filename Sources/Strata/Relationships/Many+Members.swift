@@ -143,28 +143,39 @@ extension ObjectContext {
         row.setPlace(facing + 1, 1 - own)
         noteTurn()
         guard let removed else { return joinTracker(join).insert(row) }
-        try bringBack(removed, as: row, join)
+        if try bringBack(removed, as: row, join) { recordBroughtBack(removed, join) }
     }
 
-    /// Lets a member that was removed here and not yet saved be one again, at its new places.
-    private func bringBack(_ removed: JoinRow, as row: JoinRow, _ join: Int) throws {
-        if try takeBackDelete(of: removed, join) {
+    /// Lets a member that was removed here and not yet saved be one again, at its new places. Says whether the removal is gone, as if
+    /// it had never been; else there is an edit that takes it back.
+    private func bringBack(_ removed: JoinRow, as row: JoinRow, _ join: Int) throws -> Bool {
+        let isGone = try takeBackDelete(of: removed, join)
+        if isGone {
             joinTracker(join).update(removed, to: row, self)
         } else {
             joinTracker(join).restore(removed, as: row, self)
         }
+        return isGone
     }
 
-    /// Takes back that a member was removed, unless it is one again.
-    func restoreMember(_ row: JoinRow, _ join: Int) throws {
+    /// Lets undo know of a member that is one again without an edit that says so.
+    func recordBroughtBack(_ row: JoinRow, _ join: Int) {
+        guard undoHistory.isOn, !isSaving else { return }
+        undoHistory.record([join: Part(numbers: [row._$number], changes: [.insert(row)])])
+    }
+
+    /// Takes back that a member was removed, unless it is one again. Says whether no edit was needed for it.
+    @discardableResult
+    func restoreMember(_ row: JoinRow, _ join: Int) throws -> Bool {
         guard try !joinRows(join, JoinRow.Column.left, row.left).contains(where: { $0.right == row.right }) else {
-            return
+            return false
         }
         noteTurn()
         if let removed = try removedPair(join, row.left, row.right) { return try bringBack(removed, as: row, join) }
         var added = JoinRow(number: try store.ids.take(), left: row.left, right: row.right)
         (added.leftPlace, added.rightPlace) = (row.leftPlace, row.rightPlace)
         joinTracker(join).insert(added)
+        return false
     }
 
     /// The row of a member that was removed here and not yet saved. To add it again is to take that back.

@@ -213,12 +213,6 @@ extension JoinTracker {
         for reference in context.store.schema.entities[entity].info.outgoing {
             guard try context.anyObject(row.end(reference.column), entity: reference.destination) != nil else { return }
         }
-        let steps = context.undoHistory.stepCount
-        try context.restoreMember(row, entity)
-        context.publish()
-        // That a removal was taken back is no edit of its own, and yet to be redone.
-        if context.undoHistory.stepCount == steps {
-            context.undoHistory.record([entity: Part(numbers: [row._$number], changes: [.insert(row)])])
-        }
+        if try context.restoreMember(row, entity) { context.recordBroughtBack(row, entity) }
     }
 }

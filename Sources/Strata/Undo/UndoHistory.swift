@@ -23,8 +23,6 @@ struct UndoHistory {
     private var mode = Mode.editing
 
     var isOn: Bool { levels > 0 }
-    /// How many steps the open group has.
-    var stepCount: Int { open?.steps.count ?? 0 }
     var undoName: String? { open == nil ? undoable.last?.name : open?.name }
     var canUndo: Bool { open != nil || !undoable.isEmpty }
 

@@ -7,7 +7,9 @@ import Testing
 @Suite("C19 C20 edits of pinned contexts, while others commit") struct PinnedEditTests {
     private static let environment = ProcessInfo.processInfo.environment
 
-    @Test("random: others change nothing that it shows, and undo, redo and a savepoint that throws leave what there was")
+    @Test(
+        "random: others change nothing that it shows, and undo, redo and a savepoint that throws leave what there was"
+    )
     func random() async throws {
         let runs = Self.environment["STRATA_PINNED_RUNS"].flatMap { UInt64($0) } ?? 6
         let first = Self.environment["STRATA_SEED"].flatMap { UInt64($0) } ?? 1

@@ -196,6 +196,35 @@ import Testing
         try await stack.close()
     }
 
+    @Test("a member that was removed and is added again before a save: both can be undone and redone")
+    func removedAndAddedAgain() async throws {
+        let stack = try await openStack(.rootOnly)
+        try await stack.on(.root) { context in
+            let writer = context.insert(Writer(name: "writer"))
+            let spouses = ["first", "second"].map { context.insert(Spouse(name: $0)) }
+            for spouse in spouses { writer.spouses.insert(spouse) }
+            try context.commit()
+            context.undoLevels = 10
+            func names() throws -> [String] { try writer.spouses.fetch().map(\.name) }
+            // The last one comes back where it was, which is no edit; the first one comes to the end.
+            for (spouse, added) in [(spouses[1], ["first", "second"]), (spouses[0], ["second", "first"])] {
+                let before = try names()
+                context.undoGroup { writer.spouses.remove(spouse) }
+                let removed = try names()
+                context.undoGroup { writer.spouses.insert(spouse) }
+                #expect(try names() == added)
+                for (isUndo, expected) in [
+                    (true, removed), (true, before), (false, removed), (false, added), (true, removed), (true, before),
+                ] {
+                    #expect(try isUndo ? context.undo() : context.redo())
+                    let shown = try names()
+                    #expect(shown == expected)
+                }
+            }
+        }
+        try await stack.close()
+    }
+
     @Test("what a failed savepoint took back is not undone once more")
     func savepoints() async throws {
         struct Stop: Error {}

@@ -104,7 +104,7 @@ extension ObjectContext {
     // MARK: Taking back
 
     /// Edits in a savepoint, or in one within another, which throws or does not. In a pinned context there is afterwards what there was
-    /// before, where nobody has committed meanwhile; others take a newer view, in which there may be what others have done.
+    /// before; others take a newer view, in which there may be what others have done.
     public func tryInSavepoint(isPinned: Bool, _ dice: inout Dice) throws -> [String] {
         if isPinned && dice.chance(50) { try merge() }
         let before = try Soak.digest(self)
