@@ -3,7 +3,8 @@ import StoreModels
 import Strata
 import Testing
 
-/// `STRATA_PINNED_RUNS` makes more random runs, `STRATA_SEED` names the first one.
+/// `STRATA_PINNED_RUNS` makes more random runs, `STRATA_SEED` names the first one. `STRATA_PINNED_STEPS` makes as many steps while others work at
+/// the same moment, see what is open in the tests.
 @Suite("C19 C20 edits of pinned contexts, while others commit") struct PinnedEditTests {
     private static let environment = ProcessInfo.processInfo.environment
 
@@ -14,7 +15,7 @@ import Testing
         let runs = Self.environment["STRATA_PINNED_RUNS"].flatMap { UInt64($0) } ?? 6
         let first = Self.environment["STRATA_SEED"].flatMap { UInt64($0) } ?? 1
         for seed in first..<(first + runs) {
-            for fault in try await PinnedHistory().run(seed) { Issue.record("STRATA_SEED=\(seed): \(fault)") }
+            for fault in try await PinnedHistory(seed).run() { Issue.record("STRATA_SEED=\(seed): \(fault)") }
         }
     }
 
@@ -106,58 +107,108 @@ import Testing
     }
 }
 
-/// Random steps of a pinned context, of its sibling and of two roots, one of which is that of another stack on the same file.
-private struct PinnedHistory {
-    let folder: ScratchFolder
+extension PinnedEditTests {
+    @Test(
+        "random: the same while others work at the same moment",
+        .enabled(if: environment["STRATA_PINNED_STEPS"] != nil)
+    )
+    func concurrent() async throws {
+        let steps = try #require(Self.environment["STRATA_PINNED_STEPS"].flatMap { Int($0) })
+        let history = try await PinnedHistory(SeededGenerator.seed)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for index in history.others.indices {
+                group.addTask {
+                    var dice = Dice(seed: history.seed &+ UInt64(index))
+                    while !Task.isCancelled { try await history.workElsewhere(&dice, in: index) }
+                }
+            }
+            var (dice, shown): (Dice, [String]?) = (Dice(seed: history.seed &- 1), nil)
+            for step in 0..<steps {
+                let faults = try await history.workPinned(&dice, &shown)
+                for fault in faults { Issue.record("seed \(history.seed) step \(step): \(fault)") }
+                if !faults.isEmpty { break }
+            }
+            group.cancelAll()
+        }
+        try await history.close()
+    }
+}
 
-    init() throws { folder = try ScratchFolder() }
+/// Random steps of a pinned context, of its sibling, of main and of two roots, one of which is that of another stack on the same file.
+private final class PinnedHistory: Sendable {
+    let seed: UInt64
+    private let folder: ScratchFolder
+    private let stack: ContextStack
+    private let otherStack: ContextStack
+    private let pinned: ContextHandle
+    let others: [ContextHandle]
 
-    func run(_ seed: UInt64) async throws -> [String] {
-        var dice = Dice(seed: seed)
+    init(_ seed: UInt64) async throws {
+        self.seed = seed
+        folder = try ScratchFolder()
         let url = folder.file("pinned.sqlite")
-        let configuration = StoreConfiguration(synchronous: .normal)
-        let stack = try await ContextStack.open(.sqlite(url), models: Soak.models, configuration: configuration)
-        let others = try await ContextStack.open(
+        let configuration = StoreConfiguration(synchronous: .normal, busyTimeout: 30)
+        stack = try await ContextStack.open(.sqlite(url), models: Soak.models, configuration: configuration)
+        otherStack = try await ContextStack.open(
             .sqlite(url),
             models: Soak.models,
             stack: .rootOnly,
             configuration: configuration
         )
         try await stack.on(.root) { try Soak.found(in: $0) }
-        let pinned = try stack.create(.private, named: "pinned", merging: .pinned)
-        let contexts = [try others[.root], try stack[.root], try stack.create(.private, named: "sibling")]
+        pinned = try stack.create(.private, named: "pinned", merging: .pinned)
+        let sibling = try stack.create(.private, named: "sibling")
+        others = [try otherStack[.root], try stack[.root], sibling, try stack[.main]]
         try await pinned.perform { $0.undoLevels = 20 }
-        var shown: [String]?
+    }
+
+    /// Steps one after the other. Gives the faults of the first one that has any.
+    func run() async throws -> [String] {
+        var (dice, shown): (Dice, [String]?) = (Dice(seed: seed), nil)
         for step in 0..<120 {
-            let (kind, stepDice) = (dice.number(0..<100), Dice(seed: dice.next()))
-            if kind < 40 {
-                try await contexts[kind % 3].perform { context in
-                    var dice = stepDice
-                    for _ in 0..<dice.number(1..<8) { try context.editAnything(&dice) }
-                    try context.saveOrCommit(&dice)
-                }
+            if dice.chance(40) {
+                try await workElsewhere(&dice, in: dice.number(0..<others.count))
                 continue
             }
-            let before = shown
-            let (now, faults) = try await pinned.perform { context in
-                var dice = stepDice
-                var faults: [String] = []
-                let now = try Soak.digest(context)
-                if let before, now != before { faults.append("others changed \(Soak.difference(now, from: before))") }
-                switch kind {
-                case ..<55: for _ in 0..<dice.number(1..<5) { try context.editAnything(&dice) }
-                case ..<60: try context.saveOrCommit(&dice)
-                case ..<65: try context.merge()
-                case ..<75: faults += try context.editAndUndo(&dice)
-                default: faults += try context.tryInSavepoint(isPinned: true, &dice)
-                }
-                return (try Soak.digest(context), faults)
-            }
+            let faults = try await workPinned(&dice, &shown)
             if !faults.isEmpty { return faults.map { "step \(step): \($0)" } }
-            shown = now
         }
-        try await others.close()
-        try await stack.close()
+        try await close()
         return []
+    }
+
+    func close() async throws {
+        try await otherStack.close()
+        try await stack.close()
+    }
+
+    func workElsewhere(_ dice: inout Dice, in context: Int) async throws {
+        let stepDice = Dice(seed: dice.next())
+        try await others[context].perform { context in
+            var dice = stepDice
+            for _ in 0..<dice.number(1..<8) { try context.editAnything(&dice) }
+            try context.saveOrCommit(&dice)
+        }
+    }
+
+    /// - Parameter shown: what the context has shown at the end of the step before.
+    func workPinned(_ dice: inout Dice, _ shown: inout [String]?) async throws -> [String] {
+        let (before, stepDice) = (shown, Dice(seed: dice.next()))
+        let (now, faults) = try await pinned.perform { context in
+            var dice = stepDice
+            var faults: [String] = []
+            let now = try Soak.digest(context)
+            if let before, now != before { faults.append("others changed \(Soak.difference(now, from: before))") }
+            switch dice.number(0..<12) {
+            case 0..<3: for _ in 0..<dice.number(1..<5) { try context.editAnything(&dice) }
+            case 3: try context.saveOrCommit(&dice)
+            case 4: try context.merge()
+            case 5, 6: faults += try context.editAndUndo(&dice)
+            default: faults += try context.tryInSavepoint(isPinned: true, &dice)
+            }
+            return (try Soak.digest(context), faults)
+        }
+        shown = now
+        return faults
     }
 }
