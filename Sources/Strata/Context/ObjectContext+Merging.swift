@@ -26,23 +26,21 @@ extension ObjectContext {
     }
 
     /// Changes this context's layer by what is in the store now, and shows what came of it. `body` says whether it has changed
-    /// anything.
+    /// anything, and nil where what was read is too old.
     @discardableResult
-    func editLayer(_ body: (Connection) throws -> Bool) throws -> Bool {
-        try editLayers { (hasChanged: try body($0), hasChangedParent: false) }
+    func editLayer(_ body: (LayerReading) throws -> Bool?) throws -> Bool {
+        try editLayers { try body($0).map { LayerChange(hasChanged: $0, hasChangedParent: false) } }
     }
 
     /// The same for changes that may also be of the parent's layer. These let a pinned context show the newest state, as saves do.
     @discardableResult
-    func editLayers(_ body: (Connection) throws -> (hasChanged: Bool, hasChangedParent: Bool)) throws -> Bool {
+    func editLayers(_ body: (LayerReading) throws -> LayerChange?) throws -> Bool {
         publish()
         if isPinned { _ = try currentView() } else { try takeView() }
-        let (hasChanged, hasChangedParent) = try store.reading(for: reference.label) { connection, _ in
-            try body(connection)
-        }
-        guard hasChanged else { return false }
+        let change = try store.readingForLayers(for: reference.label, body)
+        guard change.hasChanged else { return false }
         // What this context has saved is seen through its parent's layer, of which there is an old one only.
-        if isPinned && !hasChangedParent { showOwnLayer() } else { try takeView() }
+        if isPinned && !change.hasChangedParent { showOwnLayer() } else { try takeView() }
         return true
     }
 
@@ -50,8 +48,8 @@ extension ObjectContext {
     /// they were made.
     func standOnStore(_ parts: [Int: any AnyPart]) {
         do {
-            try store.reading(for: reference.label) { connection, _ in
-                store.layers.standOnStore(parts, in: id, store.schema, connection)
+            try store.readingForLayers(for: reference.label) {
+                store.layers.standOnStore(parts, in: id, store.schema, $0) ? () : nil
             }
         } catch {
             reference.report(error)

@@ -58,7 +58,7 @@ extension ObjectContext {
                     { isDropped($0) && !held.contains($0.id) },
                     keeping: keeping,
                     schema: store.schema,
-                    connection: $0
+                    $0
                 )
             }
         } catch {
@@ -145,15 +145,16 @@ extension Model {
 }
 
 extension LayerStore {
-    /// Takes changes out of a layer; says whether there were any.
+    /// Takes changes out of a layer; says whether there were any, and nil where what was read is too old to stand on.
     func drop(
         from context: Int,
         _ isDropped: (Segment) -> Bool,
         keeping: (Int64) -> Bool,
         schema: Schema,
-        connection: Connection
-    ) -> Bool {
-        let dropped = state.withLock { state in
+        _ reading: LayerReading
+    ) -> Bool? {
+        let dropped: Bool? = state.withLock { state in
+            guard state.isKnown(to: reading) else { return nil }
             var dropped: [[Int: any AnyPart]] = []
             var kept: [Segment] = []
             var isParted = false
@@ -175,29 +176,30 @@ extension LayerStore {
             for parts in dropped {
                 for other in [context] + state.layers.descendants(of: context) {
                     for (entity, part) in parts {
-                        part.rebaseRead(entity: entity, context: other, schema, connection, in: &state.layers)
+                        part.rebaseRead(entity: entity, context: other, schema, reading.connection, in: &state.layers)
                     }
                 }
                 state.note(.layer(context), parts)
             }
             return true
         }
-        if dropped { tellWatchers(of: context) }
+        if dropped == true { tellWatchers(of: context) }
         return dropped
     }
 }
 
 extension LayerStore {
     /// Takes the deletes of a part's only row out of a layer, so that the row is there again. Says whether it is: nothing is
-    /// done where there is none beneath, or where a commit is taking a delete.
+    /// done where there is none beneath, or where a commit is taking a delete. Nil where what was read is too old to stand on.
     func takeBackDelete<Row: StoredRow>(
         of part: Part<Row>,
         entity: Int,
         in context: Int,
         _ schema: Schema,
-        _ connection: Connection
-    ) -> Bool {
+        _ reading: LayerReading
+    ) -> Bool? {
         state.withLock { state in
+            guard state.isKnown(to: reading) else { return nil }
             let number = part.numbers[0]
             let stack = state.layers.stack(number, entity: entity, in: context, Row.self)
             let isFrozen = stack.contains { state.frozen[state.layers[context][$0.segment].id] != nil }
@@ -205,7 +207,7 @@ extension LayerStore {
             EntityEdits<Row>(restored: [number])
                 .cancelDeletes(in: &state.layers, context: context, entity: entity, frozen: [])
             for other in [context] + state.layers.descendants(of: context) {
-                part.rebaseRead(entity: entity, context: other, schema, connection, in: &state.layers)
+                part.rebaseRead(entity: entity, context: other, schema, reading.connection, in: &state.layers)
             }
             state.note(.layer(context), [entity: part])
             return true

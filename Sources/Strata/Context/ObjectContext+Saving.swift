@@ -37,7 +37,7 @@ extension ObjectContext {
                 expecting: view.layers,
                 edits: edits,
                 schema: store.schema,
-                connection: view.reader.connection
+                LayerReading(connection: view.reader.connection, sequence: view.sequence)
             )
             if isMoved { return }
         }
@@ -335,11 +335,12 @@ extension LayerStore {
         expecting layers: Layers,
         edits: [Int: any LayerEdits],
         schema: Schema,
-        connection: Connection
+        _ reading: LayerReading
     ) -> Bool {
         let path = layers.path(to: context)
         let isMoved = state.withLock { state in
-            guard path.allSatisfy({ state.layers.revisions[$0] == layers.revisions[$0] }) else { return false }
+            guard state.isKnown(to: reading), path.allSatisfy({ state.layers.revisions[$0] == layers.revisions[$0] })
+            else { return false }
             let unsettled = edits.isEmpty ? [] : state.layers[context]
             var settled = unsettled
             for (entity, edit) in edits { edit.apply(to: &settled, entity: entity) }
@@ -379,7 +380,7 @@ extension LayerStore {
             for segment in unsettled {
                 for other in others {
                     for (entity, part) in segment.parts {
-                        part.rebaseRead(entity: entity, context: other, schema, connection, in: &state.layers)
+                        part.rebaseRead(entity: entity, context: other, schema, reading.connection, in: &state.layers)
                     }
                 }
                 state.note(.layer(parent), segment.parts)

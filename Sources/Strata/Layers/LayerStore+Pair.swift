@@ -185,13 +185,15 @@ extension LayerStore {
         let revisions: (before: Int?, after: Int?)
     }
 
-    /// Lets changes of a layer stand on what is beneath them.
-    func standOnStore(_ parts: [Int: any AnyPart], in context: Int, _ schema: Schema, _ connection: Connection) {
+    /// Lets changes of a layer stand on what is beneath them. Says whether what was read is new enough for that.
+    func standOnStore(_ parts: [Int: any AnyPart], in context: Int, _ schema: Schema, _ reading: LayerReading) -> Bool {
         state.withLock { state in
+            guard state.isKnown(to: reading) else { return false }
             // What is inserted stands on nothing.
             for (entity, part) in parts where part.kinds != .insert {
-                part.rebaseRead(entity: entity, context: context, schema, connection, in: &state.layers)
+                part.rebaseRead(entity: entity, context: context, schema, reading.connection, in: &state.layers)
             }
+            return true
         }
     }
 
@@ -258,6 +260,9 @@ extension Part {
     /// Lets these changes of a layer stand on what is beneath it, and where that is the store on what was committed.
     func rebaseOnCommits(_ commits: [any AnyPart], entity: Int, context: Int, in layers: inout Layers) {
         let commits = commits.reversed().map { $0.typed(Row.self) }
+        layers.settleStored(numbers, entity: entity, in: context, Row.self) { number in
+            commits.lazy.compactMap { $0[number] }.first.flatMap { $0.kind.isVisible ? $0.row : nil }
+        }
         layers.rebase(numbers, entity: entity, in: context, Row.self) { number in
             for commit in commits {
                 if let change = commit[number] { return .some(change.kind.isVisible ? change.row : nil) }

@@ -47,25 +47,22 @@ extension LayerStore {
     }
 
     /// Takes back what a context has changed since a savepoint, in its own layer and in its parent's. Says whether there was
-    /// anything, and whether also in the parent's.
-    func restore(
-        _ savepoint: LayerSavepoint,
-        _ schema: Schema,
-        _ connection: Connection
-    ) -> (hasChanged: Bool, hasChangedParent: Bool) {
+    /// anything, and whether also in the parent's; nil where what was read is too old to stand on.
+    func restore(_ savepoint: LayerSavepoint, _ schema: Schema, _ reading: LayerReading) -> LayerChange? {
         let context = savepoint.context
-        let result = state.withLock { state in
+        let result: LayerChange? = state.withLock { state in
+            guard state.isKnown(to: reading) else { return nil }
             var touched: [[Int: any AnyPart]] = []
             let own = savepoint.ownSegments(state.layers, state.emptied, &touched)
             let rest = savepoint.parentSegments(state.layers, state.emptied, &touched)
-            guard !touched.isEmpty else { return (hasChanged: false, hasChangedParent: false) }
+            guard !touched.isEmpty else { return LayerChange(hasChanged: false, hasChangedParent: false) }
             state.layers[context] = own
             if let rest, let parent = savepoint.parent { state.layers[parent] = rest }
             let lowest = rest == nil ? context : savepoint.parent ?? context
             for other in [lowest] + state.layers.descendants(of: lowest) {
                 for parts in touched {
                     for (entity, part) in parts {
-                        part.rebaseRead(entity: entity, context: other, schema, connection, in: &state.layers)
+                        part.rebaseRead(entity: entity, context: other, schema, reading.connection, in: &state.layers)
                     }
                 }
             }
@@ -73,9 +70,9 @@ extension LayerStore {
                 if lowest != context { state.note(.layer(lowest), parts) }
                 state.note(.layer(context), parts)
             }
-            return (hasChanged: true, hasChangedParent: rest != nil)
+            return LayerChange(hasChanged: true, hasChangedParent: rest != nil)
         }
-        if result.hasChanged { tellWatchers(of: context) }
+        if let result, result.hasChanged { tellWatchers(of: context) }
         return result
     }
 }

@@ -114,6 +114,28 @@ final class Store: Sendable {
         }
     }
 
+    /// Reads a state of the store that is not older than what the layers know of, on a connection of its own.
+    ///
+    /// What is read for layers must not set them back behind a commit that they have taken in meanwhile: `body` looks at that
+    /// while it holds them, by ``LayerStore/State/isKnown(to:)``, and gives nil where it has to be called again with a newer state.
+    ///
+    /// - Parameter context: the name of the context that reads, for the log.
+    func readingForLayers<Result>(
+        for context: @autoclosure () -> String? = nil,
+        _ body: (LayerReading) throws -> Result?
+    ) throws -> Result {
+        let reader = try borrowReader(for: context())
+        defer { giveBack(reader) }
+        do {
+            while true {
+                let reading = LayerReading(connection: reader.connection, sequence: try reader.begin())
+                if let result = try body(reading) { return result }
+            }
+        } catch {
+            throw StrataError(grdb: error)
+        }
+    }
+
     /// Whether others have committed what the layers do not know of yet. Of a temporary store nobody else knows.
     func hasForeignCommits() throws -> Bool {
         guard temporaryFolder == nil else { return false }

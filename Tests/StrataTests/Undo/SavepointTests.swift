@@ -164,15 +164,15 @@ import Testing
                 // As the root does on its own executor.
                 let root = try stack[.root].id
                 let layers = context.store.layers
-                let connection = try context.currentView().reader.connection
+                let view = try context.currentView()
                 let isDropped = layers.drop(
                     from: root,
                     { _ in true },
                     keeping: { _ in false },
                     schema: context.store.schema,
-                    connection: connection
+                    LayerReading(connection: view.reader.connection, sequence: view.sequence)
                 )
-                #expect(isDropped)
+                #expect(isDropped == true)
             }
             try context.commit()
             #expect(try context.rows(Author.all).map(\.name) == ["a"])
