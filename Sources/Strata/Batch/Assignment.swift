@@ -30,6 +30,7 @@ extension Column where Root: Model {
     public func set(to value: Value.Unwrapped) -> Assignment<Root> { Assignment(node, .value(ValueNode(value))) }
 
     /// Sets the column to what is calculated from columns of the same object, in a batch update. All are taken as they were before it.
+    /// SQL of columns of the same object is such a calculation too: `$0.title.set(to: .sql("trim(\($0.title))"))`.
     public func set(to value: Column<Root, Value>) -> Assignment<Root> { Assignment(node, value.node) }
 }
 
@@ -40,6 +41,7 @@ extension Column where Root: Model, Value: ExpressibleByNilLiteral {
     }
 
     /// Sets the column to what is calculated from columns of the same object that always have a value, in a batch update.
+    @_disfavoredOverload
     public func set(to value: Column<Root, Value.Unwrapped>) -> Assignment<Root> where Value.Unwrapped: ColumnValue {
         Assignment(node, value.node)
     }

@@ -31,12 +31,15 @@ extension BatchJob {
             version: writer.bind(.integer(sequence)),
             firstParameter: writer.bindings.count + 1
         )
+        if writer.isRaw { try connection.checkRawUpdate(sql, parameters: writer.bindings.count + 2) }
         var updated = NumberRuns()
         try forEachPortion(of: info.index) { first, last in
             let portion = try run(sql, writer.bindings + [.integer(first), .integer(last)], checking: entity)
             updated = updated.union(portion)
         }
-        for assignment in assignments { try checkSize(of: assignment, info) }
+        for assignment in assignments {
+            try writer.isRaw ? checkType(of: assignment, info) : checkSize(of: assignment, info)
+        }
         try checkReferences(updated, columns, info)
         guard !updated.isEmpty else { return }
         columns.formUnion(info.derived)
@@ -63,13 +66,32 @@ extension BatchJob {
         if !details.isEmpty { throw CommitJob.validationError(details) }
     }
 
+    /// What SQL that was written by hand gives may be no value of the attribute's type.
+    private func checkType<Object: Model>(of assignment: Assignment<Object>, _ info: EntityInfo) throws {
+        guard let column = info.columns.firstIndex(where: { $0.name == assignment.column }) else { return }
+        var details: [StrataError.Detail] = []
+        try connection.statement(BatchSQL.selectGathered(info, column)).run([]) { row in
+            let value = row.value(at: 1)
+            guard details.count < 20, value != .null, !info.columns[column].holds(value) else { return }
+            details.append(
+                StrataError.Detail(
+                    model: info.name,
+                    number: try row.read(Int64.self, at: 0),
+                    column: assignment.column,
+                    message: "would be \(value), which is no value of its type"
+                )
+            )
+        }
+        if !details.isEmpty { throw CommitJob.validationError(details) }
+    }
+
     private static func assignmentError(_ column: String, _ info: EntityInfo) -> StrataError {
         StrataError(
             .invalidQuery,
             column.isEmpty
                 ? "A batch update sets columns of \(info.name) itself, not those of other objects."
                 : "\(info.name).\(column) cannot be set like this: a batch update sets each column once, to a value or to what is "
-                    + "calculated from columns of the same object."
+                    + "calculated from columns of the same object, by SQL of yours too."
         )
     }
 
@@ -168,7 +190,20 @@ extension ExpressionNode {
         case .value: true
         case .function(_, let arguments): arguments.allSatisfy(\.isOfOneRow)
         case .arithmetic(_, let left, let right): left.isOfOneRow && right.isOfOneRow
-        case .count, .aggregate, .sql: false
+        case .sql(let sql, _): sql.fragments.allSatisfy(\.isOfOneRow)
+        case .count, .aggregate: false
+        }
+    }
+}
+
+extension SQL.Fragment {
+    /// Whether it is about values and columns of the queried object alone. What a text says is for SQLite to judge.
+    fileprivate var isOfOneRow: Bool {
+        switch self {
+        case .text, .value, .list: true
+        case .expression(.id(let path), _): path.hops.isEmpty || path.hops.count == 1 && !path.hops[0].isDerived
+        case .expression(let node, _): node.isOfOneRow
+        case .table, .members: false
         }
     }
 }

@@ -1,4 +1,3 @@
-import CStrataSQLite
 import Foundation
 
 /// Changes of many rows by statements of SQL, inside of one transaction. Used by one thread.
@@ -140,7 +139,9 @@ final class BatchJob {
             try binder.bind(sequence, at: position)
             try binder.bind(row._$number, at: position + 1)
             try binder.bind(sequence, at: position + 2)
-            do { try statement.runBound() } catch let error as StrataError { throw Self.constraint(error, info) }
+            do { try statement.runBound() } catch let error as StrataError {
+                throw Self.constraint(error, info) { try? row._$value(at: $0) }
+            }
         }
     }
 
@@ -162,26 +163,7 @@ final class BatchJob {
             _ = try statement.step()
             return number
         } catch let error as StrataError {
-            throw Self.constraint(error, entity.info)
-        }
-    }
-
-    /// What a constraint of SQLite's means for a batch, which has no rows to name.
-    static func constraint(_ error: StrataError, _ info: EntityInfo) -> StrataError {
-        switch error.resultCode {
-        case SQLITE_CONSTRAINT | (8 << 8):  // SQLITE_CONSTRAINT_UNIQUE, a macro that Swift does not see
-            StrataError(
-                .notUnique,
-                "Nothing was changed: two \(info.name) objects would have the same value where only one may.",
-                underlying: error
-            )
-        case SQLITE_CONSTRAINT | (5 << 8):  // SQLITE_CONSTRAINT_NOTNULL
-            StrataError(
-                .validation,
-                "Nothing was changed: a column of \(info.name) that must have a value would have none.",
-                underlying: error
-            )
-        default: error
+            throw Self.constraint(error, entity.info) { try? row._$value(at: $0) }
         }
     }
 

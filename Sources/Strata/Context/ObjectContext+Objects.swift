@@ -53,6 +53,7 @@ extension ObjectContext {
     private func carryOut<Object: Model>(_ draft: Draft, of object: Object) {
         for (column, destination) in draft.one.sorted(by: { $0.key < $1.key }) {
             insertAny(destination)
+            guard destination._$link.context == nil || destination._$link.context === self else { continue }
             let number = destination.storedNumber
             object.setReference(number == 0 ? nil : number, at: column)
         }

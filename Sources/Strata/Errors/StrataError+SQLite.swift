@@ -63,6 +63,13 @@ extension StrataError {
         resultCode = code
     }
 
+    /// The same error, saying first where it was met.
+    func located(_ place: String) -> StrataError {
+        var error = StrataError(code, "\(place): \(message)", details: details, underlying: underlying)
+        error.resultCode = resultCode
+        return error
+    }
+
     /// Whether SQLite refused what broke a constraint of the tables.
     var isOfConstraint: Bool { resultCode.map { $0 & 0xFF == SQLITE_CONSTRAINT } ?? false }
 

@@ -88,8 +88,8 @@ extension Store {
     static var expiredError: StrataError {
         StrataError(
             .expiredToken,
-            "The history does not reach back that far: it was pruned, or was off. Look at all objects, and go on from the newest "
-                + "token."
+            "The history does not reach back that far: it was pruned, was off, or a migration has changed the store since. Look at "
+                + "all objects, and go on from the newest token."
         )
     }
 }

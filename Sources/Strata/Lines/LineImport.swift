@@ -88,11 +88,14 @@ final class LineImport {
     static func located(_ error: StrataError, _ reason: String) -> StrataError {
         let ofObjects: [StrataError.Code] = [.validation, .notUnique, .undecodable]
         guard ofObjects.contains(error.code) else { return error }
+        var cause = error
+        // They are those of the error that it causes.
+        cause.details = []
         return StrataError(
             .invalidImport,
             "Nothing was imported: \(reason) (\(error.code)). \(error.details.isEmpty ? error.message : "")",
             details: error.details,
-            underlying: error
+            underlying: cause
         )
     }
 

@@ -23,6 +23,8 @@ public struct Migration: Sendable {
         let name: String
         let before: (@Sendable (MigrationDatabase) throws -> Void)?
         let after: (@Sendable (MigrationDatabase) throws -> Void)?
+        /// Whether only the name is left of it.
+        var isRetired = false
     }
 
     /// The version of the models.
@@ -80,6 +82,16 @@ public struct Migration: Sendable {
     ) -> Migration {
         var result = self
         result.steps.append(Step(name: name, before: before, after: after))
+        return result
+    }
+
+    /// Names steps that were here once, and whose bodies are gone because no store is expected to need them any more.
+    ///
+    /// A store that has seen them is opened as before. One that has not is refused with `schemaMismatch` and stays as it is: a version
+    /// of the program that still has the steps must open it first. The names stay, since stores remember them.
+    public func retired(_ names: String...) -> Migration {
+        var result = self
+        result.steps += names.map { Step(name: $0, before: nil, after: nil, isRetired: true) }
         return result
     }
 

@@ -93,13 +93,13 @@ public final class MigrationDatabase {
         _ body: (MigrationRow) throws -> Void
     ) throws {
         let connection = try open()
-        guard try connection.isOneStatement(sql), !SQLText.isTransactionControl(sql) else {
+        guard try naming(sql, { try connection.isOneStatement(sql) }), !SQLText.isTransactionControl(sql) else {
             throw StrataError(
                 .misuse,
                 "A step runs one statement at a time, which must not end the transaction: \(sql)"
             )
         }
-        let statement = try Statement(sql, on: connection)
+        let statement = try naming(sql) { try Statement(sql, on: connection) }
         let parameters = Int(sqlite3_bind_parameter_count(statement.pointer))
         guard parameters == values.count else {
             throw StrataError(
@@ -110,9 +110,31 @@ public final class MigrationDatabase {
         let names = (0..<sqlite3_column_count(statement.pointer)).map { index in
             sqlite3_column_name(statement.pointer, index).map { String(cString: $0) } ?? ""
         }
-        try statement.run(try values.map { try $0?.storedValue ?? .null }) { reader in
-            let values = names.enumerated().map { ($1, reader.value(at: Int32($0))) }
-            try body(MigrationRow(values: Dictionary(values, uniquingKeysWith: { first, _ in first })))
+        let stored = try values.map { try $0?.storedValue ?? .null }
+        var ofBody: (any Error)?
+        try naming(sql, unless: { ofBody != nil }) {
+            try statement.run(stored) { reader in
+                let values = names.enumerated().map { ($1, reader.value(at: Int32($0))) }
+                do {
+                    try body(MigrationRow(values: Dictionary(values, uniquingKeysWith: { first, _ in first })))
+                } catch {
+                    ofBody = error
+                    throw error
+                }
+            }
+        }
+    }
+
+    /// Adds the statement to what SQLite says of it.
+    private func naming<Value>(
+        _ sql: String,
+        unless isOther: () -> Bool = { false },
+        _ body: () throws -> Value
+    ) throws -> Value {
+        do {
+            return try body()
+        } catch let error as StrataError where error.resultCode != nil && !isOther() {
+            throw error.located("A statement was refused (\(sql))")
         }
     }
 }

@@ -17,11 +17,14 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
     /// Whether the store is as it should be.
     public var isEmpty: Bool { changes.isEmpty && steps.isEmpty && refusals.isEmpty }
 
-    /// All of it, a line each.
+    /// All of it, a line each: what the store would be refused for, and what would be done, or would be once nothing is refused.
     public var description: String {
-        let lines =
-            refusals.map { "refused: \($0)" } + changes + rewritten.map { "copy all rows of \($0)" }
-            + steps.map { "run step '\($0)'" } + (needsBackup ? ["back up first"] : [])
+        let work =
+            changes + rewritten.map { "copy all rows of \($0)" } + steps.map { "run step '\($0)'" }
+            + (needsBackup ? ["back up first"] : [])
+        var lines = refusals.map { "refused: \($0)" }
+        if !lines.isEmpty, !work.isEmpty { lines.append("nothing is done; without these refusals it would be:") }
+        lines += work
         return lines.isEmpty ? "nothing to do" : lines.joined(separator: "\n")
     }
 }
@@ -55,8 +58,8 @@ extension MigrationPlan {
     fileprivate init(_ pending: PendingMigration, isBackedUp: Bool) {
         changes = pending.changes.lines
         rewritten = pending.changes.changed.filter(\.isRebuilt).map(\.new.subject)
-        steps = pending.steps.map(\.name)
-        refusals = pending.changes.refusals
+        steps = pending.steps.filter { !$0.isRetired }.map(\.name)
+        refusals = pending.refusals
         needsBackup = pending.needsBackup && isBackedUp
     }
 }

@@ -87,7 +87,7 @@ extension MigrationRun {
 
 extension ColumnSchema {
     /// Whether a value is one that the attribute has.
-    fileprivate func holds(_ value: StoredValue) -> Bool {
+    func holds(_ value: StoredValue) -> Bool {
         switch (type, value) {
         case (.integer, .integer), (.real, .real), (.text, .text), (.blob, .blob): accepts?(value) ?? true
         case (.integer, .blob): isUnsigned && accepts?(value) ?? true

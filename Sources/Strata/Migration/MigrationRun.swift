@@ -98,7 +98,7 @@ struct MigrationRun {
                 try body(database)
             } catch {
                 try cancellation.check()
-                throw PassedError(error)
+                throw PassedError((error as? StrataError)?.located("The step '\(step.name)' has failed") ?? error)
             }
             try cancellation.check()
             guard sqlite3_get_autocommit(connection.pointer) == 0 else {

@@ -26,8 +26,22 @@ struct PendingMigration {
 
     var hasStepsToRun: Bool { steps.contains { $0.before != nil || $0.after != nil } }
 
+    /// What the user has to do before the store can become one of the models, a line for each thing.
+    var refusals: [String] { (retired.isEmpty ? [] : [Self.retiredText(retired)]) + changes.refusals }
+
+    /// The steps that it would need and of which only the names are left.
+    private var retired: [String] { steps.filter(\.isRetired).map(\.name) }
+
+    private static func retiredText(_ names: [String]) -> String {
+        "The store has not seen the steps \(names.map { "'\($0)'" }.joined(separator: ", ")), which are retired in this program. Open "
+            + "it once with a version of the program that still has them."
+    }
+
     /// - Throws: ``StrataError`` with `schemaMismatch`, a line for each thing that the user has to write.
     func check() throws {
+        guard retired.isEmpty else {
+            throw StrataError(.schemaMismatch, "\(Self.retiredText(retired)) The store was left as it is.")
+        }
         guard !changes.refusals.isEmpty else { return }
         throw StrataError(
             .schemaMismatch,

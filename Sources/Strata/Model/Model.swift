@@ -6,7 +6,7 @@ public import Observation
 /// ``Row``.
 ///
 /// In contexts that are observable, as main is, reading properties and relationships takes part in Swift's `Observation`.
-public protocol Model: AnyObject, Observable, SendableMetatype, PropertyValue
+public protocol Model: AnyObject, Observable, SendableMetatype, PropertyValue, CustomDebugStringConvertible
 where Stored == Never, OptionalStored == ObjectID<Self>? {
     /// The values of an object as a struct.
     associatedtype Row: ModelRow where Row.Object == Self

@@ -66,7 +66,7 @@ public struct ToOne<Root: Model, Destination: Model>: Sendable {
 extension ToOne {
     /// True where the relationship leads to this object; with nil, where it leads nowhere.
     ///
-    /// Only the object's id is taken. An object that was not inserted has none, which is reported when the query runs.
+    /// Only the object's id is taken, so that it may be an object of any context. One that was not inserted has none, which is reported when the query runs.
     public static func == (left: ToOne, right: Destination?) -> Condition<Root> { left == right?.id }
 
     /// True where the relationship does not lead to this object, also where it leads nowhere.

@@ -57,6 +57,15 @@ public struct Many<Object: Model> {
     /// The first so many members.
     public func limit(_ count: Int) -> Members<Object> { members(query.limit(count)) }
 
+    /// There is ``insert(_:)`` instead.
+    @available(
+        *,
+        unavailable,
+        renamed: "insert(_:)",
+        message: "members are inserted, and in an ordered relationship come last"
+    )
+    public func append(_ object: Object) { insert(object) }
+
     private func members(_ query: Query<Object>) -> Members<Object> { Members(owner: owner, query: query) }
 
     // MARK: Asking

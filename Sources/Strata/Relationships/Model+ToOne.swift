@@ -33,18 +33,16 @@ extension Model {
         let other = value._$link.context
         if context == nil || context !== other {
             if let context {
-                if other == nil { context.insert(value) }
-                if let other, other.store !== context.store {
-                    // The number of an object of another store means something else here. The next save tells of it.
-                    context.insert(value)
-                    return owner.reference(at: column)
-                }
-            } else if let other {
+                context.insert(value)
+                // An object of another context is refused as any insert of it is. The next save tells of it.
+                if other != nil { return owner.reference(at: column) }
+            } else if let other, !other.isEnded {
                 other.insert(owner)
                 context = owner._$link.context
             } else {
                 owner.draft.one[column] = value
-                value.draft.leadingHere.append(Draft.WeakModel(object: owner))
+                // One of a context that has ended is refused by the context that its owner is inserted into.
+                if other == nil { value.draft.leadingHere.append(Draft.WeakModel(object: owner)) }
                 return nil
             }
         }

@@ -41,6 +41,11 @@ enum BatchSQL {
         """
     }
 
+    /// The gathered rows with their values of a column.
+    static func selectGathered(_ info: EntityInfo, _ column: Int) -> String {
+        "SELECT \"id\", \(info.sql.columns[column]) FROM \(info.sql.table) WHERE \"id\" IN (\(ids(info.index)))"
+    }
+
     static func upsert(_ info: EntityInfo, by unique: [Int], setting columns: [Int]) -> String {
         let names = info.sql.columns
         let key = unique.map { names[$0] }.joined(separator: ", ")

@@ -10,18 +10,25 @@ extension Query {
     public func search(_ pattern: SearchPattern) -> Query {
         changed { $0.search = $0.search.map { $0.and(pattern) } ?? pattern }
     }
+
+    /// The objects that have all words of a text, such as a person has typed: see ``SearchPattern/words(_:)``.
+    public func search(_ text: String) -> Query { search(.words(text)) }
 }
 
 extension Model {
-    /// The objects whose searchable attributes match a pattern, the best matches first: see ``Query/search(_:)``.
+    /// The objects whose searchable attributes match a pattern, the best matches first: see
+    /// ``Query/search(_:)-(SearchPattern)``.
     public static func search(_ pattern: SearchPattern) -> Query<Self> { Query().search(pattern) }
+
+    /// The objects that have all words of a text, such as a person has typed: see ``SearchPattern/words(_:)``.
+    public static func search(_ text: String) -> Query<Self> { search(.words(text)) }
 }
 
 extension Column where Value: TextColumnValue {
     /// True where this attribute, which must be searchable, matches a pattern.
     ///
     /// A condition among others, without a ranking. With unsaved changes of the model's objects, all of its objects are looked at
-    /// when this is all that narrows a query; ``Query/search(_:)`` looks at those that match only.
+    /// when this is all that narrows a query; ``Query/search(_:)-(SearchPattern)`` looks at those that match only.
     public func search(_ pattern: SearchPattern) -> Condition<Root> {
         guard case .column(let column) = node else {
             return Condition(
@@ -30,6 +37,9 @@ extension Column where Value: TextColumnValue {
         }
         return Condition(.search(SearchNode(path: column.path, column: column.name, pattern: pattern)))
     }
+
+    /// True where this attribute, which must be searchable, has all words of a text: see ``SearchPattern/words(_:)``.
+    public func search(_ text: String) -> Condition<Root> { search(.words(text)) }
 }
 
 /// A search for a pattern in one column, or in all, of the object at the end of a path.

@@ -15,6 +15,8 @@ extension ContextStack {
 
     /// Puts an existing context on the stack; its parent stays what it is.
     ///
+    /// It may be on the stack already, and then is twice: each ``pop()`` takes one of them off.
+    ///
     /// - Throws: `foreignContext` for one of another stack; `blockEnded`, `closed`.
     public func push(_ handle: ContextHandle) throws {
         core.publishCaller()

@@ -8,13 +8,28 @@ extension Connection {
             try check(statement, query.sql)
             return statement
         }
-        guard sqlite3_bind_parameter_count(statement.pointer) == query.bindings.count else {
+        try checkParameters(of: statement, query.bindings.count)
+        return statement
+    }
+
+    /// Looks at an update of which a person wrote some: it is one statement, and has so many parameters.
+    func checkRawUpdate(_ sql: String, parameters: Int) throws {
+        // With the last of them named first, a person's own one is counted behind it.
+        let sql = "WITH \"strata_parameters\" AS (SELECT ?\(parameters)) \(sql)"
+        let statement = try Statement(sql, on: self, isRaw: true)
+        guard try isOneStatement(sql) else {
+            throw StrataError(.invalidQuery, "The SQL is more than one expression. Give one for each column.")
+        }
+        try checkParameters(of: statement, parameters)
+    }
+
+    private func checkParameters(of statement: Statement, _ count: Int) throws {
+        guard sqlite3_bind_parameter_count(statement.pointer) == count else {
             throw StrataError(
                 .invalidQuery,
                 "The SQL has parameters of its own. Interpolate values: \"… = \\(value)\" binds them."
             )
         }
-        return statement
     }
 
     private func check(_ statement: Statement, _ sql: String) throws {

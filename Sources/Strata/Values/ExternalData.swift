@@ -52,6 +52,11 @@ extension ExternalData {
     }
 }
 
+extension ExternalData: CustomDebugStringConvertible {
+    /// How many bytes there are, if they are in memory.
+    public var debugDescription: String { data.map { "\($0.count) bytes" } ?? "bytes not read" }
+}
+
 // MARK: Called by generated code
 
 extension ExternalData {

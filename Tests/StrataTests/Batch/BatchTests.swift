@@ -83,7 +83,10 @@ import Testing
         try await stack.background { context in
             await expect(.validation) { try context.batchUpdate(Writer.all) { $0.fee.set(to: $0.fee * 3) } }
             await expect(.validation) { try context.batchUpdate(Writer.all) { $0.name.set(to: "nobody") } }
-            await expect(.notUnique) { try context.batchUpdate(Article.all) { $0.slug.set(to: "same") } }
+            let error = #expect(throws: StrataError.self) {
+                _ = try context.batchUpdate(Article.all) { $0.slug.set(to: "same") }
+            }
+            #expect(error?.code == .notUnique && error?.message.contains("the same slug where") == true)
             await expect(.validation) { try context.batchUpdate(Article.all) { $0.views.set(to: $0.views + .max) } }
             // Nought times infinity is no number, which SQLite keeps as none.
             await expect(.validation) {
@@ -100,6 +103,51 @@ import Testing
         }
         #expect(stack.historyToken == token)
         #expect(try await stack.background { try $0.sum(Writer.all, \.fee) } == 1200)
+        try await stack.close()
+    }
+
+    @Test("SQL of columns of the same object, and what of it is refused")
+    func rawSQL() async throws {
+        let stack = try await openStack(.rootOnly)
+        try await makeArticles(10, stack)
+        try await stack.background { context in
+            let least = 7
+            try context.batchUpdate(Article.where { .sql("\($0.views) >= \(least)") }) {
+                [
+                    $0.views.set(to: .sql("\($0.views) * \(10) + 1")), $0.title.set(to: .sql("\($0.title) || \("x")")),
+                    $0.length.set(to: .sql("iif(\($0.author) IS NULL, \($0.views), NULL)")),
+                ]
+            }
+            let changed = try context.fetch(Article.where { $0.views > 9 }.sorted { $0.views })
+            #expect(changed.map(\.views) == [71, 81, 91] && changed.map(\.length) == [7, 8, 9])
+            #expect(changed.map(\.title) == ["7x", "8x", "9x"])
+        }
+        let token = stack.historyToken
+        try await stack.background { context in
+            let refused: [(SQL, String)] = [
+                ("no + 1", "no such column"), ("1); DELETE FROM Article; --", "more than one"),
+                ("?", "parameters of its own"), (":x", "parameters of its own"), ("1 +", "syntax error"),
+                ("(SELECT count(*) FROM \(Author.self))", "columns of the same object"), ("NULL", "must have a value"),
+                ("", "syntax error"),
+            ]
+            for (sql, text) in refused {
+                let error = #expect(throws: StrataError.self) {
+                    _ = try context.batchUpdate(Article.all) { $0.views.set(to: .sql(sql)) }
+                }
+                #expect(error?.message.contains(text) == true, "\(text): \(String(describing: error))")
+            }
+            let far = #expect(throws: StrataError.self) {
+                _ = try context.batchUpdate(Article.all) { $0.title.set(to: .sql("\($0.author.name)")) }
+            }
+            #expect(far?.code == .invalidQuery)
+            for sql: SQL in ["1.5", "'x'", "x'00'"] {
+                let error = #expect(throws: StrataError.self) {
+                    _ = try context.batchUpdate(Article.all) { $0.views.set(to: .sql(sql)) }
+                }
+                #expect(error?.code == .validation || error?.code == .undecodable, "\(String(describing: error))")
+            }
+        }
+        #expect(stack.historyToken == token)
         try await stack.close()
     }
 
@@ -182,7 +230,10 @@ import Testing
             let done = try context.batchInsert([Article(slug: "x", title: "x").snapshot])
             #expect(done.inserted.count == 1 && done.inserted[0] > existing)
             #expect(try context.find(done.inserted[0])?.slug == "x")
-            await expect(.notUnique) { try context.batchInsert([Article(slug: "x", title: "y").snapshot]) }
+            let error = #expect(throws: StrataError.self) {
+                _ = try context.batchInsert([Article(slug: "x", title: "y").snapshot])
+            }
+            #expect(error?.code == .notUnique && error?.message.contains("the same slug ('x') where") == true)
             await expect(.validation) { try context.batchInsert([Writer(name: "").snapshot]) }
             var row = Article(title: "lost").snapshot
             row.author = try stack.newID(for: Author.self)

@@ -82,11 +82,12 @@ struct CompileTests {
     }
 
     @Test(
-        "C23 a type that no property can have is answered with what to write instead",
+        "C23 a type that no property can have, and a method of arrays, is answered with what to write instead",
         arguments: [
             ("Alone-Attribute-of-no-kind.swift", "write 'enum Status: String, AttributeValue'"),
             ("Alone-Optional-attribute-of-no-kind.swift", "'struct Address: Codable, Equatable, AttributeValue'"),
             ("Alone-Array-of-a-model.swift", "write 'Many<Hobby>' instead of '[Hobby]'"),
+            ("Alone-Append-to-many.swift", "'append' has been renamed to 'insert(_:)'"),
         ]
     )
     func unknownTypes(_ name: String, _ message: String) async throws {

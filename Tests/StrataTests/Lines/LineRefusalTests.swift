@@ -58,6 +58,8 @@ struct LineRefusalTests {
             let error = await #expect(throws: StrataError.self) { try await stack.importLines([line]) }
             #expect(error?.code == .invalidImport && error?.details.first?.column == "name")
             #expect((error?.underlying as? StrataError)?.code == .validation)
+            let detail = try #require(error?.details.first).description
+            #expect(error?.description.components(separatedBy: detail).count == 2, "it is said once")
         }
         try await stack.close()
     }

@@ -164,12 +164,16 @@ import Testing
             (base.step("a") { try $0.execute("") }, "one statement"),
             (base.step("a") { _ in }.step("a") { _ in }, "two steps"),
             (base.step("a") { _ = try $0.rows("SELECT 'x' AS n")[0].get("n", as: Int.self) }, "is no Int"),
-            (base.step("a") { try $0.execute("SELECT no FROM Person") }, "no such column"),
+            (
+                base.step("a") { try $0.execute("SELECT no FROM Person") },
+                "(SELECT no FROM Person): SQLite says: no such column"
+            ),
         ]
         for (migration, text) in cases {
             let before = try folder.image()
             let error = await folder.error(url, Next.models, migration) as? StrataError
             #expect(error?.message.contains(text) == true, "\(text): \(String(describing: error))")
+            #expect(text == "two steps" || error?.message.contains("step 'a'") == true, "\(String(describing: error))")
             #expect(try folder.image() == before, "\(text)")
         }
         let own = await folder.error(url, Next.models, base.step("a") { _ in throw Trouble() })
@@ -178,6 +182,80 @@ import Testing
             let count = try context.count(First.Person.all)
             #expect(count == 3)
         }
+    }
+
+    @Test("a statement in the loop over another one is named alone")
+    func nestedStatements() async throws {
+        let folder = try ScratchFolder()
+        let url = try await make(folder)
+        let migration = Migration().backup(.none).step("loop") { database in
+            try database.forEach("SELECT id FROM Person") { _ in
+                try database.execute("INSERT INTO Person (id, name) VALUES (1, NULL)")
+            }
+        }
+        let error = await folder.error(url, [First.Person.self], migration) as? StrataError
+        let text = try #require(error?.message)
+        #expect(text.hasPrefix("The step 'loop' has failed: A statement was refused (INSERT INTO Person"), "\(text)")
+        #expect(!text.contains("SELECT id"), "\(text)")
+    }
+
+    @Test("a retired step is known to stores that have seen it, and to new ones; others are refused")
+    func retired() async throws {
+        let folder = try ScratchFolder()
+        let models: [any Model.Type] = [First.Person.self]
+        let (old, seen, new) = (try await make(folder), folder.file("seen.sqlite"), folder.file("new.sqlite"))
+        let journal = Journal()
+        let listing = Migration().step("one") { _ in journal.add("one") }.step("two") { _ in journal.add("two") }
+        try FileManager.default.copyItem(at: old, to: seen)
+        try await folder.with(seen, models, listing) { _ in }
+        #expect(journal.all == ["one", "two"])
+
+        let retiring = Migration().retired("one").step("two") { _ in journal.add("again") }
+        for _ in 0..<2 {
+            for url in [seen, new] { try await folder.with(url, models, retiring) { _ in } }
+        }
+        // Programs of before and of later open them too.
+        for migration in [listing, Migration().retired("one", "two")] {
+            for url in [seen, new] { try await folder.with(url, models, migration) { _ in } }
+        }
+        #expect(journal.all == ["one", "two"])
+        try await folder.expectRefusal(old, models, retiring, .schemaMismatch, "'one', which are retired")
+        try await folder.expectRefusal(seen, models, Migration(), .newerStore, "'one', 'two'")
+        let plan = try await retiring.plan(for: .sqlite(old), models: models)
+        #expect(plan.refusals.count == 1 && plan.steps == ["two"])
+        let lines = plan.description.split(separator: "\n")
+        #expect(lines.count == 4 && lines[0].hasPrefix("refused: The store has not seen"), "\(plan)")
+        #expect(lines[1].hasPrefix("nothing is done") && lines[2] == "run step 'two'", "\(plan)")
+        try await folder.expectRefusal(old, models, retiring.step("one", after: nil), .invalidSchema, "two steps")
+    }
+
+    @Test("a migration is a commit of unknown changes: tokens from before it have expired, and later ones are good")
+    func tokens() async throws {
+        let folder = try ScratchFolder()
+        let url = try await make(folder)
+        let models: [any Model.Type] = [First.Person.self]
+        let token = try await token(url, models)
+        #expect(try await self.token(url, models) == token)
+        let migration = Migration().step("one") { try $0.execute("UPDATE Person SET name = 'x'") }
+        let stack = try await ContextStack.open(.sqlite(url), models: models, stack: .rootOnly, migration: migration)
+        let error = await #expect(throws: StrataError.self) { _ = try await stack.history(since: token) }
+        #expect(error?.code == .expiredToken && error?.message.contains("a migration has changed the store") == true)
+        let next = stack.historyToken
+        #expect(next > token)
+        try await stack.background { context in
+            context.insert(First.Person(name: "Grace"))
+            try context.commit()
+        }
+        let missed = try await stack.history(since: next)
+        #expect(missed.count == 1)
+        try await stack.close()
+    }
+
+    private func token(_ url: URL, _ models: [any Model.Type]) async throws -> HistoryToken {
+        let stack = try await ContextStack.open(.sqlite(url), models: models, stack: .rootOnly)
+        let token = stack.historyToken
+        try await stack.close()
+        return token
     }
 
     @Test("temporary tables are gone after the migration, but for those that a pool had before")

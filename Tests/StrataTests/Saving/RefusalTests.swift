@@ -113,6 +113,51 @@ struct RefusalTests {
         }
     }
 
+    /// Keeps what the compiler would not let out of a block.
+    private final class Kept: @unchecked Sendable { var sample: Sample? }
+
+    @Test(
+        "an object of another context, in use or ended, is refused by a to-one relationship",
+        arguments: [false, true]
+    )
+    func otherContext(isEnded: Bool) async throws {
+        let stack = try await open()
+        let kept = Kept()
+        let other = try stack.create(.private, named: "other")
+        let keep = { @Sendable (context: ObjectContext) in
+            kept.sample = context.insert(Sample(name: "kept"))
+            try context.commit()
+        }
+        if isEnded {
+            try await stack.background { try keep($0) }
+        } else {
+            try await other.perform { try keep($0) }
+        }
+        try await stack.background { context in
+            let foreign = try #require(kept.sample)
+            let friend = context.insert(Sample(name: "friend"))
+            let sample = context.insert(Sample(name: "sample", parent: friend))
+            try context.commit()
+            sample.parent = foreign
+            #expect(sample.parent === friend)
+            let error = #expect(throws: StrataError.self) { try context.save() }
+            #expect(error?.code == .misuse && error?.details.map(\.number) == [foreign.id.number])
+            context.rollback()
+            if isEnded {
+                let made = context.insert(Sample(name: "made", parent: foreign))
+                #expect(made.parent == nil)
+                let error = #expect(throws: StrataError.self) { try context.save() }
+                #expect(error?.code == .misuse && error?.details.map(\.number) == [foreign.id.number])
+                context.rollback()
+            }
+            sample.parent = try context.find(foreign.id)
+            try context.commit()
+            #expect(sample.parent?.name == "kept")
+        }
+        kept.sample = nil
+        try await stack.close()
+    }
+
     @Test("C18 an object of another store is refused by a to-one relationship and by a delete")
     @MainActor func otherStore() async throws {
         let one = try await open()

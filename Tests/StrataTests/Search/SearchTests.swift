@@ -173,6 +173,25 @@ import Testing
         }
     }
 
+    @Test("A text in a variable stands for its words, as a literal does")
+    func texts() async throws {
+        try await filled().background { context in
+            for text in ["SWIFT race", "\"horse", "hor*", ""] {
+                let found = try context.ids(Sheet.search(text))
+                let expected = try context.ids(Sheet.search(.words(text)))
+                #expect(found == expected, "\(text)")
+                let again = try context.ids(Sheet.all.search(text))
+                #expect(again == expected, "\(text)")
+                let column = try context.ids(Sheet.where { $0.title.search(text) })
+                let expectedOfColumn = try context.ids(Sheet.where { $0.title.search(.words(text)) })
+                #expect(column == expectedOfColumn, "\(text)")
+            }
+            let path = "technical"
+            let found = try context.count(Sheet.where { $0.binder.label.search(path) && !$0.body.search(path) })
+            #expect(found == 2)
+        }
+    }
+
     @Test("What is not searchable is refused")
     func refusals() async throws {
         try await filled().background { context in

@@ -106,6 +106,17 @@ struct StackTests {
         #expect(try stack.all == [top])
     }
 
+    @Test("C2 a context that is pushed again stands on the stack twice, under its old parent")
+    func pushedTwice() throws {
+        let root = try stack.push(.root)
+        let handle = try stack.create(.private, named: "import")
+        try stack.push(handle)
+        try stack.push(handle)
+        #expect(try stack.all == [root, handle, handle] && handle.parent == root)
+        #expect(try stack.pop() == handle && stack.pop() == handle)
+        #expect(try stack.all == [root])
+    }
+
     @Test("CX15 push root, push main: both names answer")
     func names() throws {
         let root = try stack.push(.root)

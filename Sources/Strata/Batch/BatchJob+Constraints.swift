@@ -1,0 +1,46 @@
+import CStrataSQLite
+
+extension BatchJob {
+    /// What a constraint of SQLite's means for a batch, which names no rows: those that it writes have no ids that anybody knows.
+    ///
+    /// - Parameter value: gives the value of a column in the row that was refused, where it is at hand.
+    static func constraint(
+        _ error: StrataError,
+        _ info: EntityInfo,
+        value: (_ column: Int) -> StoredValue? = { _ in nil }
+    ) -> StrataError {
+        let columns = info.columns(refusedBy: error)
+        let names = columns.map { info.columns[$0].name }.joined(separator: ", ")
+        switch error.resultCode {
+        case SQLITE_CONSTRAINT | (8 << 8):  // SQLITE_CONSTRAINT_UNIQUE, a macro that Swift does not see
+            let values = columns.compactMap(value).map(\.description)
+            let what = names.isEmpty ? "value" : names + (values.isEmpty ? "" : " (\(values.joined(separator: ", ")))")
+            return StrataError(
+                .notUnique,
+                "Nothing was changed: two \(info.name) objects would have the same \(what) where only one may.",
+                underlying: error
+            )
+        case SQLITE_CONSTRAINT | (5 << 8):  // SQLITE_CONSTRAINT_NOTNULL
+            let what = names.isEmpty ? "a column of \(info.name)" : "\(info.name).\(names)"
+            return StrataError(
+                .validation,
+                "Nothing was changed: \(what) must have a value and would have none.",
+                underlying: error
+            )
+        default: return error
+        }
+    }
+}
+
+extension EntityInfo {
+    /// The columns that SQLite names where it refuses a row: `UNIQUE constraint failed: Article.slug, Article.lang`.
+    fileprivate func columns(refusedBy error: StrataError) -> [Int] {
+        guard let start = error.message.firstRange(of: "constraint failed: ")?.upperBound,
+            let end = error.message.lastIndex(of: "("), start < end
+        else { return [] }
+        return error.message[start..<end].split(separator: ", ").compactMap { name in
+            let name = name.split(separator: ".").last?.trimmingPrefix { $0 == " " }.prefix { $0 != " " }
+            return columns.firstIndex { $0.name == name.map(String.init) }
+        }
+    }
+}
