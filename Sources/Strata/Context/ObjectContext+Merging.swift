@@ -49,7 +49,7 @@ extension ObjectContext {
     func standOnStore(_ parts: [Int: any AnyPart]) {
         do {
             try store.readingForLayers(for: reference.label) {
-                store.layers.standOnStore(parts, in: id, store.schema, $0) ? () : nil
+                try store.layers.standOnStore(parts, in: id, store.schema, $0)
             }
         } catch {
             reference.report(error)

@@ -53,7 +53,7 @@ extension ObjectContext {
         do {
             let held = Set(savepoints.last?.layers.own.map(\.id) ?? [])
             try editLayer {
-                store.layers.drop(
+                try store.layers.drop(
                     from: id,
                     { isDropped($0) && !held.contains($0.id) },
                     keeping: keeping,
@@ -152,9 +152,8 @@ extension LayerStore {
         keeping: (Int64) -> Bool,
         schema: Schema,
         _ reading: LayerReading
-    ) -> Bool? {
-        let dropped: Bool? = state.withLock { state in
-            guard state.isKnown(to: reading) else { return nil }
+    ) throws -> Bool? {
+        let dropped = try standing(on: reading, schema) { state in
             var dropped: [[Int: any AnyPart]] = []
             var kept: [Segment] = []
             var isParted = false
@@ -197,9 +196,8 @@ extension LayerStore {
         in context: Int,
         _ schema: Schema,
         _ reading: LayerReading
-    ) -> Bool? {
-        state.withLock { state in
-            guard state.isKnown(to: reading) else { return nil }
+    ) throws -> Bool? {
+        try standing(on: reading, schema) { state in
             let number = part.numbers[0]
             let stack = state.layers.stack(number, entity: entity, in: context, Row.self)
             let isFrozen = stack.contains { state.frozen[state.layers[context][$0.segment].id] != nil }

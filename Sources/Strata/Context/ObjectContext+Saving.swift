@@ -32,7 +32,7 @@ extension ObjectContext {
             publish()
             let view = try takeView()
             let edits = try checkedEdits(view)
-            let isMoved = store.layers.moveUp(
+            let isMoved = try store.layers.moveUp(
                 from: id,
                 expecting: view.layers,
                 edits: edits,
@@ -336,10 +336,10 @@ extension LayerStore {
         edits: [Int: any LayerEdits],
         schema: Schema,
         _ reading: LayerReading
-    ) -> Bool {
+    ) throws -> Bool {
         let path = layers.path(to: context)
-        let isMoved = state.withLock { state in
-            guard state.isKnown(to: reading), path.allSatisfy({ state.layers.revisions[$0] == layers.revisions[$0] })
+        let isMoved = try standing(on: reading, schema) { state in
+            guard path.allSatisfy({ state.layers.revisions[$0] == layers.revisions[$0] })
             else { return false }
             let unsettled = edits.isEmpty ? [] : state.layers[context]
             var settled = unsettled
@@ -387,7 +387,7 @@ extension LayerStore {
             }
             return true
         }
-        if isMoved { tellWatchers(of: context) }
-        return isMoved
+        if isMoved == true { tellWatchers(of: context) }
+        return isMoved ?? false
     }
 }

@@ -11,7 +11,26 @@ struct LayerChange {
     let hasChangedParent: Bool
 }
 
-extension LayerStore.State {
-    /// Whether the layers know of nothing that is not in this state of the store.
-    func isKnown(to reading: LayerReading) -> Bool { reading.sequence >= sequence }
+extension LayerStore {
+    /// Holds the layers while they are made to stand on a state of the store. They know of just the commits that are in it: what they
+    /// lack is taken in first. An older state would set them back, and of a newer one readers would see a part.
+    ///
+    /// - Returns: nil where it has to be tried again with a newer state: the layers know of more, or a commit is just being taken over.
+    func standing<Result>(
+        on reading: LayerReading,
+        _ schema: Schema,
+        _ body: (inout State) throws -> Result
+    ) throws -> Result? {
+        var hasAbsorbed = false
+        defer { if hasAbsorbed { tellWatchers(of: nil) } }
+        return try state.withLock { state in
+            if reading.sequence < state.sequence { return nil }
+            if let commit = state.inFlight, reading.sequence >= commit.sequence { return nil }
+            if reading.sequence > state.sequence {
+                try absorb(through: reading.sequence, schema, reading.connection, &state)
+                hasAbsorbed = true
+            }
+            return try body(&state)
+        }
+    }
 }

@@ -185,15 +185,18 @@ extension LayerStore {
         let revisions: (before: Int?, after: Int?)
     }
 
-    /// Lets changes of a layer stand on what is beneath them. Says whether what was read is new enough for that.
-    func standOnStore(_ parts: [Int: any AnyPart], in context: Int, _ schema: Schema, _ reading: LayerReading) -> Bool {
-        state.withLock { state in
-            guard state.isKnown(to: reading) else { return false }
+    /// Lets changes of a layer stand on what is beneath them; nil where that has to be tried with a newer state.
+    func standOnStore(
+        _ parts: [Int: any AnyPart],
+        in context: Int,
+        _ schema: Schema,
+        _ reading: LayerReading
+    ) throws -> Void? {
+        try standing(on: reading, schema) { state in
             // What is inserted stands on nothing.
             for (entity, part) in parts where part.kinds != .insert {
                 part.rebaseRead(entity: entity, context: context, schema, reading.connection, in: &state.layers)
             }
-            return true
         }
     }
 

@@ -48,10 +48,9 @@ extension LayerStore {
 
     /// Takes back what a context has changed since a savepoint, in its own layer and in its parent's. Says whether there was
     /// anything, and whether also in the parent's; nil where what was read is too old to stand on.
-    func restore(_ savepoint: LayerSavepoint, _ schema: Schema, _ reading: LayerReading) -> LayerChange? {
+    func restore(_ savepoint: LayerSavepoint, _ schema: Schema, _ reading: LayerReading) throws -> LayerChange? {
         let context = savepoint.context
-        let result: LayerChange? = state.withLock { state in
-            guard state.isKnown(to: reading) else { return nil }
+        let result = try standing(on: reading, schema) { state in
             var touched: [[Int: any AnyPart]] = []
             let own = savepoint.ownSegments(state.layers, state.emptied, &touched)
             let rest = savepoint.parentSegments(state.layers, state.emptied, &touched)

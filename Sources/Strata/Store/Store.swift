@@ -117,7 +117,7 @@ final class Store: Sendable {
     /// Reads a state of the store that is not older than what the layers know of, on a connection of its own.
     ///
     /// What is read for layers must not set them back behind a commit that they have taken in meanwhile: `body` looks at that
-    /// while it holds them, by ``LayerStore/State/isKnown(to:)``, and gives nil where it has to be called again with a newer state.
+    /// while it holds them, by ``LayerStore/standing(on:_:_:)``, and gives nil where it has to be called again with a newer state.
     ///
     /// - Parameter context: the name of the context that reads, for the log.
     func readingForLayers<Result>(

@@ -70,7 +70,7 @@ extension ObjectContext {
         hookStates = savepoint.hookStates
         restoreFailures(savepoint)
         do {
-            try editLayers { store.layers.restore(savepoint.layers, store.schema, $0) }
+            try editLayers { try store.layers.restore(savepoint.layers, store.schema, $0) }
         } catch {
             reference.report(error)
         }

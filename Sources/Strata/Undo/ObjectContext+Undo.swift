@@ -164,7 +164,7 @@ extension ObjectTracker {
         if isStored, layers.isDeleted(number, entity: entity.info.index, in: context.id) {
             let part = Part(numbers: [number], changes: [change])
             let isBack = try context.editLayer {
-                context.store.layers.takeBackDelete(
+                try context.store.layers.takeBackDelete(
                     of: part,
                     entity: entity.info.index,
                     in: context.id,

@@ -206,7 +206,7 @@ private final class PinnedHistory: Sendable {
             case 5, 6: faults += try context.editAndUndo(&dice)
             default: faults += try context.tryInSavepoint(isPinned: true, &dice)
             }
-            return (try Soak.digest(context), faults)
+            return (try Soak.digest(context), faults + (try Soak.inspect(context)))
         }
         shown = now
         return faults

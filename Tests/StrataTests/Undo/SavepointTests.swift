@@ -165,7 +165,7 @@ import Testing
                 let root = try stack[.root].id
                 let layers = context.store.layers
                 let view = try context.currentView()
-                let isDropped = layers.drop(
+                let isDropped = try layers.drop(
                     from: root,
                     { _ in true },
                     keeping: { _ in false },

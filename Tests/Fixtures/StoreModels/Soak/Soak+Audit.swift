@@ -73,7 +73,10 @@ extension Soak {
         }
         for item in items {
             if item.photo != photo(item.photoSeed) {
-                faults.append("\(item.id) has a photo of \(item.photo.map(\.count) ?? -1) bytes for \(item.photoSeed)")
+                let changed = item.changedValues.keys.sorted()
+                faults.append(
+                    "\(item.id) has a photo of \(item.photo.map(\.count) ?? -1) bytes for \(item.photoSeed), changed here: \(changed)"
+                )
             }
             if let note = item.note, note.item !== item { faults.append("\(item.id) has a note of another one") }
         }
