@@ -52,33 +52,39 @@ extension BatchJob {
             let column = info.columns.firstIndex(where: { $0.name == assignment.column }),
             info.columns[column].type == .integer
         else { return }
-        var details: [StrataError.Detail] = []
-        try connection.statement(BatchSQL.selectOversized(info, column)).run([]) { row in
-            details.append(
-                StrataError.Detail(
-                    model: info.name,
-                    number: try row.read(Int64.self, at: 0),
-                    column: assignment.column,
-                    message: "would be \(row.value(at: 1)), which is too large for an integer"
-                )
-            )
+        try check(assignment, info, BatchSQL.selectOversized(info, column)) {
+            "\($0), which is too large for an integer"
         }
-        if !details.isEmpty { throw CommitJob.validationError(details) }
     }
 
     /// What SQL that was written by hand gives may be no value of the attribute's type.
     private func checkType<Object: Model>(of assignment: Assignment<Object>, _ info: EntityInfo) throws {
         guard let column = info.columns.firstIndex(where: { $0.name == assignment.column }) else { return }
+        try check(assignment, info, BatchSQL.selectGathered(info, column)) { value in
+            value == .null || info.columns[column].holds(value) ? nil : "\(value), which is no value of its type"
+        }
+    }
+
+    /// Refuses what an assignment has come to in some rows.
+    ///
+    /// - Parameters:
+    ///   - sql: gives the ids of rows and what they hold.
+    ///   - fault: what is wrong with a value, if anything is.
+    private func check<Object: Model>(
+        _ assignment: Assignment<Object>,
+        _ info: EntityInfo,
+        _ sql: String,
+        _ fault: (StoredValue) -> String?
+    ) throws {
         var details: [StrataError.Detail] = []
-        try connection.statement(BatchSQL.selectGathered(info, column)).run([]) { row in
-            let value = row.value(at: 1)
-            guard details.count < 20, value != .null, !info.columns[column].holds(value) else { return }
+        try connection.statement(sql).run([]) { row in
+            guard details.count < 20, let fault = fault(row.value(at: 1)) else { return }
             details.append(
                 StrataError.Detail(
                     model: info.name,
                     number: try row.read(Int64.self, at: 0),
                     column: assignment.column,
-                    message: "would be \(value), which is no value of its type"
+                    message: "would be \(fault)"
                 )
             )
         }

@@ -339,8 +339,7 @@ extension LayerStore {
     ) throws -> Bool {
         let path = layers.path(to: context)
         let isMoved = try standing(on: reading, schema) { state in
-            guard path.allSatisfy({ state.layers.revisions[$0] == layers.revisions[$0] })
-            else { return false }
+            guard path.allSatisfy({ state.layers.revisions[$0] == layers.revisions[$0] }) else { return false }
             let unsettled = edits.isEmpty ? [] : state.layers[context]
             var settled = unsettled
             for (entity, edit) in edits { edit.apply(to: &settled, entity: entity) }

@@ -145,8 +145,7 @@ extension Part {
         var result: Set<Int64> = []
         for segment in layers[context] {
             guard let part = segment.parts[entity] else { continue }
-            let (few, many) = part.numbers.count < count ? (part.numbers, numbers) : (numbers, part.numbers)
-            for number in few where many.sortedIndex(of: number) != nil { result.insert(number) }
+            for number in part.numbers.shared(with: numbers) { result.insert(number) }
         }
         return result.sorted()
     }

@@ -225,9 +225,7 @@ extension LayerStore.Event {
     func hasChangedLayer(of parts: [Int: any AnyPart]) -> Bool {
         guard case .layer = cause else { return false }
         return parts.contains { entity, part in
-            guard let changed = self.parts[entity] else { return false }
-            let (few, many) = part.numbers.count < changed.numbers.count ? (part, changed) : (changed, part)
-            return few.numbers.contains { many.index(of: $0) != nil }
+            self.parts[entity].map { !part.numbers.shared(with: $0.numbers).isEmpty } ?? false
         }
     }
 

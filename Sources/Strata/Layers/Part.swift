@@ -168,6 +168,12 @@ extension [Int64] {
         }
     }
 
+    /// What two ascending arrays have both, ascending. Complexity: O(shorter · log longer).
+    func shared(with other: [Int64]) -> LazyFilterSequence<[Int64]> {
+        let (few, many) = count < other.count ? (self, other) : (other, self)
+        return few.lazy.filter { many.sortedIndex(of: $0) != nil }
+    }
+
     /// The place of a number in an ascending array. Complexity: O(log count).
     func sortedIndex(of number: Int64) -> Int? {
         guard let first, let last, first <= number, number <= last else { return nil }
