@@ -18,6 +18,7 @@ extension ObjectContext {
         for segment in level {
             for (entity, part) in segment.parts {
                 part.rebaseRead(entity: entity, context: id, store.schema, view.reader.connection, in: &layers)
+                part.keepBroughtBack(entity: entity, context: id, shownIn: view.layers, in: &layers)
             }
         }
         self.view?.layers = layers
@@ -54,5 +55,29 @@ extension ObjectContext {
         } catch {
             reference.report(error)
         }
+    }
+}
+
+extension Part {
+    /// Lets a pinned context go on showing what it has brought back over a delete that its view has, also once that delete was taken back
+    /// elsewhere, and its change has become an update as any other.
+    ///
+    /// - Parameter shown: the layers as the context has shown them until now.
+    func keepBroughtBack(entity: Int, context: Int, shownIn shown: Layers, in layers: inout Layers) {
+        var edits: [Int: [Int64: Change<Row>?]] = [:]
+        for number in numbers where layers.topKind(of: number, entity: entity, in: [context]) == .orphan {
+            guard var row: Row = shown.visibleRow(number, entity: entity, in: [context]) else { continue }
+            for (_, change, position) in layers.stack(number, entity: entity, in: context, Row.self)
+            where change.kind == .orphan {
+                row._$copy(change.columns, from: change.row)
+                edits[position, default: [:]][number] = Change(
+                    kind: .restore,
+                    columns: change.columns,
+                    row: row,
+                    base: change.base
+                )
+            }
+        }
+        if !edits.isEmpty { layers.edit(context, entity: entity, edits) }
     }
 }

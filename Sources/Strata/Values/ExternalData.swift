@@ -87,7 +87,13 @@ extension Model {
             }
             // What was deleted has taken its bytes along.
             if !isDeleted {
-                throw ExternalData.lost(Self._$schema.columns[column].name, of: id.number, Self._$schema.name)
+                let kind = view.layers.topKind(of: id.number, entity: Int(_$state.entity), in: context.path)
+                throw ExternalData.lost(
+                    Self._$schema.columns[column].name,
+                    of: id.number,
+                    Self._$schema.name,
+                    isBroughtBack: kind == .restore
+                )
             }
         } catch {
             context.reference.report(error)
@@ -98,10 +104,18 @@ extension Model {
 
 extension ExternalData {
     /// The error for bytes that a row has and the store does not.
-    static func lost(_ column: String, of number: Int64, _ model: String) -> StrataError {
+    ///
+    /// - Parameter isBroughtBack: whether the object was brought back here over a delete. Once that is committed elsewhere, bytes that
+    ///   nobody has read by then are gone.
+    static func lost(_ column: String, of number: Int64, _ model: String, isBroughtBack: Bool = false)
+        -> StrataError
+    {
         StrataError(
-            .damagedStore,
-            "The bytes of \(model).\(column) are not in the store. Was it changed by another program?",
+            isBroughtBack ? .conflict : .damagedStore,
+            isBroughtBack
+                ? "The bytes of \(model).\(column) are gone: the object was brought back here, and is deleted elsewhere. Set them anew, "
+                    + "or roll the object back."
+                : "The bytes of \(model).\(column) are not in the store. Was it changed by another program?",
             details: [
                 StrataError.Detail(model: model, number: number, column: column, message: "has lost its bytes")
             ]

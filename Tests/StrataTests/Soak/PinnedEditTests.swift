@@ -105,6 +105,41 @@ import Testing
         }
         try await stack.close()
     }
+
+    @Test("what was brought back over a parent's delete stays when the parent rolls that delete back")
+    func broughtBackSinceSeen() async throws {
+        let stack = try await openStack(.rootOnly)
+        let id = try await stack.on(.root) { context in
+            let author = context.insert(Author(name: "stored"))
+            try context.commit()
+            return author.id
+        }
+        let pinned = try stack.create(.private, named: "pinned", merging: .pinned)
+        try await pinned.perform { context in
+            context.undoLevels = 1
+            context.delete(try #require(try context.find(id)))
+        }
+        try await stack.on(.root) { context in context.delete(try #require(try context.find(id))) }
+        try await pinned.perform { context in
+            try context.merge()
+            try context.undo()
+            #expect(try context.find(id)?.name == "stored")
+        }
+        try await stack.on(.root) { context in
+            context.rollback()
+            try #require(try context.find(id)).name = "of the parent"
+        }
+        try await pinned.perform { context in
+            let author = try #require(try context.find(id))
+            #expect(author.name == "stored")
+            let names = try context.column(Author.all, \.name)
+            #expect(names == ["stored"])
+            author.fee = 2
+            try context.merge()
+            #expect(author.name == "of the parent" && author.fee == 2)
+        }
+        try await stack.close()
+    }
 }
 
 extension PinnedEditTests {
