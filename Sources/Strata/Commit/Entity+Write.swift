@@ -21,6 +21,7 @@ extension Entity {
         if part.kinds.contains(.insert) {
             try insert(part, &others, job)
         }
+        try giveBackParked(job)
         guard !others.isEmpty else {
             job.written[info.index] = part
             return
@@ -188,7 +189,7 @@ extension Entity {
             let code = sqlite3_step(statement.pointer)
             if code == SQLITE_DONE {
                 guard job.connection.changes > 0 else { return false }
-                parkedRows(job)?.rows[Row._$number(Change.rowPointer(change))] = nil
+                if let parked = parkedRows(job) { parked.noteWritten(columns, of: Row._$number(Change.rowPointer(change))) }
                 return true
             }
             let error = job.connection.lastError(code)
@@ -375,6 +376,16 @@ extension Entity {
         return false
     }
 
+    /// Gives values back that were taken off rows for a moment, where nothing was written in their place: the merge policy has left those
+    /// rows to others. Who has taken such a value is refused.
+    private func giveBackParked(_ job: CommitJob) throws {
+        guard let parked = parkedRows(job) else { return }
+        for (_, place) in parked.rows.sorted(by: { $0.key < $1.key }) {
+            let change = Change(kind: .update, columns: place.columns, row: place.row, base: nil)
+            _ = try write(change, seen: place.version, job)
+        }
+    }
+
     /// The error for values that must be unique and are not, with all of this commit's that are not.
     private func constraintError(_ row: Row, _ error: StrataError, _ job: CommitJob) throws -> StrataError {
         guard let part = job.taken[info.index]?.typed(Row.self) else { return error }
@@ -447,4 +458,10 @@ extension StrataError.Detail {
 /// Rows that hold a parking value instead of a unique one, as they were before. Kept by the index of the entity.
 final class ParkedRows<Row: StoredRow> {
     var rows: [Int64: (row: Row, version: Int64, columns: ColumnSet)] = [:]
+
+    /// Notes that a row has values of its own in these columns again.
+    func noteWritten(_ columns: ColumnSet, of number: Int64) {
+        guard let left = rows[number]?.columns.subtracting(columns) else { return }
+        if left.isEmpty { rows[number] = nil } else { rows[number]?.columns = left }
+    }
 }

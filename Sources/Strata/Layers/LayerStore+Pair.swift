@@ -192,12 +192,18 @@ extension LayerStore {
         _ schema: Schema,
         _ reading: LayerReading
     ) throws -> Void? {
-        try standing(on: reading, schema) { state in
-            // What is inserted stands on nothing.
-            for (entity, part) in parts where part.kinds != .insert {
+        // What is inserted stands on nothing.
+        let parts = parts.filter { $0.value.kinds != .insert }
+        let hasStood: Void? = try standing(on: reading, schema) { state in
+            for (entity, part) in parts {
                 part.rebaseRead(entity: entity, context: context, schema, reading.connection, in: &state.layers)
             }
+            state.layers.rebaseAll(parts, in: state.layers.descendants(of: context))
+            // Children may have shown the changes as they were published.
+            state.note(.layer(context), parts)
         }
+        if hasStood != nil { tellWatchers(of: context) }
+        return hasStood
     }
 
     /// Takes all changes out of a context's layer.

@@ -106,6 +106,36 @@ import Testing
         try await house.close()
     }
 
+    @Test(
+        "H24 C17 a value that a policy leaves to others keeps its holder, and who was to take it is refused",
+        arguments: ["older", "newer", "inserted"]
+    )
+    func leftToOthers(_ taker: String) async throws {
+        let house = try await House()
+        let ids = try await articles(house, "a", "b")
+        let (holder, other) = taker == "older" ? (ids[1], ids[0]) : (ids[0], ids[1])
+        let id = try await house.stack.on(.main) { context in
+            // Its value would be free, had others not given it one of theirs.
+            try #require(try context.find(holder)).slug = "free"
+            if taker == "inserted" { return context.insert(Article(slug: "theirs", title: "new")).id }
+            try #require(try context.find(other)).slug = "theirs"
+            return other
+        }
+        let second = try await House.open(house.url)
+        try await second.on(.root) { context in
+            try #require(try context.find(holder)).slug = "theirs"
+            try context.commit()
+        }
+        let outcome = try await house.commit(.main, .theirs)
+        #expect(outcome.code == .notUnique)
+        let message = outcome.error.map { "\($0)" } ?? "-"
+        #expect(message.contains("\(holder.number)") && message.contains("\(id.number)"), "\(message)")
+        let committed = try await second.on(.root) { try $0.column(Article.all, \.slug) }
+        #expect(Set(committed) == (taker == "older" ? ["a", "theirs"] : ["theirs", "b"]))
+        try await second.close()
+        try await house.close()
+    }
+
     @Test("H24 a swap goes through a save too")
     func swapAtSave() async throws {
         let house = try await House()
