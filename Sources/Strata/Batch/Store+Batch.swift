@@ -9,7 +9,7 @@ extension Store {
         for context: @autoclosure () -> String,
         _ body: (BatchJob) throws -> Void
     ) throws -> ChangeSet {
-        try telemetry.following(.batch, of: context(), journal: journalPath) {
+        try telemetry.following(.batch, of: context(), journal: journal) {
             do {
                 return try batch(author, context(), $0, body)
             } catch let error as StrataError {

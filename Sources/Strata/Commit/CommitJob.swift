@@ -261,7 +261,7 @@ struct PendingCommit: Sendable {
 
     /// Writes it, and lets all layers know. Blocks the thread while the disk is busy. Nil where there was nothing to write.
     func write() throws -> CommitRecord? {
-        try store.telemetry.following(.commit, of: request.label, journal: store.journalPath) {
+        try store.telemetry.following(.commit, of: request.label, journal: store.journal) {
             try write($0)
         } outcome: { record in
             record.map { WriteOutcome(sequence: $0.sequence, rows: RowCounts($0.rows.values)) }

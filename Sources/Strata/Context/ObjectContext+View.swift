@@ -21,6 +21,10 @@ extension ObjectContext {
         let reader = try view?.reader ?? store.borrowReader(for: reference.label)
         view = nil
         do {
+            if isPinned {
+                try reader.end()
+                store.journal.copyIfLarge()
+            }
             let pair = try store.layers.pair(for: reader, of: id, schema: store.schema)
             let view = View(reader: reader, sequence: pair.sequence, layers: pair.layers)
             self.view = view

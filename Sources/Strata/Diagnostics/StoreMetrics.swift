@@ -73,11 +73,7 @@ final class StoreMetrics: Sendable {
         conflicts.increment(by: error.details.count)
     }
 
-    /// - Parameter journal: its file.
-    func note(journal: String) {
-        var info = stat()
-        walSize.record(stat(journal, &info) == 0 ? Int64(info.st_size) : 0)
-    }
+    func noteSize(of journal: Journal) { walSize.record(journal.size) }
 
     func noteReaders(_ count: Int) { openReaders.record(count) }
 }

@@ -32,7 +32,7 @@ struct Telemetry: Sendable {
     func following<Result>(
         _ kind: WriteKind,
         of context: @autoclosure () -> String,
-        journal: String,
+        journal: Journal,
         _ body: (WriteWatch?) throws -> Result,
         outcome: (Result) -> WriteOutcome?
     ) throws -> Result {
@@ -44,7 +44,7 @@ struct Telemetry: Sendable {
             if let outcome = outcome(result) {
                 let duration = watch.duration
                 metrics?.note(kind, outcome.rows, duration, waited: watch.waiting)
-                metrics?.note(journal: journal)
+                metrics?.noteSize(of: journal)
                 logger?.debug(
                     kind == .commit ? "committed" : "ran a batch",
                     metadata: [

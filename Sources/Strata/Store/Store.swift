@@ -17,8 +17,7 @@ final class Store: Sendable {
     private let foreignCommits: ForeignCommits
     private let fileWatch = FileWatch()
     private let temporaryFolder: TemporaryFolder?
-    /// The journal, which stands beside the file itself, not beside a link to it.
-    let journalPath: String
+    let journal: Journal
     private let isClosed = Mutex(false)
 
     init(
@@ -54,7 +53,7 @@ final class Store: Sendable {
             }
             cancellation.finish()
             writer = opened.writer
-            journalPath = URL(fileURLWithPath: writer.path).resolvingSymlinksInPath().path + "-wal"
+            journal = Journal(of: writer.path, writer.configuration)
             identity = opened.identity
             layers = LayerStore(sequence: opened.sequence)
             readers = ReaderPool(
@@ -163,7 +162,7 @@ final class Store: Sendable {
     /// Complexity: O(1) from the second call on.
     func watchFile() {
         guard temporaryFolder == nil else { return }
-        fileWatch.start(journalPath) { [weak self] in
+        fileWatch.start(journal.path) { [weak self] in
             // Where the store cannot be read, whoever reads next is told.
             try? self?.takeInForeignCommits()
         }
@@ -214,6 +213,7 @@ final class Store: Sendable {
         layers.finish()
         ids.stop()
         foreignCommits.close()
+        journal.close()
         readers.close()
         defer { temporaryFolder?.remove() }
         try writer.close()

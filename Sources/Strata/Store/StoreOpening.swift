@@ -42,6 +42,8 @@ struct StoreOpening {
                             "'\(url.path)' lies where SQLite can keep no journal in WAL mode."
                         )
                     }
+                    // Where it was large once, it gives its space back.
+                    try connection.execute("PRAGMA journal_size_limit = \(Journal.limit)")
                     try connection.execute(
                         "PRAGMA synchronous = \(synchronous ?? configuration.synchronous.rawValue)"
                     )

@@ -45,7 +45,7 @@ final class SoakRun: Sendable {
             .sqlite(url),
             models: Soak.models,
             stack: .rootOnly,
-            configuration: StoreConfiguration(synchronous: .normal, busyTimeout: 30)
+            configuration: Soak.configuration
         )
         let follower = StrictFollower(stack)
         let following = Task { await follower.follow() }

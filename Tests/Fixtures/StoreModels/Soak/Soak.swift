@@ -77,6 +77,14 @@ public enum Soak {
         Account.self, Payment.self, Keeper.self, Shelf.self, Item.self, Tag.self, Note.self, List.self, Stage.self,
     ]
 
+    /// The history comes to its limit after some thousand commits. Until then the store grows, and with it what the connections of a
+    /// process keep of it in memory.
+    public static let configuration = StoreConfiguration(
+        synchronous: .normal,
+        busyTimeout: 30,
+        history: .limited(size: 1 << 20)
+    )
+
     // The numbers of the stages.
     public static let working = 0
     /// Everybody finishes what they are at, and says so.

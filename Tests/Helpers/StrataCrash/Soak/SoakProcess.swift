@@ -24,7 +24,7 @@ final class SoakProcess: Sendable {
         let stack = try await ContextStack.open(
             .sqlite(path: path),
             models: Soak.models,
-            configuration: StoreConfiguration(synchronous: .normal, busyTimeout: 30),
+            configuration: Soak.configuration,
             author: "seed \(seed)"
         )
         let process = SoakProcess(stack, seed: UInt64(seed), steps: steps)
