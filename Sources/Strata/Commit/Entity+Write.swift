@@ -189,7 +189,9 @@ extension Entity {
             let code = sqlite3_step(statement.pointer)
             if code == SQLITE_DONE {
                 guard job.connection.changes > 0 else { return false }
-                if let parked = parkedRows(job) { parked.noteWritten(columns, of: Row._$number(Change.rowPointer(change))) }
+                if let parked = parkedRows(job) {
+                    parked.noteWritten(columns, of: Row._$number(Change.rowPointer(change)))
+                }
                 return true
             }
             let error = job.connection.lastError(code)
