@@ -13,6 +13,7 @@ final class BlockScope: Sendable {
         var list: [ContextHandle]
         var later: [ContextHandle] = []
         var isEnded = false
+        var hasFailed = false
     }
 
     /// The context in which the block runs.
@@ -58,6 +59,16 @@ final class BlockScope: Sendable {
     /// Whether the block is over.
     var isEnded: Bool {
         state.withLock { $0.isEnded }
+    }
+
+    /// Whether the block has thrown an error.
+    var hasFailed: Bool {
+        state.withLock { $0.hasFailed }
+    }
+
+    /// The block has thrown an error.
+    func noteFailure() {
+        state.withLock { $0.hasFailed = true }
     }
 
     /// The stack inside the block.

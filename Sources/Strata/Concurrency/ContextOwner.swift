@@ -55,7 +55,12 @@ actor ContextOwner {
         let isAlone = entry != .joined
         defer { end(scope, isAlone: isAlone) }
         let context = try begin(scope, isAlone: isAlone)
-        return try BlockScope.$current.withValue(scope) { try body(context) }
+        do {
+            return try BlockScope.$current.withValue(scope) { try body(context) }
+        } catch {
+            scope.noteFailure()
+            throw error
+        }
     }
 
     /// Runs an asynchronous block in its turn.
@@ -69,12 +74,17 @@ actor ContextOwner {
         if entry == nil { try await gate.wait(scope) }
         let isAlone = entry != .joined
         defer { end(scope, isAlone: isAlone) }
-        return try await BlockScope.$current.withValue(scope) {
-            // Using `self` in here is what isolates the closure to this actor, so that the body is run on its executor
-            // also after its awaits; and the synchronous call before the body keeps 6.3.1 from leaving out the hop to it.
-            let context = try self.begin(scope, isAlone: isAlone)
-            return SendingBox(try await body(context))
-        }.open()
+        do {
+            return try await BlockScope.$current.withValue(scope) {
+                // Using `self` in here is what isolates the closure to this actor, so that the body is run on its executor
+                // also after its awaits; and the synchronous call before the body keeps 6.3.1 from leaving out the hop to it.
+                let context = try self.begin(scope, isAlone: isAlone)
+                return SendingBox(try await body(context))
+            }.open()
+        } catch {
+            scope.noteFailure()
+            throw error
+        }
     }
 
     /// Commits a main context: begins and finishes here, and writes elsewhere meanwhile.
@@ -186,7 +196,13 @@ actor ContextOwner {
 
     private func end(_ scope: BlockScope, isAlone: Bool) {
         if scope.dropsContext {
-            scope.handle.core.reportLost(drop(), of: scope.handle.description, at: "the end of its background block")
+            // Whoever called a block that throws knows of it.
+            scope.handle.core.reportLost(
+                drop(),
+                of: scope.handle.description,
+                at: "the end of its background block",
+                level: scope.hasFailed ? .debug : .warning
+            )
         } else if isAlone {
             context?.endBlock()
         } else {

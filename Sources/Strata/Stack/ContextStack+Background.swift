@@ -2,7 +2,7 @@ extension ContextStack {
     /// Runs a synchronous block in a new private context, alone on the stack of the block, for its value.
     ///
     /// The context is a child of the current one, or of `parent`, and ends with the block: what the block has neither saved
-    /// nor committed is dropped, and how many changes is logged.
+    /// nor committed is dropped, and how many changes is logged: as a warning, or where the block throws at the level `debug`.
     ///
     /// - Isolation: callable from anywhere; the block runs on the executor of the context.
     /// - Throws: what the block throws; `unknownName`, `foreignContext`, `blockEnded`, `closed`, `contextEnded`, `waitingRing`;
@@ -18,7 +18,7 @@ extension ContextStack {
     /// Runs an asynchronous block in a new private context, alone on the stack of the block, for its value.
     ///
     /// The context is a child of the current one, or of `parent`, and ends with the block: what the block has neither saved
-    /// nor committed is dropped, and how many changes is logged.
+    /// nor committed is dropped, and how many changes is logged: as a warning, or where the block throws at the level `debug`.
     ///
     /// Nothing else enters the context until the block has ended, also while it awaits.
     ///

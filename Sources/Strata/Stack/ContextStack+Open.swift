@@ -49,7 +49,7 @@ extension ContextStack {
             cancellation.cancel()
         }
         return ContextStack(setUp: stack, engine: store, mergePolicy: mergePolicy, author: author) {
-            logger.warning("\($0)")
+            logger.log(level: $0, "\($1)")
         }
     }
 

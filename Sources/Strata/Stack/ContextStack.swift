@@ -1,3 +1,5 @@
+import Logging
+
 /// The ordered list of contexts that a program works in; the last one is current.
 ///
 /// The stack of a block travels with its task: inside `on`, `background` and `perform` it is that context alone, and
@@ -15,7 +17,7 @@ public final class ContextStack: Sendable {
         engine: Store,
         mergePolicy: MergePolicy = .error,
         author: String? = nil,
-        log: @escaping @Sendable (String) -> Void = { _ in }
+        log: @escaping @Sendable (Logger.Level, String) -> Void = { _, _ in }
     ) {
         core = StackCore(engine: engine, mergePolicy: mergePolicy, author: author, log: log)
         switch setUp {

@@ -1,3 +1,5 @@
+import Logging
+
 extension StackCore {
     /// The context with this name.
     ///
@@ -166,7 +168,7 @@ extension StackCore {
     }
 
     /// Logs how many changes were lost, if any were.
-    func reportLost(_ count: Int, of title: String, at moment: String) {
-        if count > 0 { log("Context \(title) dropped \(count) unsaved changes at \(moment).") }
+    func reportLost(_ count: Int, of title: String, at moment: String, level: Logger.Level = .warning) {
+        if count > 0 { log(level, "Context \(title) dropped \(count) unsaved changes at \(moment).") }
     }
 }

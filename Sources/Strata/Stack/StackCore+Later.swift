@@ -36,6 +36,6 @@ extension StackCore {
 
     private func fail(_ name: ContextName?, _ error: any Error) {
         let failure = SaveFailure(context: name, error: error)
-        if !failures.report(failure) { log("\(failure)") }
+        if !failures.report(failure) { log(.warning, "\(failure)") }
     }
 }

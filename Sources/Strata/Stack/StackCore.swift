@@ -1,3 +1,4 @@
+import Logging
 import Synchronization
 
 /// The state of a stack, behind the thin `ContextStack`.
@@ -34,13 +35,13 @@ final class StackCore: Sendable {
     let mergePolicy: MergePolicy
     /// Who the history names for the commits of contexts.
     let author: String?
-    let log: @Sendable (String) -> Void
+    let log: @Sendable (Logger.Level, String) -> Void
 
     init(
         engine: Store,
         mergePolicy: MergePolicy = .error,
         author: String? = nil,
-        log: @escaping @Sendable (String) -> Void
+        log: @escaping @Sendable (Logger.Level, String) -> Void
     ) {
         self.engine = engine
         self.mergePolicy = mergePolicy

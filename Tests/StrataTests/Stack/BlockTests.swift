@@ -166,7 +166,7 @@ struct BlockTests {
             context.insert(3)
             return context.handle
         }
-        #expect(log.all.count == 1 && log.all[0].contains(" 2 unsaved"))
+        #expect(log.all.count == 1 && log.all[0].hasPrefix("warning") && log.all[0].contains(" 2 unsaved"))
         await expect(.contextEnded) { try await gone.perform { _ in } }
         #expect(try await stack.on(.main) { try $0.numbers() } == [1])
         struct Oops: Error {}
@@ -177,7 +177,14 @@ struct BlockTests {
                 throw Oops()
             }
         }
-        #expect(log.all.count == 2 && log.all[1].contains(" 1 unsaved"))
+        #expect(log.all.count == 2 && log.all[1].hasPrefix("debug") && log.all[1].contains(" 1 unsaved"))
+        await #expect(throws: Oops.self) {
+            try await stack.background { context -> Void in
+                context.insert(5)
+                throw Oops()
+            }
+        }
+        #expect(log.all.count == 3 && log.all[2].hasPrefix("debug"))
     }
 
     @Test("C20 a background block on an empty stack stands on the store")

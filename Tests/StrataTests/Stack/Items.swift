@@ -16,7 +16,7 @@ func openItems(
     log: @escaping @Sendable (String) -> Void = { _ in }
 ) throws -> ContextStack {
     let store = try Store(location, schema: Schema([Item.self]), configuration: configuration)
-    return ContextStack(setUp: setUp, engine: store, log: log)
+    return ContextStack(setUp: setUp, engine: store) { log("\($0): \($1)") }
 }
 
 extension ObjectContext {
