@@ -21,7 +21,7 @@ extension Entity {
         if part.kinds.contains(.insert) {
             try insert(part, &others, job)
         }
-        try giveBackParked(job)
+        try checkNothingParked(job)
         guard !others.isEmpty else {
             job.written[info.index] = part
             return
@@ -378,14 +378,15 @@ extension Entity {
         return false
     }
 
-    /// Gives values back that were taken off rows for a moment, where nothing was written in their place: the merge policy has left those
-    /// rows to others. Who has taken such a value is refused.
-    private func giveBackParked(_ job: CommitJob) throws {
-        guard let parked = parkedRows(job) else { return }
-        for (_, place) in parked.rows.sorted(by: { $0.key < $1.key }) {
-            let change = Change(kind: .update, columns: place.columns, row: place.row, base: nil)
-            _ = try write(change, seen: place.version, job)
-        }
+    /// A row whose value was taken off it for a moment has one of its own again, unless the merge policy has left the row to others: then it
+    /// keeps theirs, and who was to have that is refused.
+    private func checkNothingParked(_ job: CommitJob) throws {
+        guard let rows = parkedRows(job)?.rows, let first = rows.min(by: { $0.key < $1.key }) else { return }
+        throw try constraintError(
+            first.value.row,
+            StrataError(.notUnique, "Nothing was saved: a value that must be unique is there already."),
+            job
+        )
     }
 
     /// The error for values that must be unique and are not, with all of this commit's that are not.

@@ -66,16 +66,18 @@ extension Part {
     func keepBroughtBack(entity: Int, context: Int, shownIn shown: Layers, in layers: inout Layers) {
         var edits: [Int: [Int64: Change<Row>?]] = [:]
         for number in numbers where layers.topKind(of: number, entity: entity, in: [context]) == .orphan {
-            guard var row: Row = shown.visibleRow(number, entity: entity, in: [context]) else { continue }
-            for (_, change, position) in layers.stack(number, entity: entity, in: context, Row.self)
-            where change.kind == .orphan {
+            let stack = layers.stack(number, entity: entity, in: context, Row.self)
+            guard stack.contains(where: { $0.change.kind == .orphan && $0.change.hasBroughtBack }),
+                let last = shown.top(number, entity: entity, in: [context], Row.self), last.kind.isVisible
+            else { continue }
+            var row = last.row
+            // What was taken back here meanwhile is as it was before.
+            if let base = last.base { row._$copy(last.columns, from: base.seen) }
+            for (_, change, position) in stack where change.kind == .orphan {
                 row._$copy(change.columns, from: change.row)
-                edits[position, default: [:]][number] = Change(
-                    kind: .restore,
-                    columns: change.columns,
-                    row: row,
-                    base: change.base
-                )
+                var kept = change
+                (kept.kind, kept.row) = (.restore, row)
+                edits[position, default: [:]][number] = kept
             }
         }
         if !edits.isEmpty { layers.edit(context, entity: entity, edits) }

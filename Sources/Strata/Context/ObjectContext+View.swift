@@ -23,7 +23,7 @@ extension ObjectContext {
         do {
             if isPinned {
                 try reader.end()
-                store.journal.copyIfLarge()
+                store.copyJournalIfLarge()
             }
             let pair = try store.layers.pair(for: reader, of: id, schema: store.schema)
             let view = View(reader: reader, sequence: pair.sequence, layers: pair.layers)

@@ -5,15 +5,18 @@ struct Change<Row: StoredRow>: Sendable {
     /// change does: see ``rowPointer(_:)``.
     @usableFromInline var row: Row
     @usableFromInline var kind: ChangeKind
+    /// Of an update, whether it once was a ``ChangeKind/restore``: a pinned context may have the delete in its view still.
+    @usableFromInline var hasBroughtBack: Bool
     /// The columns that an update changes, or that were edited after an insert or before a delete.
     @usableFromInline var columns: ColumnSet
     /// What an update or delete set out from. An insert has one where it was edited later.
     @usableFromInline var base: Base<Row>?
 
     @inlinable
-    init(kind: ChangeKind, columns: ColumnSet, row: Row, base: Base<Row>?) {
+    init(kind: ChangeKind, columns: ColumnSet, row: Row, base: Base<Row>?, hasBroughtBack: Bool = false) {
         self.row = row
         self.kind = kind
+        self.hasBroughtBack = hasBroughtBack
         self.columns = columns
         self.base = base
     }
@@ -159,7 +162,8 @@ extension Change {
                 kind: kind == .restore ? .restore : newer.kind,
                 columns: columns.union(newer.columns),
                 row: merged,
-                base: mergedBase(newer)
+                base: mergedBase(newer),
+                hasBroughtBack: hasBroughtBack || newer.hasBroughtBack
             )
         case (_, .delete) where kind.isUpdate:
             var merged = newer.row
@@ -226,7 +230,9 @@ extension Change {
     func rebased(onto below: Row?) -> Change? {
         switch (kind, below) {
         case (.update, nil):
-            return Change(kind: .orphan, columns: columns, row: row, base: base?.over(.gone))
+            var orphan = self
+            (orphan.kind, orphan.base) = (.orphan, base?.over(.gone))
+            return orphan
         case (.restore, nil):
             if case .gone = base?.beneath { return nil }
             return Change(kind: .restore, columns: columns, row: row, base: base?.over(.gone))
@@ -240,7 +246,8 @@ extension Change {
                 kind: .update,
                 columns: columns,
                 row: merged,
-                base: base?.over(isConflicting ? .changed(below) : .asSeen)
+                base: base?.over(isConflicting ? .changed(below) : .asSeen),
+                hasBroughtBack: hasBroughtBack || kind == .restore
             )
         case (.delete, nil):
             return Change(kind: .delete, columns: columns, row: row, base: base?.over(.gone))

@@ -244,12 +244,9 @@ extension Change {
         guard let base else { return self }
         var stored = base.stored ?? committed.row
         stored._$copy(columns, from: committed.row)
-        return Change(
-            kind: kind,
-            columns: self.columns,
-            row: row,
-            base: Base(seen: base.seen, stored: stored, sequence: base.sequence, beneath: base.beneath)
-        )
+        var change = self
+        change.base = Base(seen: base.seen, stored: stored, sequence: base.sequence, beneath: base.beneath)
+        return change
     }
 }
 

@@ -194,6 +194,7 @@ extension LayerStore {
     ) throws -> Void? {
         // What is inserted stands on nothing.
         let parts = parts.filter { $0.value.kinds != .insert }
+        if parts.isEmpty { return () }
         let hasStood: Void? = try standing(on: reading, schema) { state in
             for (entity, part) in parts {
                 part.rebaseRead(entity: entity, context: context, schema, reading.connection, in: &state.layers)

@@ -7,6 +7,6 @@ public enum ContextMerging: Sendable {
     /// Not at all: all blocks show the state of the first read, with the context's own edits on top. ``ObjectContext/merge()`` moves
     /// on to the newest state, and so does a save or commit.
     ///
-    /// A pinned context holds a read transaction, so that the journal beside the file grows until it ends or merges.
+    /// A pinned context holds a read transaction, so that the journal beside the file grows until it ends or, where it is the only one, merges.
     case pinned
 }

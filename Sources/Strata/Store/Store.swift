@@ -17,7 +17,6 @@ final class Store: Sendable {
     private let foreignCommits: ForeignCommits
     private let fileWatch = FileWatch()
     private let temporaryFolder: TemporaryFolder?
-    let journal: Journal
     private let isClosed = Mutex(false)
 
     init(
@@ -53,7 +52,6 @@ final class Store: Sendable {
             }
             cancellation.finish()
             writer = opened.writer
-            journal = Journal(of: writer.path, writer.configuration)
             identity = opened.identity
             layers = LayerStore(sequence: opened.sequence)
             readers = ReaderPool(
@@ -78,6 +76,10 @@ final class Store: Sendable {
     /// The file.
     var url: URL { URL(fileURLWithPath: path) }
     var path: String { writer.path }
+    var journal: Journal { writer.journal }
+
+    /// See ``StoreWriter/copyJournalIfLarge()``.
+    func copyJournalIfLarge() { writer.copyJournalIfLarge() }
 
     // MARK: Reading
 
@@ -213,7 +215,6 @@ final class Store: Sendable {
         layers.finish()
         ids.stop()
         foreignCommits.close()
-        journal.close()
         readers.close()
         defer { temporaryFolder?.remove() }
         try writer.close()

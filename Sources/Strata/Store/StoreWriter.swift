@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Synchronization
 
 /// The one connection that writes, one transaction after the other.
 ///
@@ -10,12 +11,16 @@ final class StoreWriter: Sendable {
     private let isOwned: Bool
     /// Used inside the database's writer only, which runs one access at a time.
     private let connection: Exclusive<Connection>
+    let journal: Journal
+    /// How many writes are under way or wait for their turn.
+    private let writeCount = Atomic(0)
 
     /// - Parameter isOwned: whether it is closed with the store.
     init(_ database: any DatabaseWriter, isOwned: Bool, connection: Exclusive<Connection>) {
         self.database = database
         self.isOwned = isOwned
         self.connection = connection
+        journal = Journal(of: database.path)
     }
 
     var path: String { database.path }
@@ -34,6 +39,8 @@ final class StoreWriter: Sendable {
         beforeCommit: () -> Void = {},
         afterCommit: (_ isCommitted: Bool) -> Void = { _ in }
     ) throws {
+        writeCount.add(1, ordering: .relaxed)
+        defer { writeCount.subtract(1, ordering: .relaxed) }
         do {
             try database.writeWithoutTransaction { db in
                 var isCommitted = false
@@ -55,6 +62,19 @@ final class StoreWriter: Sendable {
         } catch {
             throw StrataError(grdb: error)
         }
+    }
+
+    /// Copies the journal into the store, as far as readers allow for, if it is large and nobody is writing. A database of somebody else's
+    /// is left alone.
+    ///
+    /// The connection that writes does it: SQLite before 3.51.3 can damage a file where one connection copies while another one writes
+    /// (https://sqlite.org/wal.html#walresetbug).
+    ///
+    /// Complexity: O(1) while the journal is small.
+    func copyJournalIfLarge() {
+        guard isOwned, journal.size > Journal.limit, writeCount.load(ordering: .relaxed) == 0 else { return }
+        // Where it cannot be copied it stays as it is, and the next commit meets the reason.
+        _ = try? database.writeWithoutTransaction { try $0.checkpoint(.passive) }
     }
 
     /// A transaction by statements of our own. Nobody else has this database, so no observer misses it; it costs a third

@@ -87,12 +87,17 @@ extension Model {
             }
             // What was deleted has taken its bytes along.
             if !isDeleted {
-                let kind = view.layers.topKind(of: id.number, entity: Int(_$state.entity), in: context.path)
+                let isBroughtBack = view.layers.contains(
+                    .restore,
+                    of: id.number,
+                    entity: Int(_$state.entity),
+                    in: context.path
+                )
                 throw ExternalData.lost(
                     Self._$schema.columns[column].name,
                     of: id.number,
                     Self._$schema.name,
-                    isBroughtBack: kind == .restore
+                    isBroughtBack: isBroughtBack
                 )
             }
         } catch {

@@ -347,6 +347,43 @@ struct ExternalDataTests {
         #expect((failure?.error as? StrataError)?.code == .damagedStore)
     }
 
+    @Test(
+        "C17, C23: bytes go with a delete that is committed, also where the object is brought back: a conflict, to read as to save"
+    )
+    func goneWithDelete() async throws {
+        let stack = try await openWithPhoto(thumbnail: bytes(2))
+        let id = try await stack.on(.root) { try #require(try $0.first(Photo.all)).id }
+        let parent = try stack.create(.private, named: "parent")
+        let child = try await parent.perform { _ in try stack.create(.private, named: "child") }
+        try await child.perform { try #require(try $0.find(id)).name = "b" }
+        try await stack.on(.root) { context in context.delete(try #require(try context.find(id))) }
+        try await child.perform { context in
+            context.mergePolicy = .mine
+            try context.save()
+        }
+        try await stack.on(.root) { try $0.commit() }
+
+        let failures = stack.failures
+        let (name, thumbnail) = try await parent.perform { context in
+            let photo = try #require(try context.find(id))
+            return (photo.name, photo.thumbnail)
+        }
+        #expect(name == "b" && thumbnail == nil)
+        try await parent.perform { context in
+            let error = #expect(throws: StrataError.self) { try context.commit() }
+            #expect(error?.code == .conflict)
+            let photo = try #require(try context.find(id))
+            (photo.image, photo.thumbnail) = (bytes(3), bytes(4))
+            try context.commit()
+        }
+        let stored = try await stack.on(.root) { try $0.first(Photo.all).map { [$0.image, $0.thumbnail] } }
+        #expect(stored == [bytes(3), bytes(4)])
+        try await stack.close()
+        var codes: [StrataError.Code?] = []
+        for await failure in failures { codes.append((failure.error as? StrataError)?.code) }
+        #expect(codes == [.conflict])
+    }
+
     @Test("C22, C23: a store opens again with its table and triggers, and bytes go with the model into the row")
     func schema() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)

@@ -128,10 +128,31 @@ import Testing
         }
         let outcome = try await house.commit(.main, .theirs)
         #expect(outcome.code == .notUnique)
-        let message = outcome.error.map { "\($0)" } ?? "-"
-        #expect(message.contains("\(holder.number)") && message.contains("\(id.number)"), "\(message)")
+        let detail = try #require(outcome.error?.details.first)
+        #expect(detail.number == holder.number && detail.column == "slug")
+        #expect(detail.message.hasSuffix("Article \(id.number)"), "\(detail.message)")
         let committed = try await second.on(.root) { try $0.column(Article.all, \.slug) }
         #expect(Set(committed) == (taker == "older" ? ["a", "theirs"] : ["theirs", "b"]))
+        try await second.close()
+        try await house.close()
+    }
+
+    @Test("H24 C17 two rows to which a policy gives the same value are refused")
+    func sameByPolicy() async throws {
+        let house = try await House()
+        let ids = try await articles(house, "a", "b")
+        try await house.stack.on(.main) { context in
+            for (id, slug) in zip(ids, ["mine a", "mine b"]) { try #require(try context.find(id)).slug = slug }
+        }
+        let second = try await House.open(house.url)
+        try await second.on(.root) { context in
+            for (id, slug) in zip(ids, ["their a", "their b"]) { try #require(try context.find(id)).slug = slug }
+            try context.commit()
+        }
+        let outcome = try await house.commit(.main, .custom { _ in .value("same") })
+        #expect(outcome.code == .notUnique)
+        let committed = try await second.on(.root) { try $0.column(Article.all, \.slug) }
+        #expect(committed == ["their a", "their b"])
         try await second.close()
         try await house.close()
     }

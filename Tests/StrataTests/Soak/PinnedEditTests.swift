@@ -140,6 +140,56 @@ import Testing
         }
         try await stack.close()
     }
+
+    @Test(
+        "a savepoint that throws after that leaves what was brought back as it was, and takes back the bringing back itself"
+    )
+    func broughtBackInSavepoint() async throws {
+        struct TakenBack: Error {}
+        let stack = try await openStack(.rootOnly)
+        let ids = try await stack.on(.root) { context in
+            let authors = ["first", "second"].map { context.insert(Author(name: $0)) }
+            try context.commit()
+            return authors.map(\.id)
+        }
+        let pinned = try stack.create(.private, named: "pinned", merging: .pinned)
+        try await pinned.perform { context in
+            context.undoLevels = 3
+            try #require(try context.find(ids[1])).fee = 1
+            try context.undoGroup { context.delete(try #require(try context.find(ids[0]))) }
+        }
+        try await stack.on(.root) { context in for author in try context.fetch(Author.all) { context.delete(author) } }
+        try await pinned.perform { context in
+            try context.merge()
+            try context.undo()
+            try #require(try context.find(ids[0])).name = "renamed"
+            #expect(throws: TakenBack.self) {
+                try context.savepoint {
+                    try #require(try context.find(ids[0])).fee = 2
+                    throw TakenBack()
+                }
+            }
+            let shown = try context.rows(Author.all).map { "\($0.name) \($0.fee ?? 0)" }
+            #expect(shown == ["renamed 0.0"])
+        }
+        try await stack.on(.root) { $0.rollback() }
+        try await pinned.perform { context in
+            let shown = try context.rows(Author.all).map { "\($0.name) \($0.fee ?? 0)" }
+            #expect(shown == ["renamed 0.0"])
+            #expect(throws: TakenBack.self) {
+                try context.savepoint {
+                    try #require(try context.find(ids[0])).fee = 2
+                    throw TakenBack()
+                }
+            }
+            let after = try context.rows(Author.all).map { "\($0.name) \($0.fee ?? 0)" }
+            #expect(after == ["renamed 0.0"])
+            try context.merge()
+            let merged = try context.rows(Author.all).map { "\($0.name) \($0.fee ?? 0)" }
+            #expect(merged == ["renamed 0.0", "second 1.0"])
+        }
+        try await stack.close()
+    }
 }
 
 extension PinnedEditTests {

@@ -104,7 +104,8 @@ extension Soak {
         return faults
     }
 
-    /// Whether an item was brought back over a delete that somebody else has committed, with the bytes. Its save is refused.
+    /// Whether an item was brought back over a delete that somebody else has committed, with the bytes. Its save is refused. Bytes that are
+    /// lost otherwise are told of as such, and are a fault of the run.
     private static func isLost(_ item: Item, _ context: ObjectContext) throws -> Bool {
         // By its name it is the table, without what is unsaved.
         try item.photo == nil && context.rows("SELECT 1 FROM Item WHERE id = \(item.id.number)").isEmpty
