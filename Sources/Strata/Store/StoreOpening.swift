@@ -24,7 +24,8 @@ struct StoreOpening {
         settings.busyMode = busyMode(for: configuration.busyTimeout)
         settings.allowsUnsafeTransactions = true
         settings.prepareDatabase { db in
-            try db.execute(sql: "PRAGMA cache_size = -64000")
+            // In kibibytes. There are as many readers as contexts read at the same time, and one writer.
+            try db.execute(sql: "PRAGMA cache_size = \(db.configuration.readonly ? -16_000 : -64_000)")
         }
         return try whileBusy(for: configuration.busyTimeout) {
             let isNew = try StoreFile.inspect(url)
