@@ -22,6 +22,8 @@ final class Child: Sendable {
         let process = Process()
         process.executableURL = Self.folder.appendingPathComponent("strata-crash")
         process.arguments = arguments
+        // Of what is free glibc's allocator keeps much, for each thread: its memory is to be, more or less, what is in use.
+        process.environment = ProcessInfo.processInfo.environment.merging(["MALLOC_ARENA_MAX": "1"]) { own, _ in own }
         let pipe = Pipe()
         process.standardOutput = pipe
         process.standardInput = FileHandle.nullDevice
