@@ -79,6 +79,9 @@ extension Entity {
             case .cascade:
                 try job.connection.execute(info.sql.delete, [.integer(number)])
                 note(Change(kind: .delete, columns: ColumnSet(), row: row, base: nil), job)
+                for reference in info.incoming {
+                    try job.schema.entities[reference.entity].keepReferring(reference, to: number, job)
+                }
                 return true
             case .nullify, nil:
                 try row._$set(.null, at: reference.column)
@@ -89,6 +92,12 @@ extension Entity {
         let change = Change(kind: .update, columns: info.derived.union(emptied), row: row, base: nil)
         if try write(change, seen: version, job) { note(change, job) }
         return false
+    }
+
+    /// Has the delete rules carried out on the stored rows that refer to one which has gone only now.
+    func keepReferring(_ reference: IncomingReference, to number: Int64, _ job: CommitJob) throws {
+        let numbers = try job.connection.numbers(info.sql.selectReferring[reference.column], [.integer(number)])
+        if !numbers.isEmpty { job.kept[info.index, default: []].formUnion(numbers) }
     }
 
     /// Notes what has become of a row after it was written.

@@ -206,6 +206,7 @@ protocol AnyEntity: AnyObject, Sendable {
     func checkReferences(_ job: CommitJob) throws
     func write(_ job: CommitJob) throws
     func followKept(_ number: Int64, _ job: CommitJob) throws -> Bool
+    func keepReferring(_ reference: IncomingReference, to number: Int64, _ job: CommitJob) throws
     func noteShadowed(_ job: CommitJob)
 
     // Migration

@@ -1,3 +1,4 @@
+import StoreModels
 import Strata
 import Testing
 
@@ -291,6 +292,50 @@ import Testing
         #expect(try await house.commit(.network, .theirs) == .success)
         #expect(try counts(house) == [2, 1, 0, 0, 1])
         try await house.close()
+    }
+
+    @Test("C9 H23 what goes with that leaves nobody leading to it")
+    func keptReferenceOfReferred() async throws {
+        let folder = try ScratchFolder()
+        let url = folder.file("kept.sqlite")
+        let stack = try await ContextStack.open(.sqlite(url), models: Soak.models)
+        try await stack.on(.root) { context in
+            for title in ["gone", "first", "mine"] { context.insert(Soak.Shelf(title: title)) }
+            let item = context.insert(Soak.Item(label: "item", value: 1))
+            item.shelf = try context.first(Soak.Shelf.where { $0.title == "first" })
+            item.note = Soak.Note(text: "note")
+            item.tags.insert(Soak.Tag(name: "tag"))
+            context.insert(Soak.List(name: "list")).items.insert(item)
+            try context.commit()
+        }
+        try await stack.on(.main) { context in
+            let shelves = try context.fetch(Soak.Shelf.sorted { $0.title.ascending })
+            try #require(try context.first(Soak.Item.all)).shelf = shelves[2]
+            context.delete(shelves[1])
+        }
+        try await stack.on(.root) { context in
+            let gone = try context.first(Soak.Shelf.where { $0.title == "gone" })
+            try #require(try context.first(Soak.Item.all)).shelf = gone
+            try context.commit()
+        }
+        try await stack.on(.main) { context in
+            context.mergePolicy = .theirs
+            try context.commit()
+        }
+        let (items, notes, shown) = try await stack.on(.main) { context in
+            let note = try context.first(Soak.Note.all)
+            return (try context.count(Soak.Item.all), try context.count(Soak.Note.all), note?.item?.label)
+        }
+        #expect(items == 0 && notes == 1 && shown == nil)
+        let dangling = try plainRows(
+            url,
+            """
+            SELECT (SELECT count(*) FROM Note WHERE item IS NOT NULL), \
+            (SELECT count(*) FROM \(Soak.Item._$schema.name)_tags), 0
+            """
+        )
+        #expect(dangling.first == [0, 0, 0])
+        try await stack.close()
     }
 
     @Test("C7 H23 what .mine brings back is refused where it leads to what is gone")
