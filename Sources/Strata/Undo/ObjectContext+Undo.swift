@@ -189,8 +189,10 @@ extension ObjectTracker {
 extension JoinTracker {
     func undo(_ part: any AnyPart, _ context: ObjectContext) throws {
         for change in part.typed(JoinRow.self).changes {
-            let current = try context.joinRows(entity, JoinRow.Column.left, change.row.left)
-                .first { $0.right == change.row.right }
+            let rows = try context.joinRows(entity, JoinRow.Column.left, change.row.left)
+                .filter { $0.right == change.row.right }
+            // A parent may have added the same member, by a row of its own (H25).
+            let current = rows.first { $0._$number == change.row._$number } ?? rows.first
             switch change.kind {
             case .insert, .restore: if let current { delete(current, context) }
             case .update, .orphan: if let current { undoMove(change, current, context) }

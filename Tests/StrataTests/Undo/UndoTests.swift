@@ -1,9 +1,46 @@
 import Foundation
+import StoreModels
 import Testing
 
 @testable import Strata
 
 @Suite("C10 undo and redo") struct UndoTests {
+    @Test("C10 H25 the place of a member that a parent has added as well comes back by an undo")
+    func placeOfMemberAddedTwice() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Soak.models, stack: .rootOnly)
+        try await stack.on(.root) { context in
+            let list = context.insert(Soak.List(name: "list"))
+            for label in ["a", "b", "c"] {
+                let item = context.insert(Soak.Item(label: label, value: 1))
+                if label != "c" { list.items.insert(item) }
+            }
+            try context.commit()
+        }
+        let child = try stack.create(.private, named: "child")
+        for context in [child, try stack[.root]] {
+            try await context.perform { context in
+                let item = try #require(try context.first(Soak.Item.where { $0.label == "c" }))
+                try #require(try context.first(Soak.List.all)).items.insert(item)
+            }
+        }
+        try await child.perform { context in
+            context.undoLevels = 1
+            let list = try #require(try context.first(Soak.List.all))
+            let before = try list.items.fetch()
+            #expect(before.map(\.label) == ["a", "b", "c"])
+            try context.undoGroup { try list.items.move(before[2], before: before[0]) }
+            let moved = try list.items.fetch().map(\.label)
+            #expect(moved == ["c", "a", "b"])
+            try context.undo()
+            let undone = try list.items.fetch().map(\.label)
+            #expect(undone == ["a", "b", "c"])
+            try context.redo()
+            let redone = try list.items.fetch().map(\.label)
+            #expect(redone == ["c", "a", "b"])
+        }
+        try await stack.close()
+    }
+
     @Test("off unless asked for")
     func off() async throws {
         let stack = try await openStack(.rootOnly)
