@@ -191,6 +191,15 @@ final class CommitJob {
         )
     }
 
+    static func notUniqueError(_ details: [StrataError.Detail], underlying: (any Error)? = nil) -> StrataError {
+        StrataError(
+            .notUnique,
+            "Nothing was saved: a value that must be unique is there already.",
+            details: details,
+            underlying: underlying
+        )
+    }
+
     private func throwConflicts() throws {
         if !conflicts.isEmpty { throw Self.conflictError(conflicts) }
     }

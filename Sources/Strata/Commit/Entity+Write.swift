@@ -382,11 +382,7 @@ extension Entity {
     /// keeps theirs, and who was to have that is refused.
     private func checkNothingParked(_ job: CommitJob) throws {
         guard let rows = parkedRows(job)?.rows, let first = rows.min(by: { $0.key < $1.key }) else { return }
-        throw try constraintError(
-            first.value.row,
-            StrataError(.notUnique, "Nothing was saved: a value that must be unique is there already."),
-            job
-        )
+        throw try constraintError(first.value.row, CommitJob.notUniqueError([]), job)
     }
 
     /// The error for values that must be unique and are not, with all of this commit's that are not.
@@ -415,12 +411,7 @@ extension Entity {
             }
         }
         if details.isEmpty { return error }
-        return StrataError(
-            .notUnique,
-            "Nothing was saved: a value that must be unique is there already.",
-            details: details,
-            underlying: error
-        )
+        return CommitJob.notUniqueError(details, underlying: error)
     }
 
     /// Says of the holder of a value which context has changed it.

@@ -316,13 +316,7 @@ extension ObjectContext {
             let path = layers.readPath(to: parents.last ?? id) + [id]
             try entity.findDuplicates(layers, path: path, view.reader.connection, &duplicates)
         }
-        guard duplicates.isEmpty else {
-            throw StrataError(
-                .notUnique,
-                "Nothing was saved: a value that must be unique is there already.",
-                details: duplicates
-            )
-        }
+        guard duplicates.isEmpty else { throw CommitJob.notUniqueError(duplicates) }
         return edits
     }
 }

@@ -142,10 +142,21 @@ import Testing
     }
 
     @Test(
-        "a savepoint that throws after that leaves what was brought back as it was, and takes back the bringing back itself"
+        "what was brought back is as it was after a savepoint that throws, before and after the parent's rollback"
     )
     func broughtBackInSavepoint() async throws {
         struct TakenBack: Error {}
+        func shown(_ context: ObjectContext) throws -> [String] {
+            try context.rows(Author.all).map { "\($0.name) \($0.fee ?? 0)" }
+        }
+        func setFeeAndTakeItBack(_ id: ObjectID<Author>, _ context: ObjectContext) {
+            #expect(throws: TakenBack.self) {
+                try context.savepoint {
+                    try #require(try context.find(id)).fee = 2
+                    throw TakenBack()
+                }
+            }
+        }
         let stack = try await openStack(.rootOnly)
         let ids = try await stack.on(.root) { context in
             let authors = ["first", "second"].map { context.insert(Author(name: $0)) }
@@ -163,30 +174,16 @@ import Testing
             try context.merge()
             try context.undo()
             try #require(try context.find(ids[0])).name = "renamed"
-            #expect(throws: TakenBack.self) {
-                try context.savepoint {
-                    try #require(try context.find(ids[0])).fee = 2
-                    throw TakenBack()
-                }
-            }
-            let shown = try context.rows(Author.all).map { "\($0.name) \($0.fee ?? 0)" }
-            #expect(shown == ["renamed 0.0"])
+            setFeeAndTakeItBack(ids[0], context)
+            #expect(try shown(context) == ["renamed 0.0"])
         }
         try await stack.on(.root) { $0.rollback() }
         try await pinned.perform { context in
-            let shown = try context.rows(Author.all).map { "\($0.name) \($0.fee ?? 0)" }
-            #expect(shown == ["renamed 0.0"])
-            #expect(throws: TakenBack.self) {
-                try context.savepoint {
-                    try #require(try context.find(ids[0])).fee = 2
-                    throw TakenBack()
-                }
-            }
-            let after = try context.rows(Author.all).map { "\($0.name) \($0.fee ?? 0)" }
-            #expect(after == ["renamed 0.0"])
+            #expect(try shown(context) == ["renamed 0.0"])
+            setFeeAndTakeItBack(ids[0], context)
+            #expect(try shown(context) == ["renamed 0.0"])
             try context.merge()
-            let merged = try context.rows(Author.all).map { "\($0.name) \($0.fee ?? 0)" }
-            #expect(merged == ["renamed 0.0", "second 1.0"])
+            #expect(try shown(context) == ["renamed 0.0", "second 1.0"])
         }
         try await stack.close()
     }
