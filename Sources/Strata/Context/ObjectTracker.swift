@@ -301,8 +301,8 @@ protocol AnyTracker: AnyObject {
     func discard()
     func failures(_ context: ObjectContext) -> [StrataError.Detail]
     func forgetFailures(of numbers: Set<Int64>)
-    /// Makes the inverse edits of what was published once, as far as nobody has changed the same since.
-    func undo(_ part: any AnyPart, _ context: ObjectContext) throws
+    /// Makes the inverse edits of what was published once as part of a group, as far as nobody has changed the same since.
+    func undo(_ part: any AnyPart, of group: UndoHistory.Group, _ context: ObjectContext) throws
     /// Inserts an object once more that was inserted and deleted here.
     func insertAgain(_ number: Int64, _ context: ObjectContext)
     func show(_ part: any AnyPart, _ number: Int64, in object: AnyObject)

@@ -171,25 +171,42 @@ extension ObjectContext {
             return false
         }
         noteTurn()
-        if let removed = try removedPair(join, row.left, row.right) { return try bringBack(removed, as: row, join) }
+        if let removed = try removedPair(join, row.left, row.right, like: row._$number) {
+            return try bringBack(removed, as: row, join)
+        }
         var added = JoinRow(number: try store.ids.take(), left: row.left, right: row.right)
         (added.leftPlace, added.rightPlace) = (row.leftPlace, row.rightPlace)
         joinTracker(join).insert(added)
         return false
     }
 
+    /// Takes back that a further row of a member was removed, as long as that is not saved.
+    func restoreDuplicate(_ row: JoinRow, _ join: Int) throws {
+        publish()
+        let layers = store.layers.state.withLock { $0.layers }
+        guard layers.topKind(of: row._$number, entity: join, in: [id]) == .delete else { return }
+        if try takeBackDelete(of: row, join) { recordBroughtBack(row, join) }
+    }
+
     /// The row of a member that was removed here and not yet saved. To add it again is to take that back.
-    private func removedPair(_ join: Int, _ left: Int64, _ right: Int64) throws -> JoinRow? {
+    ///
+    /// - Parameter number: the row that is wanted where there are several.
+    private func removedPair(_ join: Int, _ left: Int64, _ right: Int64, like number: Int64? = nil) throws -> JoinRow? {
+        var found: JoinRow?
         for part in try currentView().layers.parts(of: join, in: [id]).reversed() where part.kinds.contains(.delete) {
             for index in part.places(ofRowsLike: [.integer(left), .integer(right)], in: JoinRow.Column.ends) {
                 let change = part.typed(JoinRow.self).changes[index]
                 guard change.kind == .delete, change.row.left == left, change.row.right == right else { continue }
-                guard var row = change.beneathRow else { return change.lastSeen }
-                row._$copy(change.columns, from: change.row)
-                return row
+                var row = change.lastSeen
+                if let beneath = change.beneathRow {
+                    row = beneath
+                    row._$copy(change.columns, from: change.row)
+                }
+                if number == nil || row._$number == number { return row }
+                found = found ?? row
             }
         }
-        return nil
+        return found
     }
 
     /// Says whether the member is there again: not where others have removed it too, or a commit is just writing that.

@@ -103,7 +103,7 @@ extension ObjectContext {
             for step in group.steps.reversed() {
                 for (entity, part) in step where store.schema.entities[entity].info.isJoin == isJoin {
                     if isJoin { _ = joinTracker(entity) } else if trackers[entity] == nil { makeTracker(entity) }
-                    try trackers[entity]?.undo(part, self)
+                    try trackers[entity]?.undo(part, of: group, self)
                 }
             }
         }
@@ -125,7 +125,7 @@ extension Entity {
 }
 
 extension ObjectTracker {
-    func undo(_ part: any AnyPart, _ context: ObjectContext) throws {
+    func undo(_ part: any AnyPart, of group: UndoHistory.Group, _ context: ObjectContext) throws {
         for change in part.typed(Object.Row.self).changes {
             switch change.kind {
             case .insert, .restore: try undoInsert(change, context)
@@ -187,19 +187,33 @@ extension ObjectTracker {
 }
 
 extension JoinTracker {
-    func undo(_ part: any AnyPart, _ context: ObjectContext) throws {
-        for change in part.typed(JoinRow.self).changes {
+    func undo(_ part: any AnyPart, of group: UndoHistory.Group, _ context: ObjectContext) throws {
+        // Of a member that was there by several rows, the one comes first by which it was shown.
+        for change in part.typed(JoinRow.self).changes.sorted(by: isShown) {
             let rows = try context.joinRows(entity, JoinRow.Column.left, change.row.left)
                 .filter { $0.right == change.row.right }
             // A parent may have added the same member, by a row of its own (H25).
-            let current = rows.first { $0._$number == change.row._$number } ?? rows.first
+            let own = rows.first { $0._$number == change.row._$number }
+            let current = own ?? rows.first
             switch change.kind {
             case .insert, .restore: if let current { delete(current, context) }
             case .update, .orphan: if let current { undoMove(change, current, context) }
-            case .delete: if current == nil { try undoRemoval(of: change.lastSeen, context) }
+            case .delete:
+                if current == nil {
+                    try undoRemoval(of: change.lastSeen, context)
+                } else if own == nil, rows.contains(where: { group.hasDeleted($0._$number, of: entity) }) {
+                    // Both are there again, as they were.
+                    try context.restoreDuplicate(change.lastSeen, entity)
+                }
             case .withdrawn: break
             }
         }
+    }
+
+    /// Whether queries showed the first of two rows of a member that were removed, and not the second (see ``Overlay/row(ofPair:_:entity:)``).
+    private func isShown(_ first: Change<JoinRow>, _ second: Change<JoinRow>) -> Bool {
+        let arePending = [first, second].map { change in change.base.map { !$0.isStoredAsSeen } ?? true }
+        return arePending[0] == arePending[1] ? first.row._$number > second.row._$number : arePending[0]
     }
 
     /// Puts a member back where it was, unless it has been moved since.

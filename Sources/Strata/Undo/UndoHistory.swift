@@ -7,6 +7,13 @@ struct UndoHistory {
         var name: String?
         /// In the order in which they were made, by entity.
         var steps: [[Int: any AnyPart]] = []
+
+        func hasDeleted(_ number: Int64, of entity: Int) -> Bool {
+            steps.contains { step in
+                guard let part = step[entity], let index = part.index(of: number) else { return false }
+                return part.kind(at: index) == .delete
+            }
+        }
     }
 
     private enum Mode { case editing, undoing, redoing }

@@ -1,8 +1,7 @@
 import Foundation
 import StoreModels
+import Strata
 import Testing
-
-@testable import Strata
 
 @Suite("C10 undo and redo") struct UndoTests {
     @Test("C10 H25 the place of a member that a parent has added as well comes back by an undo")
@@ -37,6 +36,61 @@ import Testing
             try context.redo()
             let redone = try list.items.fetch().map(\.label)
             #expect(redone == ["c", "a", "b"])
+        }
+        try await stack.close()
+    }
+
+    @Test("C10 H25 a member that is there twice comes back where it was shown", arguments: [false, true], [false, true])
+    func removalOfMemberAddedTwice(isDeleted: Bool, isStoredFirst: Bool) async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Soak.models, stack: .rootOnly)
+        try await stack.on(.root) { context in
+            let list = context.insert(Soak.List(name: "list"))
+            for label in ["a", "b", "c"] {
+                let item = context.insert(Soak.Item(label: label, value: 1))
+                if label != "c" { list.items.insert(item) }
+            }
+            try context.commit()
+        }
+        func add(_ context: ObjectContext) throws -> Many<Soak.Item> {
+            let item = try #require(try context.first(Soak.Item.where { $0.label == "c" }))
+            let items = try #require(try context.first(Soak.List.all)).items
+            items.insert(item)
+            return items
+        }
+        let other = try stack.create(.private, named: "other", reads: .committed)
+        let root: ContextHandle = try stack[.root]
+        for handle in isStoredFirst ? [other, root] : [root, other] {
+            try await handle.perform { context in
+                let items = try add(context)
+                if handle !== root { return }
+                let members = try items.fetch()
+                try items.move(try #require(members.last), before: members[0])
+            }
+        }
+        try await other.perform { try $0.commit() }
+        let child = try stack.create(.private, named: "child")
+        try await child.perform { context in
+            context.undoLevels = 1
+            let items = try #require(try context.first(Soak.List.all)).items
+            let before = try items.fetch()
+            #expect(before.map(\.label) == ["c", "a", "b"])
+            context.undoGroup { if isDeleted { context.delete(before[0]) } else { items.remove(before[0]) } }
+            for _ in 0..<2 {
+                let removed = try items.fetch().map(\.label)
+                #expect(removed == ["a", "b"])
+                try context.undo()
+                let undone = try items.fetch().map(\.label)
+                #expect(undone == ["c", "a", "b"])
+                try context.redo()
+            }
+            try context.undo()
+            try context.commit()
+        }
+        try await root.perform { context in
+            // The parent's own row is not committed, and goes; the other one was brought back too.
+            context.rollback()
+            let left = try #require(try context.first(Soak.List.all)).items.fetch().map(\.label)
+            #expect(left == ["a", "b", "c"])
         }
         try await stack.close()
     }
