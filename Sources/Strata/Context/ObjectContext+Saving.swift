@@ -160,6 +160,7 @@ extension ObjectContext {
     private func prepareToSave() throws {
         try retryFailedInserts()
         publish()
+        try takeOutSetBack()
         if store.schema.hasSaveHooks { try runHooksBeforeSave() }
         try retryFailedInserts()
         var failures: [StrataError.Detail] = []
@@ -175,6 +176,12 @@ extension ObjectContext {
         publish()
         if !store.schema.stamped.isEmpty { stamp(Date()) }
         try runValidations()
+    }
+
+    /// What was set back to what it had been is no change any more (C8). Not in a savepoint, which has to know all of them.
+    private func takeOutSetBack() throws {
+        guard savepoints.isEmpty, store.layers.hasSetBack(in: id, store.schema) else { return }
+        try editLayer { try store.layers.takeOutSetBack(of: id, store.schema, $0) }
     }
 
     /// Sets the timestamps of what this context itself has changed.

@@ -172,6 +172,7 @@ protocol AnyEntity: AnyObject, Sendable {
     ) throws -> (any AnyPart)?
 
     // Saving
+    func setBack(in level: [Segment], fixed: Set<Int>) -> SetBack?
     func validate(_ parts: [any AnyPart], _ failures: inout [StrataError.Detail])
     func stamps(_ parts: [any AnyPart], layers: Layers, context: Int, now: Date) -> (any AnyPart)?
     func settleConflicts(

@@ -100,6 +100,7 @@ extension StockRun {
 
     private func save(_ context: ObjectContext, at level: Int) throws -> Bool {
         guard let parent = world.levels[level]?.parent else { return try commit(context, at: level) }
+        world.takeOutSetBack(level)
         let before = world
         applyRulesAgain(level)
         let refusals = world.refusals(ofSaving: level, to: parent)
@@ -114,6 +115,7 @@ extension StockRun {
     @discardableResult
     func commit(_ context: ObjectContext, at level: Int) throws -> Bool {
         guard world.canCommit(level) else { return true }
+        world.takeOutSetBack(level)
         let refusals = world.refusals(ofCommitting: level)
         guard try isDone("commit", context, level, refusals, { try context.commit() }) else { return false }
         world.commit(level)

@@ -6,6 +6,36 @@ extension StockWorld {
         levels[level]?.entries.removeAll { includingSaved || $0.carriers == [level] }
     }
 
+    /// Forgets what a level has set and set back (C8), as every save and commit does first. What different contexts have set is
+    /// theirs to set back.
+    mutating func takeOutSetBack(_ level: Int) {
+        guard let entries = levels[level]?.entries else { return }
+        let path = levels[level]?.readsCommitted == true ? [] : path(level).dropLast()
+        var beneath = store
+        for context in path { for entry in levels[context]?.entries ?? [] { beneath.apply(entry.edit) } }
+        var setBack: [Int64: Set<Int>] = [:]
+        for case .set(let number, let column, _) in entries.map(\.edit) where beneath.rows[number] != nil {
+            let isWhole = entries.contains { entry in
+                switch entry.edit {
+                case .insert(number, _), .delete(number): true
+                default: false
+                }
+            }
+            let own = entries.filter { if case .set(number, column, _) = $0.edit { true } else { false } }
+            guard !isWhole, let seen = own.first?.seen, case .set(_, _, let value)? = own.last?.edit,
+                own.allSatisfy({ $0.carriers == own[0].carriers }), value.isSame(as: seen)
+            else { continue }
+            setBack[number, default: []].insert(column)
+        }
+        levels[level]?.entries.removeAll { entry in
+            if case .set(let number, let column, _) = entry.edit {
+                setBack[number]?.contains(column) ?? false
+            } else {
+                false
+            }
+        }
+    }
+
     // MARK: One level up
 
     /// What a save is refused with. Where this is a conflict, rows are gone beneath, which `.mine` would bring back.

@@ -56,7 +56,9 @@ struct StockWorld {
     }
 
     struct Entry {
-        let edit: Edit
+        var edit: Edit
+        /// Of a column that is set, what it was before.
+        var seen: StoredValue?
         /// The contexts whose commits take it along.
         var carriers: Set<Int>
     }
@@ -148,6 +150,7 @@ struct StockWorld {
     mutating func add(_ edit: Edit, at level: Int) {
         let seen = view(level).additions
         var edit = edit
+        var entry = Entry(edit: edit, carriers: [level])
         switch edit {
         case .pair(let pair, let places, _):
             takeBackRemoval(of: pair, at: level)
@@ -164,9 +167,11 @@ struct StockWorld {
             }
         case .place(let pair, let place, _): edit = .place(pair, place, of: View.shown(seen[pair])?.ids ?? [])
         case .unpair(let pair, _): edit = .unpair(pair, of: Set((seen[pair] ?? []).flatMap(\.ids)))
+        case .set(let number, let column, _): entry.seen = view(level).rows[number]?.values[column]
         default: break
         }
-        levels[level]?.entries.append(Entry(edit: edit, carriers: [level]))
+        entry.edit = edit
+        levels[level]?.entries.append(entry)
     }
 
     /// Forgets that a level has removed a member and not yet saved that: to add it again is to take that back.

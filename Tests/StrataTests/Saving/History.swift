@@ -53,7 +53,9 @@ struct History: CustomStringConvertible {
         for number in 1...count {
             let context = Self.contexts.randomElement(using: &generator)!
             let rows = model.view(context).keys.sorted()
-            let step = Step.random(number, rows, world, &generator)
+            let step = Step.random(number, rows, world, &generator) { [model] in
+                model.row($0, in: model.parents[context])
+            }
             steps.append((context, step))
             _ = model.apply(step, in: context)
         }
@@ -105,7 +107,8 @@ extension History.Step: CustomStringConvertible {
         _ number: Int,
         _ rows: [Int64],
         _ world: History.World,
-        _ generator: inout SeededGenerator
+        _ generator: inout SeededGenerator,
+        below: (Int64) -> [Int]?
     ) -> History.Step {
         let policies: [MergePolicy] = world == .full ? [.error, .error, .mine, .theirs] : [.error]
         let policy = policies.randomElement(using: &generator)!
@@ -126,7 +129,12 @@ extension History.Step: CustomStringConvertible {
         case 0..<(rows.count < 3 ? 30 : 6): return .insert(number * 10)
         case ..<55:
             guard let row = rows.randomElement(using: &generator) else { return .insert(number * 10) }
-            return .set(row, Int.random(in: 0..<3, using: &generator), number * 10 + 1)
+            let column = Int.random(in: 0..<3, using: &generator)
+            // Now and then what the parent shows, which sets an edit back.
+            if let beneath = below(row), Int.random(in: 0..<4, using: &generator) == 0 {
+                return .set(row, column, beneath[column])
+            }
+            return .set(row, column, number * 10 + 1)
         case ..<62 where world == .full:
             return rows.randomElement(using: &generator).map(Self.delete) ?? .insert(number * 10)
         case ..<78: return .save(policy)
@@ -238,7 +246,16 @@ extension ReferenceModel {
         return carryOut(step, in: context)
     }
 
-    private mutating func carryOut(_ step: History.Step, in context: String) -> Outcome {
+    private mutating func carryOut(
+        _ step: History.Step,
+        in context: String,
+        isInSavepoint: Bool = false
+    ) -> Outcome {
+        switch step {
+        case .save, .commit: if !isInSavepoint { takeOutSetBack(context) }
+        case .saveChain: for level in path(context) { takeOutSetBack(level) }
+        default: break
+        }
         switch step {
         case .savepoint(let steps, let isTakenBack):
             // Nobody else does anything meanwhile.
@@ -246,7 +263,9 @@ extension ReferenceModel {
             for step in steps {
                 // The root's save is a commit.
                 let isSave = if case .save = step { true } else { false }
-                let outcome = isSave && parents[context] == nil ? Outcome(code: .misuse) : carryOut(step, in: context)
+                let isRefused = isSave && parents[context] == nil
+                let outcome =
+                    isRefused ? Outcome(code: .misuse) : carryOut(step, in: context, isInSavepoint: true)
                 tidy()
                 if outcome != .success {
                     self = before

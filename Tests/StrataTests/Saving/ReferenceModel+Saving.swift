@@ -137,7 +137,11 @@ extension ReferenceModel {
 
 extension ReferenceModel.Entry {
     var isInsert: Bool { if case .insert = change { true } else { false } }
+    var isUpdate: Bool { if case .update = change { true } else { false } }
     var isDelete: Bool { if case .delete = change { true } else { false } }
+
+    /// The edits of an update, by column.
+    var edits: [Int: ReferenceModel.Edit] { if case .update(let edits, _) = change { edits } else { [:] } }
 
     /// The columns that it changes; all of them for a delete.
     var columns: Set<Int> {

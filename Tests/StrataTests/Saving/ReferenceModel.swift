@@ -140,6 +140,30 @@ struct ReferenceModel {
         )
     }
 
+    /// A column that shows again what the lowest edit of it in a level has seen was not changed there (C8), unless different contexts
+    /// have made these edits.
+    mutating func takeOutSetBack(_ context: String) {
+        for (number, entries) in levels[context] ?? [:] {
+            guard row(number, in: parents[context]) != nil, entries.allSatisfy(\.isUpdate) else { continue }
+            var rest = entries
+            for column in Self.columns.indices {
+                let edits = entries.compactMap { entry in entry.edits[column].map { (entry.carriers, $0) } }
+                guard let first = edits.first, let last = edits.last, last.1.value == first.1.seen,
+                    edits.allSatisfy({ $0.0 == first.0 })
+                else { continue }
+                rest = rest.compactMap { entry in
+                    guard case .update(var edits, let row) = entry.change, edits[column] != nil else { return entry }
+                    edits[column] = nil
+                    var entry = entry
+                    entry.change = .update(edits, row: row)
+                    return edits.isEmpty ? nil : entry
+                }
+            }
+            levels[context]?[number] = rest
+        }
+        tidy()
+    }
+
     mutating func rollback(_ context: String, includingSaved: Bool = false, only: Set<Int64>? = nil) {
         if only == nil { undo[context] = nil }
         for number in levels[context]?.keys.sorted() ?? [] where only?.contains(number) ?? true {

@@ -1,0 +1,114 @@
+/// Columns of a layer that were set back to what they had been, and their rows.
+struct SetBack {
+    let edits: any LayerEdits
+    /// What the layer had of these rows.
+    let rows: any AnyPart
+}
+
+extension Entity {
+    /// What a layer has of columns that show again what its lowest change of them has seen: that is no change (C8).
+    ///
+    /// Edits of different carriers are left as they are, since each of these may be committed by itself.
+    ///
+    /// - Parameter fixed: segments that stay what they are.
+    /// - Complexity: O(changed rows).
+    func setBack(in level: [Segment], fixed: Set<Int>) -> SetBack? {
+        // Where members are in an order, is not settled column by column.
+        guard !info.isJoin else { return nil }
+        let parts = level.enumerated().compactMap { position, segment in
+            segment.parts[info.index].map { (position, $0.typed(Row.self)) }
+        }
+        var edits = EntityEdits<Row>()
+        var rows: [Change<Row>] = []
+        for number in candidates(parts.map(\.1)) {
+            let stack = parts.compactMap { position, part in part[number].map { (position, $0) } }
+            guard stack.allSatisfy({ $0.1.kind == .update && !fixed.contains(level[$0.0].id) }) else { continue }
+            let setBack = setBack(stack.map(\.1), carriers: stack.map { level[$0.0].carriers })
+            if setBack.isEmpty { continue }
+            rows.append(stack[stack.count - 1].1)
+            for (position, change) in stack {
+                var rest = change
+                rest.columns = self.rest(of: change.columns, without: setBack)
+                edits.changes[position, default: [:]][number] = .some(rest.columns.isEmpty ? nil : rest)
+            }
+        }
+        return rows.isEmpty ? nil : SetBack(edits: edits, rows: Part(unsorted: rows))
+    }
+
+    /// The rows of which something may have been set back, ascending: those that were edited more than once.
+    private func candidates(_ parts: [Part<Row>]) -> [Int64] {
+        var candidates: Set<Int64> = []
+        var seen: Set<Int64> = []
+        for part in parts where !part.kinds.isDisjoint(with: .updates) || parts.count > 1 {
+            if parts.count > 1 {
+                for number in part.numbers where !seen.insert(number).inserted { candidates.insert(number) }
+            }
+            part.changes.withUnsafeBufferPointer { changes in
+                for index in changes.indices where changes[index].kind == .update {
+                    guard let base = changes[index].base else { continue }
+                    let columns = changes[index].columns.subtracting(info.automatic)
+                    if !columns.subtracting(changes[index].row._$differences(from: base.seen)).isEmpty {
+                        candidates.insert(part.numbers[index])
+                    }
+                }
+            }
+        }
+        return candidates.sorted()
+    }
+
+    /// The columns that a row's changes in one layer, oldest first, have set back together.
+    private func setBack(_ stack: [Change<Row>], carriers: [Carriers]) -> ColumnSet {
+        var setBack = ColumnSet()
+        var seen = stack[0].row
+        var last = stack[0].row
+        var owner: [Int: Carriers] = [:]
+        var shared = ColumnSet()
+        for (change, carriers) in zip(stack, carriers) {
+            guard let base = change.base else { return ColumnSet() }
+            for column in change.columns {
+                if let known = owner[column] {
+                    if known != carriers { shared.insert(column) }
+                } else {
+                    owner[column] = carriers
+                    seen._$copy(ColumnSet(column), from: base.seen)
+                    setBack.insert(column)
+                }
+            }
+            last._$copy(change.columns, from: change.row)
+        }
+        return setBack.subtracting(shared).subtracting(info.automatic).subtracting(last._$differences(from: seen))
+    }
+}
+
+extension LayerStore {
+    /// Whether a layer has changes that are none (``takeOutSetBack(of:_:_:)``).
+    func hasSetBack(in context: Int, _ schema: Schema) -> Bool {
+        let (level, fixed) = state.withLock { ($0.layers[context], $0.fixed) }
+        return schema.entities.contains { $0.setBack(in: level, fixed: fixed) != nil }
+    }
+
+    /// Takes out of a layer what was set back in it, and lets everything above stand on what is left. Says whether there was
+    /// anything, and nil where what was read is too old to stand on.
+    func takeOutSetBack(of context: Int, _ schema: Schema, _ reading: LayerReading) throws -> Bool? {
+        let isDone = try standing(on: reading, schema) { state in
+            var level = state.layers[context]
+            var rows: [Int: any AnyPart] = [:]
+            for entity in schema.entities {
+                guard let setBack = entity.setBack(in: level, fixed: state.fixed) else { continue }
+                setBack.edits.apply(to: &level, entity: entity.info.index)
+                rows[entity.info.index] = setBack.rows
+            }
+            guard !rows.isEmpty else { return false }
+            state.layers[context] = level.filter { !$0.parts.isEmpty }
+            for other in [context] + state.layers.descendants(of: context) {
+                for (entity, part) in rows {
+                    part.rebaseRead(entity: entity, context: other, schema, reading.connection, in: &state.layers)
+                }
+            }
+            state.note(.layer(context), rows)
+            return true
+        }
+        if isDone == true { tellWatchers(of: context) }
+        return isDone
+    }
+}
