@@ -49,10 +49,8 @@ struct MigrationPlanner {
         match(models) { $0.content == $1.content && $0.name == $1.name }
         match(models) { $0.content == $1.content }
         match(models) { $0.name == $1.name }
-        match(models) { [schema] old, new in
-            guard let original = schema.original(of: new) else { return false }
-            return old.content == .model(original) || old.name == original
-        }
+        match(models) { [schema] old, new in schema.original(of: new).map { old.content == .model($0) } ?? false }
+        match(models) { [schema] old, new in schema.original(of: new) == old.name }
         match(models) { $0.name.lowercased() == $1.name.lowercased() }
     }
 

@@ -39,6 +39,41 @@ import Testing
         @Model(table: "Alpha") final class Beta { var text: String }
     }
 
+    enum Renamed {
+        @Model(originalName: "Alpha") final class Delta {
+            var one: Int
+            var two: Int
+            var three: Int
+        }
+        @Model(originalName: "Beta") final class Epsilon { var text: String }
+    }
+
+    enum Crossed {
+        @Model(table: "Beta") final class Alpha {
+            var one: Int
+            var two: Int
+            var three: Int
+        }
+        @Model(table: "Alpha") final class Beta { var text: String }
+    }
+
+    @Test("an original name is that of a model before it is that of a table, which another model may have")
+    func crossed() async throws {
+        let folder = try ScratchFolder()
+        let url = folder.file("names.sqlite")
+        try await folder.with(url, [Crossed.Alpha.self, Crossed.Beta.self]) { context in
+            context.insert(Crossed.Alpha(one: 1, two: 2, three: 3))
+            context.insert(Crossed.Beta(text: "b"))
+            try context.commit()
+        }
+        try await folder.with(url, [Renamed.Delta.self, Renamed.Epsilon.self]) { context in
+            let (three, text) = (
+                try context.first(Renamed.Delta.all)?.three, try context.first(Renamed.Epsilon.all)?.text
+            )
+            #expect(three == 3 && text == "b")
+        }
+    }
+
     @Test("models and attributes that change names with each other, and names that differ in their case only")
     func exchange() async throws {
         let folder = try ScratchFolder()
