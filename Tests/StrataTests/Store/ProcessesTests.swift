@@ -125,10 +125,10 @@ import Testing
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()
         let stack = try await openBank(url)
+        let before = try await stack.background { try $0.first(Account.where { $0.name == "account 0" })?.balance ?? 0 }
         let children = try ["1", "100", "10000"].map { try Child("add", url.path, $0) }
         // While they work: the shared account has gained exactly what the own ones have, at every moment.
         var looks = 0
-        let before = try await stack.background { try $0.first(Account.where { $0.name == "account 0" })?.balance ?? 0 }
         while looks < 2000 {
             looks += 1
             let (shared, own) = try await stack.background { context in

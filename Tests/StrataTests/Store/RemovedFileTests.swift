@@ -44,13 +44,14 @@ import Testing
         try remove(url)
         try FileManager.default.copyItem(at: older, to: url)
         let bytes = try Data(contentsOf: url)
-        // The block in root borrows the reader that is open, the one inside of it needs a new one.
-        let error = await #expect(throws: StrataError.self) {
-            try await stack.on(.root) { context async throws in
-                _ = try context.count(Account.all)
-                try await stack.background { _ = try Bank.audit($0) }
+        // The first blocks borrow the readers that are open, one or two; those inside of them need new ones.
+        @Sendable func look(_ depth: Int) async throws {
+            try await stack.background { context async throws in
+                _ = try Bank.audit(context)
+                if depth > 0 { try await look(depth - 1) }
             }
         }
+        let error = await #expect(throws: StrataError.self) { try await look(5) }
         #expect(error?.code == .damagedStore)
         try await stack.close()
         #expect(try Data(contentsOf: url) == bytes)

@@ -40,7 +40,11 @@ import Testing
         try await stack.close()
     }
 
-    @Test("C10 H25 a member that is there twice comes back where it was shown", arguments: [false, true], [false, true])
+    @Test(
+        "C10 H25 a member that is there twice comes back where it was shown",
+        arguments: [false, true],
+        [false, true]
+    )
     func removalOfMemberAddedTwice(isDeleted: Bool, isStoredFirst: Bool) async throws {
         let stack = try await ContextStack.open(.inMemory, models: Soak.models, stack: .rootOnly)
         try await stack.on(.root) { context in
