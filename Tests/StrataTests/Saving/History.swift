@@ -53,8 +53,8 @@ struct History: CustomStringConvertible {
         for number in 1...count {
             let context = Self.contexts.randomElement(using: &generator)!
             let rows = model.view(context).keys.sorted()
-            let step = Step.random(number, rows, world, &generator) { [model] in
-                model.row($0, in: model.parents[context])
+            let step = Step.random(number, rows, world, &generator) { [model] row, column in
+                model.levels[context]?[row]?.lazy.compactMap { $0.edits[column]?.seen }.first
             }
             steps.append((context, step))
             _ = model.apply(step, in: context)
@@ -108,7 +108,7 @@ extension History.Step: CustomStringConvertible {
         _ rows: [Int64],
         _ world: History.World,
         _ generator: inout SeededGenerator,
-        below: (Int64) -> [Int]?
+        seen: (_ row: Int64, _ column: Int) -> Int?
     ) -> History.Step {
         let policies: [MergePolicy] = world == .full ? [.error, .error, .mine, .theirs] : [.error]
         let policy = policies.randomElement(using: &generator)!
@@ -130,9 +130,9 @@ extension History.Step: CustomStringConvertible {
         case ..<55:
             guard let row = rows.randomElement(using: &generator) else { return .insert(number * 10) }
             let column = Int.random(in: 0..<3, using: &generator)
-            // Now and then what the parent shows, which sets an edit back.
-            if let beneath = below(row), Int.random(in: 0..<4, using: &generator) == 0 {
-                return .set(row, column, beneath[column])
+            // Now and then it is set back.
+            if let seen = seen(row, column), Int.random(in: 0..<3, using: &generator) == 0 {
+                return .set(row, column, seen)
             }
             return .set(row, column, number * 10 + 1)
         case ..<62 where world == .full:
