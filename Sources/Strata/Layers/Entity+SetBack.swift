@@ -39,7 +39,7 @@ extension Entity {
     private func candidates(_ parts: [Part<Row>]) -> [Int64] {
         var candidates: Set<Int64> = []
         var seen: Set<Int64> = []
-        for part in parts where !part.kinds.isDisjoint(with: .updates) || parts.count > 1 {
+        for part in parts where !part.kinds.isDisjoint(with: .updates) {
             if parts.count > 1 {
                 for number in part.numbers where !seen.insert(number).inserted { candidates.insert(number) }
             }
@@ -84,7 +84,7 @@ extension LayerStore {
     /// Whether a layer has changes that are none (``takeOutSetBack(of:_:_:)``).
     func hasSetBack(in context: Int, _ schema: Schema) -> Bool {
         let (level, fixed) = state.withLock { ($0.layers[context], $0.fixed) }
-        return schema.entities.contains { $0.setBack(in: level, fixed: fixed) != nil }
+        return level.updated.contains { schema.entities[$0].setBack(in: level, fixed: fixed) != nil }
     }
 
     /// Takes out of a layer what was set back in it, and lets everything above stand on what is left. Says whether there was
@@ -93,10 +93,10 @@ extension LayerStore {
         let isDone = try standing(on: reading, schema) { state in
             var level = state.layers[context]
             var rows: [Int: any AnyPart] = [:]
-            for entity in schema.entities {
-                guard let setBack = entity.setBack(in: level, fixed: state.fixed) else { continue }
-                setBack.edits.apply(to: &level, entity: entity.info.index)
-                rows[entity.info.index] = setBack.rows
+            for entity in level.updated {
+                guard let setBack = schema.entities[entity].setBack(in: level, fixed: state.fixed) else { continue }
+                setBack.edits.apply(to: &level, entity: entity)
+                rows[entity] = setBack.rows
             }
             guard !rows.isEmpty else { return false }
             state.layers[context] = level.filter { !$0.parts.isEmpty }
@@ -110,5 +110,16 @@ extension LayerStore {
         }
         if isDone == true { tellWatchers(of: context) }
         return isDone
+    }
+}
+
+extension [Segment] {
+    /// The entities of which there are updates.
+    fileprivate var updated: Set<Int> {
+        var updated: Set<Int> = []
+        for segment in self {
+            for (entity, part) in segment.parts where !part.kinds.isDisjoint(with: .updates) { updated.insert(entity) }
+        }
+        return updated
     }
 }
