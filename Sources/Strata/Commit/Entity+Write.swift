@@ -299,6 +299,7 @@ extension Entity {
         _ job: CommitJob
     ) throws -> Change<Row>? {
         var code = code
+        var wasThere = false
         while code != SQLITE_DONE {
             let error = job.connection.lastError(code)
             sqlite3_reset(statement.pointer)
@@ -306,6 +307,7 @@ extension Entity {
             if try stored(change.row._$number, job) != nil {
                 // Ids are never reused: this one was brought back here, and comes back whole.
                 try job.connection.execute(info.sql.delete, [.integer(change.row._$number)])
+                wasThere = true
             } else if info.isJoin, let holder = try holder(of: change.row, info.uniques[0], job) {
                 return try join(change, holder, &others, job)
             } else if try !park(change.row, info.uniqueColumns, job) {
@@ -314,7 +316,8 @@ extension Entity {
             // The values are bound still.
             code = sqlite3_step(statement.pointer)
         }
-        return nil
+        guard wasThere else { return nil }
+        return Change(kind: .update, columns: ColumnSet(first: info.columns.count), row: change.row, base: nil)
     }
 
     /// Two have added the same member: it is one (H25), by the row that was there first. Its place becomes that of this

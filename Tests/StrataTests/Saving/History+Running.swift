@@ -31,9 +31,11 @@ extension History {
         var model = Self.newModel
         var names = Names()
         for (index, (context, step)) in steps.enumerated() {
+            let before = model.store
+            let token = house.stack.historyToken
             let actual = try await perform(step, try #require(handles[context]), house, &names)
             let expected = model.apply(step, in: context)
-            var problems: [String] = []
+            var problems = told(try await house.stack.history(since: token), before, model.store, names)
             if actual != expected { problems.append("outcome is \(actual), not \(expected)") }
             for name in Self.contexts {
                 let (shown, live) = try await view(try #require(handles[name]), names)
@@ -54,6 +56,31 @@ extension History {
             }
         }
         return nil
+    }
+
+    /// What is wrong with the history of one step.
+    private func told(
+        _ entries: [ChangeSet],
+        _ before: [Int64: [Int]],
+        _ after: [Int64: [Int]],
+        _ names: Names
+    ) -> [String] {
+        var problems: [String] = []
+        var told: Set<Int64> = []
+        for changes in entries.map({ $0.of(Cell.self) }) {
+            func rows(_ ids: [ObjectID<Cell>]) -> Set<Int64> { Set(ids.map { names.rows[$0.number] ?? 0 }) }
+            let (inserted, updated, deleted) = (rows(changes.inserted), rows(changes.updated), rows(changes.deleted))
+            told.formUnion(inserted.union(updated).union(deleted))
+            if !inserted.isDisjoint(with: before.keys) {
+                problems.append("history: inserted \(inserted), there already")
+            }
+            if !updated.isSubset(of: before.keys) { problems.append("history: updated \(updated), not there") }
+            if !deleted.isSubset(of: before.keys) { problems.append("history: deleted \(deleted), not there") }
+        }
+        for row in Set(before.keys).union(after.keys) where before[row] != after[row] && !told.contains(row) {
+            problems.append("history: nothing is said of \(row)")
+        }
+        return problems
     }
 
     private func differences(_ actual: [Int64: [Int]], _ wanted: [Int64: [Int]]) -> [String] {

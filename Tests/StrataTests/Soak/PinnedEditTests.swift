@@ -191,12 +191,13 @@ import Testing
 
 extension PinnedEditTests {
     @Test(
-        "random: the same while others work at the same moment",
-        .enabled(if: environment["STRATA_PINNED_STEPS"] != nil)
+        "random: the same while others work at the same moment, and in a context that merges: its objects show what its queries find",
+        .enabled(if: environment["STRATA_PINNED_STEPS"] != nil),
+        arguments: [ContextMerging.atNextBlock, .pinned]
     )
-    func concurrent() async throws {
+    func concurrent(_ merging: ContextMerging) async throws {
         let steps = try #require(Self.environment["STRATA_PINNED_STEPS"].flatMap { Int($0) })
-        let history = try await PinnedHistory(SeededGenerator.seed)
+        let history = try await PinnedHistory(SeededGenerator.seed, merging)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for index in history.others.indices {
                 group.addTask {
@@ -223,10 +224,12 @@ private final class PinnedHistory: Sendable {
     private let stack: ContextStack
     private let otherStack: ContextStack
     private let pinned: ContextHandle
+    private let isPinned: Bool
     let others: [ContextHandle]
 
-    init(_ seed: UInt64) async throws {
+    init(_ seed: UInt64, _ merging: ContextMerging = .pinned) async throws {
         self.seed = seed
+        isPinned = merging == .pinned
         folder = try ScratchFolder()
         let url = folder.file("pinned.sqlite")
         let configuration = StoreConfiguration(synchronous: .normal, busyTimeout: 30)
@@ -238,9 +241,15 @@ private final class PinnedHistory: Sendable {
             configuration: configuration
         )
         try await stack.on(.root) { try Soak.found(in: $0) }
-        pinned = try stack.create(.private, named: "pinned", merging: .pinned)
+        let pinned = try stack.create(.private, named: "pinned", merging: merging)
+        self.pinned = pinned
         let sibling = try stack.create(.private, named: "sibling")
-        others = [try otherStack[.root], try stack[.root], sibling, try stack[.main]]
+        var others = [try otherStack[.root], try stack[.root], sibling, try stack[.main]]
+        if !isPinned {
+            let stack = self.stack
+            others.append(try await stack.on(pinned) { _ in try stack.create(.private, named: "deep") })
+        }
+        self.others = others
         try await pinned.perform { $0.undoLevels = 20 }
     }
 
@@ -266,29 +275,50 @@ private final class PinnedHistory: Sendable {
 
     func workElsewhere(_ dice: inout Dice, in context: Int) async throws {
         let stepDice = Dice(seed: dice.next())
+        if !isPinned && dice.chance(20) { return try await saveChain() }
+        let isBatch = !isPinned && dice.chance(10)
         try await others[context].perform { context in
             var dice = stepDice
+            if isBatch {
+                do {
+                    return try context.batchAnything(&dice)
+                } catch let error as StrataError where Soak.expected.contains(error.code) {
+                    return
+                }
+            }
             for _ in 0..<dice.number(1..<8) { try context.editAnything(&dice) }
             try context.saveOrCommit(&dice)
         }
     }
 
+    /// Saves the context and its parents as one commit.
+    private func saveChain() async throws {
+        do {
+            try await stack.push(pinned) { [stack] _ in try await stack.save() }
+        } catch let error as StrataError where Soak.expected.contains(error.code) {}
+    }
+
     /// - Parameter shown: what the context has shown at the end of the step before.
     func workPinned(_ dice: inout Dice, _ shown: inout [String]?) async throws -> [String] {
         let (before, stepDice) = (shown, Dice(seed: dice.next()))
-        let (now, faults) = try await pinned.perform { context in
+        let (now, faults) = try await pinned.perform { [isPinned] context in
             var dice = stepDice
             var faults: [String] = []
             let now = try Soak.digest(context)
-            if let before, now != before { faults.append("others changed \(Soak.difference(now, from: before))") }
-            switch dice.number(0..<12) {
+            if isPinned, let before, now != before {
+                faults.append("others changed \(Soak.difference(now, from: before))")
+            }
+            let kind = dice.number(0..<12)
+            switch kind {
             case 0..<3: for _ in 0..<dice.number(1..<5) { try context.editAnything(&dice) }
             case 3: try context.saveOrCommit(&dice)
             case 4: try context.merge()
-            case 5, 6: faults += try context.editAndUndo(&dice)
-            default: faults += try context.tryInSavepoint(isPinned: true, &dice)
+            case 5 where !isPinned: for _ in 0..<3 { _ = dice.chance(60) ? try context.undo() : try context.redo() }
+            case 5, 6: if isPinned { faults += try context.editAndUndo(&dice) }
+            default: faults += try context.tryInSavepoint(isPinned: isPinned, &dice)
             }
-            return (try Soak.digest(context), faults + (try Soak.inspect(context)))
+            faults += try Soak.inspect(context).map { "\($0), in a step of kind \(kind)" }
+            return (try Soak.digest(context), faults)
         }
         shown = now
         return faults

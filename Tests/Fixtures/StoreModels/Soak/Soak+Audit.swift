@@ -69,16 +69,20 @@ extension Soak {
         // By a query: objects calculate them.
         let titles = try context.column(Item.all, \.title)
         for (item, title) in zip(items, titles) where item.title != title {
-            faults.append("\(item.id) is called \(title), not \(item.title)")
+            faults.append("\(item.id) is called \(title), not \(item.title); \(try story(of: item, context))")
         }
         for item in items {
             if item.photo != photo(item.photoSeed), try !isLost(item, context) {
-                let changed = item.changedValues.keys.sorted()
                 faults.append(
-                    "\(item.id) has a photo of \(item.photo.map(\.count) ?? -1) bytes for \(item.photoSeed), changed here: \(changed)"
+                    "\(item.id) has a photo of \(item.photo.map(\.count) ?? -1) bytes for \(item.photoSeed); \(try story(of: item, context))"
                 )
             }
-            if let note = item.note, note.item !== item { faults.append("\(item.id) has a note of another one") }
+            if let note = item.note, note.item !== item {
+                let other = note.item.map { "\($0.id)" } ?? "nobody"
+                faults.append(
+                    "\(item.id) has a note of another one: \(note.id), of \(other); \(try story(of: item, context))"
+                )
+            }
         }
         for shelf in try context.fetch(Shelf.all) {
             let members = try shelf.items.fetch()
@@ -102,6 +106,23 @@ extension Soak {
             }
         }
         return faults
+    }
+
+    /// What an object shows, queries find and the store has, now and after the context has looked once more.
+    private static func story(of item: Item, _ context: ObjectContext) throws -> String {
+        func look() throws -> String {
+            let (number, label) = (item.id.number, item.label)
+            // By its name it is the table, without what is unsaved.
+            let stored = try context.rows("SELECT label, photoSeed FROM Item WHERE id = \(number)")
+            let found = try context.rows(Item.where { $0.label == label }).map { "\($0.id) \($0.photoSeed)" }
+            let isSame = try context.find(item.id) === item
+            let changed = item.changedValues.keys.sorted()
+            return
+                "label \(label) \(item.photoSeed), found \(found), stored \(stored), deleted \(item.isDeleted), same \(isSame), changed \(changed)"
+        }
+        let before = try look()
+        try context.merge()
+        return "\(before); after a merge \(try look())"
     }
 
     /// Whether an item was brought back over a delete that somebody else has committed, with the bytes. Its save is refused. Bytes that are
