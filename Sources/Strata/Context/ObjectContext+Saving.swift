@@ -7,7 +7,8 @@ extension ObjectContext {
     /// timestamps are set.
     ///
     /// - Throws: ``StrataError`` with `validation`, `conflict`, `notUnique`, `deleteDenied` or `missingReference`, which
-    ///   lists every object and column concerned, and what hooks throw; the context is as it was before.
+    ///   lists every object and column concerned, and what hooks throw; the context is as it was before, but that what was set
+    ///   back to what it had been is no change any more.
     /// - Complexity: O(changed rows), and a look-up in the store for each value that must be unique.
     public func save() throws {
         guard hasParent else { return try commit() }
@@ -145,6 +146,8 @@ extension ObjectContext {
     /// - Parameter last: what is to be done when everything else is, and the segments that came of it.
     private func prepareToSave(_ last: () throws -> Set<Int>) throws -> Set<Int> {
         try retryFailedInserts()
+        publish()
+        try takeOutSetBack()
         let absorbed = store.schema.hasUpdating ? try adding(absorbInserted) : []
         do {
             try prepareToSave()
@@ -160,8 +163,10 @@ extension ObjectContext {
     private func prepareToSave() throws {
         try retryFailedInserts()
         publish()
-        try takeOutSetBack()
-        if store.schema.hasSaveHooks { try runHooksBeforeSave() }
+        if store.schema.hasSaveHooks {
+            try runHooksBeforeSave()
+            try takeOutSetBack()
+        }
         try retryFailedInserts()
         var failures: [StrataError.Detail] = []
         for case let tracker? in trackers { failures += tracker.failures(self) }

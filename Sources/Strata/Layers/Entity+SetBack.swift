@@ -13,7 +13,7 @@ extension Entity {
     /// - Parameter fixed: segments that stay what they are.
     /// - Complexity: O(changed rows).
     func setBack(in level: [Segment], fixed: Set<Int>) -> SetBack? {
-        // Where members are in an order, is not settled column by column.
+        // The places of members are not compared column by column.
         guard !info.isJoin else { return nil }
         let parts = level.enumerated().compactMap { position, segment in
             segment.parts[info.index].map { (position, $0.typed(Row.self)) }
@@ -22,8 +22,8 @@ extension Entity {
         var rows: [Change<Row>] = []
         for number in candidates(parts.map(\.1)) {
             let stack = parts.compactMap { position, part in part[number].map { (position, $0) } }
-            guard stack.allSatisfy({ $0.1.kind == .update && !fixed.contains(level[$0.0].id) }) else { continue }
-            let setBack = setBack(stack.map(\.1), carriers: stack.map { level[$0.0].carriers })
+            guard stack.allSatisfy({ $0.1.kind.isPlainUpdate && !fixed.contains(level[$0.0].id) }) else { continue }
+            let setBack = columnsSetBack(by: stack.map(\.1), of: stack.map { level[$0.0].carriers })
             if setBack.isEmpty { continue }
             rows.append(stack[stack.count - 1].1)
             for (position, change) in stack {
@@ -35,7 +35,8 @@ extension Entity {
         return rows.isEmpty ? nil : SetBack(edits: edits, rows: Part(unsorted: rows))
     }
 
-    /// The rows of which something may have been set back, ascending: those that were edited more than once.
+    /// The rows of which something may have been set back, ascending: those with several changes, or with one that shows what it
+    /// has seen.
     private func candidates(_ parts: [Part<Row>]) -> [Int64] {
         var candidates: Set<Int64> = []
         var seen: Set<Int64> = []
@@ -44,7 +45,7 @@ extension Entity {
                 for number in part.numbers where !seen.insert(number).inserted { candidates.insert(number) }
             }
             part.changes.withUnsafeBufferPointer { changes in
-                for index in changes.indices where changes[index].kind == .update {
+                for index in changes.indices where changes[index].kind.isPlainUpdate {
                     guard let base = changes[index].base else { continue }
                     let columns = changes[index].columns.subtracting(info.automatic)
                     if !columns.subtracting(changes[index].row._$differences(from: base.seen)).isEmpty {
@@ -57,7 +58,7 @@ extension Entity {
     }
 
     /// The columns that a row's changes in one layer, oldest first, have set back together.
-    private func setBack(_ stack: [Change<Row>], carriers: [Carriers]) -> ColumnSet {
+    private func columnsSetBack(by stack: [Change<Row>], of carriers: [Carriers]) -> ColumnSet {
         var setBack = ColumnSet()
         var seen = stack[0].row
         var last = stack[0].row
@@ -78,6 +79,11 @@ extension Entity {
         }
         return setBack.subtracting(shared).subtracting(info.automatic).subtracting(last._$differences(from: seen))
     }
+}
+
+extension ChangeKind {
+    /// Whether single columns are set, and nothing is decided about the row, which may be gone beneath.
+    fileprivate var isPlainUpdate: Bool { self == .update || self == .orphan }
 }
 
 extension LayerStore {

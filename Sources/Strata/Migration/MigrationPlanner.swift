@@ -1,7 +1,7 @@
 /// Finds out what has to be done to the tables of a store, by what they are and what the models want.
 ///
-/// A table or column keeps what it has if its name is still there; then the original names of those that are new are
-/// looked for.
+/// A model or column keeps what it has if its name is still there; then the original names of those that are new are
+/// looked for. The name of a table alone counts less than the original name of a model.
 struct MigrationPlanner {
     let old: SchemaDescription
     let new: SchemaDescription
@@ -48,8 +48,8 @@ struct MigrationPlanner {
         let models = new.tables.filter { $0.ends == nil }
         match(models) { $0.content == $1.content && $0.name == $1.name }
         match(models) { $0.content == $1.content }
-        match(models) { $0.name == $1.name }
         match(models) { [schema] old, new in schema.original(of: new).map { old.content == .model($0) } ?? false }
+        match(models) { $0.name == $1.name }
         match(models) { [schema] old, new in schema.original(of: new) == old.name }
         match(models) { $0.name.lowercased() == $1.name.lowercased() }
     }

@@ -189,7 +189,7 @@ extension ObjectTracker {
 extension JoinTracker {
     func undo(_ part: any AnyPart, of group: UndoHistory.Group, _ context: ObjectContext) throws {
         // Of a member that was there by several rows, the one comes first by which it was shown.
-        for change in part.typed(JoinRow.self).changes.sorted(by: isShown) {
+        for change in part.typed(JoinRow.self).changes.sorted(by: comesFirst) {
             let rows = try context.joinRows(entity, JoinRow.Column.left, change.row.left)
                 .filter { $0.right == change.row.right }
             // A parent may have added the same member, by a row of its own (H25).
@@ -210,10 +210,10 @@ extension JoinTracker {
         }
     }
 
-    /// Whether queries showed the first of two rows of a member that were removed, and not the second (see ``Overlay/row(ofPair:_:entity:)``).
-    private func isShown(_ first: Change<JoinRow>, _ second: Change<JoinRow>) -> Bool {
-        let arePending = [first, second].map { change in change.base.map { !$0.isStoredAsSeen } ?? true }
-        return arePending[0] == arePending[1] ? first.row._$number > second.row._$number : arePending[0]
+    /// Whether of two rows of one member queries showed the first (see ``Overlay/row(ofPair:_:entity:)``); of others it does not matter.
+    private func comesFirst(_ first: Change<JoinRow>, _ second: Change<JoinRow>) -> Bool {
+        func isPending(_ change: Change<JoinRow>) -> Bool { change.base.map { !$0.isStoredAsSeen } ?? true }
+        return isPending(first) == isPending(second) ? first.row._$number > second.row._$number : isPending(first)
     }
 
     /// Puts a member back where it was, unless it has been moved since.

@@ -57,6 +57,39 @@ import Testing
         @Model(table: "Alpha") final class Beta { var text: String }
     }
 
+    enum Taken {
+        @Model(table: "Beta", originalName: "Alpha") final class Delta {
+            var one: Int
+            var two: Int
+            var three: Int
+        }
+        @Model(table: "Alpha", originalName: "Beta") final class Epsilon { var text: String }
+    }
+
+    @Test("an original name goes before the name of a table that another model had")
+    func taken() async throws {
+        let folder = try ScratchFolder()
+        let url = folder.file("names.sqlite")
+        try await folder.with(url, [Plain.Alpha.self, Plain.Beta.self]) { context in
+            context.insert(Plain.Alpha(one: 1, two: 2, three: 3))
+            context.insert(Plain.Beta(text: "b"))
+            try context.commit()
+        }
+        try await folder.with(url, [Taken.Delta.self, Taken.Epsilon.self]) { context in
+            let (three, text) = (try context.first(Taken.Delta.all)?.three, try context.first(Taken.Epsilon.all)?.text)
+            #expect(three == 3 && text == "b")
+        }
+    }
+
+    enum Plain {
+        @Model final class Beta { var text: String }
+        @Model final class Alpha {
+            var one: Int
+            var two: Int
+            var three: Int
+        }
+    }
+
     @Test("an original name is that of a model before it is that of a table, which another model may have")
     func crossed() async throws {
         let folder = try ScratchFolder()

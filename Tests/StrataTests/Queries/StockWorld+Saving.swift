@@ -10,11 +10,8 @@ extension StockWorld {
     /// theirs to set back.
     mutating func takeOutSetBack(_ level: Int) {
         guard let entries = levels[level]?.entries else { return }
-        let path = levels[level]?.readsCommitted == true ? [] : path(level).dropLast()
-        var beneath = store
-        for context in path { for entry in levels[context]?.entries ?? [] { beneath.apply(entry.edit) } }
         var setBack: [Int64: Set<Int>] = [:]
-        for case .set(let number, let column, _) in entries.map(\.edit) where beneath.rows[number] != nil {
+        for case .set(let number, let column, _) in entries.map(\.edit) {
             let isWhole = entries.contains { entry in
                 switch entry.edit {
                 case .insert(number, _), .delete(number): true

@@ -144,7 +144,7 @@ struct ReferenceModel {
     /// have made these edits.
     mutating func takeOutSetBack(_ context: String) {
         for (number, entries) in levels[context] ?? [:] {
-            guard row(number, in: parents[context]) != nil, entries.allSatisfy(\.isUpdate) else { continue }
+            guard entries.allSatisfy({ $0.isUpdate && !$0.restores }) else { continue }
             var rest = entries
             for column in Self.columns.indices {
                 let edits = entries.compactMap { entry in entry.edits[column].map { (entry.carriers, $0) } }

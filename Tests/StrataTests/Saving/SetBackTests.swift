@@ -127,6 +127,25 @@ import Testing
         try await stack.close()
     }
 
+    @Test("C8 C7 of an object that others have deleted nothing is left, also by .mine", arguments: Way.allCases)
+    private func deletedElsewhere(way: Way) async throws {
+        let (stack, child) = try await open()
+        try await child.perform { context in try setAndSetBack(try article(context), context) }
+        try await stack.background(parent: .named(.root)) { context in
+            context.delete(try article(context))
+            if way == .save { try context.save() } else { try context.commit() }
+        }
+        try await child.perform { context in
+            context.mergePolicy = .mine
+            if way == .save { try context.save() } else { try context.commit() }
+            #expect(try context.count(Article.all) == 0)
+        }
+        try await stack.commit(.root)
+        let count = try await stack.background { try $0.count(Article.all) }
+        #expect(count == 0)
+        try await stack.close()
+    }
+
     @Test("C8 C10 a savepoint that saves and throws takes everything back")
     func savepoint() async throws {
         struct TakenBack: Error {}
