@@ -15,6 +15,8 @@ final class CommitJob {
     /// The segments that are written: all of the contexts that are taken as a whole, and what the committer has saved
     /// upward before (C16, H20).
     let segments: Set<Int>
+    /// All segments of the path as this commit has read them. What is edited since is not among them.
+    let known: Set<Int>
     let names: @Sendable (Int) -> String
     private let request: CommitRequest
     private let retention: HistoryRetention
@@ -53,10 +55,12 @@ final class CommitJob {
         schema: Schema,
         layers: Layers,
         segments: Set<Int>,
+        known: Set<Int>,
         request: CommitRequest,
         retention: HistoryRetention,
         base: Int64
     ) {
+        self.known = known
         self.request = request
         self.retention = retention
         self.segments = segments
@@ -231,6 +235,7 @@ final class CommitJob {
             committer: committer,
             included: Set(frozen.keys),
             segments: segments,
+            known: known,
             taken: taken,
             rows: written,
             adjusted: adjusted,
@@ -240,6 +245,15 @@ final class CommitJob {
             changes: changes
         )
     }
+}
+
+/// What a commit has read of the layers.
+struct TakenSegments {
+    var path: [Int] = []
+    /// Those that it writes.
+    var segments: Set<Int> = []
+    /// All of the path, those of the parents among them, of which it takes along what it needs (H21).
+    var known: Set<Int> = []
 }
 
 /// What a context asks to be committed.
@@ -281,14 +295,14 @@ struct PendingCommit: Sendable {
         let layers = store.layers
         defer { layers.thaw(Set(request.frozen.values.joined())) }
         var record: CommitRecord?
-        var segments: Set<Int> = []
-        defer { layers.thaw(segments) }
+        var taken = TakenSegments()
+        defer { layers.letGo(of: taken) }
         var externals: ExternalWriter?
         try store.write(for: request.label) { connection in
             watch?.hasBegun()
             let base = try connection.sequence()
             let snapshot: Layers
-            (snapshot, segments) = try layers.prepareCommit(
+            (snapshot, taken) = try layers.prepareCommit(
                 request,
                 base: base,
                 schema: store.schema,
@@ -298,7 +312,8 @@ struct PendingCommit: Sendable {
                 connection: connection,
                 schema: store.schema,
                 layers: snapshot,
-                segments: segments,
+                segments: taken.segments,
+                known: taken.known,
                 request: request,
                 retention: store.retention,
                 base: base
@@ -322,26 +337,38 @@ struct PendingCommit: Sendable {
 extension LayerStore {
     /// The layers as they are before a commit, with commits of other processes taken in, and the segments that it takes.
     ///
-    /// These are held in place until ``thaw(_:)``.
+    /// These are held in place until ``letGo(of:)``, and nothing is merged with the others that it has read.
     func prepareCommit(
         _ request: CommitRequest,
         base: Int64,
         schema: Schema,
         connection: Connection
-    ) throws -> (layers: Layers, segments: Set<Int>) {
+    ) throws -> (layers: Layers, taken: TakenSegments) {
         try takeIn(base, schema, connection, by: request.committer)
         return state.withLock { state in
             // A save during the commit may have moved frozen segments up, which does not change what they are.
             var segments = Set(request.frozen.values.joined())
             // What the committer itself has saved upward goes along, also what it has since a context of the chain was made ready.
-            for context in state.layers.path(to: request.committer) where context != request.committer {
-                for segment in state.layers[context] where segment.carriers.contains(request.committer) {
-                    segments.insert(segment.id)
+            let path = state.layers.path(to: request.committer)
+            var known: Set<Int> = []
+            for context in path {
+                for segment in state.layers[context] {
+                    known.insert(segment.id)
+                    if context != request.committer, segment.carriers.contains(request.committer) {
+                        segments.insert(segment.id)
+                    }
                 }
             }
             for segment in segments { state.frozen[segment, default: 0] += 1 }
-            return (state.layers, segments)
+            for segment in known { state.held[segment, default: 0] += 1 }
+            return (state.layers, TakenSegments(path: path, segments: segments, known: known))
         }
+    }
+
+    /// Lets go of what a commit has read.
+    func letGo(of taken: TakenSegments) {
+        thaw(taken.segments)
+        letGo(of: taken.known, in: taken.path)
     }
 
     /// Holds the segments of these contexts in place while a commit takes them.

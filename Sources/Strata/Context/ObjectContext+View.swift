@@ -78,14 +78,16 @@ extension ObjectContext {
                 switch event.cause {
                 case .edits(let editor) where editor == id || !path.contains(editor): continue
                 case .layer(let context) where !path.contains(context): continue
-                // It was in flight when the objects were shown last, and was shown with them: by now they may show more.
-                case .commit(let number, _, _) where number <= shownSequence: continue
                 default: break
                 }
+                // It was in flight when the objects were shown last: by now they may show more than it has written.
+                var isShown = false
+                if case .commit(let number, _, _) = event.cause { isShown = number <= shownSequence }
                 // Whose members these are is not known.
                 if let unread = event.unread, !unread.isEmpty { observers?.noteAllMembers() }
                 for (entity, numbers) in event.unread ?? [:] {
-                    failure = failure ?? trackers[entity]?.refresh(liveObjects(in: numbers), view, path)
+                    let error = trackers[entity]?.refresh(liveObjects(in: numbers), view, path)
+                    failure = failure ?? error
                 }
                 // An object that several events concern is shown by the last of them.
                 for (entity, part) in event.parts(for: id, seesSaved: path.count > 1 || !hasParent) {
@@ -93,7 +95,7 @@ extension ObjectContext {
                     let error = trackers[entity]?.refresh(
                         liveObjects(in: part),
                         of: part,
-                        isCommitted: event.isCommit,
+                        isCommitted: event.isCommit && !isShown,
                         view,
                         path
                     )
@@ -116,7 +118,8 @@ extension ObjectContext {
             if let model = object as? any Model { models[Int(model._$state.entity), default: []].append(model) }
         }
         for (entity, models) in models {
-            failure = failure ?? trackers[entity]?.refresh(models, view, path)
+            let error = trackers[entity]?.refresh(models, view, path)
+            failure = failure ?? error
         }
         if let failure { throw failure }
     }

@@ -40,23 +40,31 @@ extension Part {
                 descent.isRemoved
                 && foreign.contains { context in
                     let left = before.stack(number, entity: entity, in: context, Row.self).filter {
-                        !record.segments.contains(before[context][$0.segment].id)
+                        let segment = before[context][$0.segment].id
+                        return record.known.contains(segment) && !record.segments.contains(segment)
                     }
                     return left.contains { $0.change.kind == .insert } && left.last?.change.kind != .delete
                 }
             for context in path.reversed() {
                 let stack = before.stack(number, entity: entity, in: context, Row.self)
-                descent.enterLayer(
-                    inserting: stack.contains {
-                        $0.change.kind == .insert && !record.segments.contains(before[context][$0.segment].id)
-                    }
-                )
+                func isLeft(_ position: Int) -> Bool {
+                    let segment = before[context][position].id
+                    return record.known.contains(segment) && !record.segments.contains(segment)
+                }
+                descent.enterLayer(inserting: stack.contains { $0.change.kind == .insert && isLeft($0.segment) })
                 var rests: [Int: Change<Row>?] = [:]
                 for entry in stack.reversed() {
                     let segment = before[context][entry.segment].id
                     if record.segments.contains(segment) {
                         descent.pass(taken: entry.change)
-                    } else if !record.included.contains(context) {
+                    } else if record.included.contains(context) {
+                        // Edits on top of the own commit are seen to by themselves.
+                        continue
+                    } else if !record.known.contains(segment) {
+                        // It was made while this was being written, and knows nothing of it: all of it stays.
+                        guard committed.kind.isVisible else { continue }
+                        edits[context, default: [:]][segment, default: [:]][number] = .some(entry.change.stored())
+                    } else {
                         let isOwn = record.committer.map { entry.carriers.contains($0) } ?? false
                         var rest = descent.rest(of: entry.change)
                         if isOwn { rest = rest?.settled(on: committed, columns: descent.written) }

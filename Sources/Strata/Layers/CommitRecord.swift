@@ -9,6 +9,8 @@ final class CommitRecord: Sendable {
     let included: Set<Int>
     /// The segments that it took, of whichever contexts.
     let segments: Set<Int>
+    /// All segments of the committer and its parents as the commit has read them. Others were made while it was written.
+    let known: Set<Int>
     /// The changes that were taken, by entity: which columns, and what had been seen before.
     let taken: [Int: any AnyPart]
     /// The rows as they are in the store now, by entity: inserted and updated ones whole, deleted ones as deletes.
@@ -31,6 +33,7 @@ final class CommitRecord: Sendable {
         committer: Int?,
         included: Set<Int> = [],
         segments: Set<Int> = [],
+        known: Set<Int> = [],
         taken: [Int: any AnyPart] = [:],
         rows: [Int: any AnyPart],
         adjusted: [Int: any AnyPart] = [:],
@@ -44,6 +47,7 @@ final class CommitRecord: Sendable {
         self.committer = committer
         self.included = included
         self.segments = segments
+        self.known = known
         self.taken = taken
         self.rows = rows
         self.adjusted = adjusted

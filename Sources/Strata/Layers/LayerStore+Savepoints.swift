@@ -29,10 +29,15 @@ extension LayerStore {
         }
     }
 
-    /// Lets go of the segments, and merges what has become mergeable.
     func endSavepoint(_ savepoint: LayerSavepoint) {
+        letGo(of: savepoint.held, in: [savepoint.context, savepoint.parent].compactMap(\.self))
+    }
+
+    /// Lets go of held segments, and merges what has become mergeable.
+    func letGo(of segments: Set<Int>, in contexts: [Int]) {
+        guard !segments.isEmpty else { return }
         state.withLock { state in
-            for segment in savepoint.held {
+            for segment in segments {
                 state.held[segment, default: 0] -= 1
                 if state.held[segment] == 0 {
                     state.held[segment] = nil
@@ -40,9 +45,7 @@ extension LayerStore {
                 }
             }
             let fixed = state.fixed
-            for context in [savepoint.context, savepoint.parent].compactMap(\.self) {
-                state.layers.mergeTop(of: context, frozen: fixed)
-            }
+            for context in contexts { state.layers.mergeTop(of: context, frozen: fixed) }
         }
     }
 

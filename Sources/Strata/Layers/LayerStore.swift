@@ -12,7 +12,7 @@ final class LayerStore: Sendable {
         var inFlight: CommitRecord?
         /// How many commits under way hold a segment in place.
         var frozen: [Int: Int] = [:]
-        /// How many savepoints tell what comes later from a segment, which so is not merged with others.
+        /// How many savepoints and commits under way tell what comes later from a segment, which so is not merged with others.
         var held: [Int: Int] = [:]
 
         /// Those of them of which a save has left nothing: all of it was given up, or was deletes that were overruled.
