@@ -15,7 +15,7 @@ final class CommitJob {
     /// The segments that are written: all of the contexts that are taken as a whole, and what the committer has saved
     /// upward before (C16, H20).
     let segments: Set<Int>
-    /// All segments of the path as this commit has read them. What is edited since is not among them.
+    /// The segments of the parents that are not taken as a whole, as this commit has read them. What is edited since is not among them.
     let known: Set<Int>
     let names: @Sendable (Int) -> String
     private let request: CommitRequest
@@ -252,7 +252,7 @@ struct TakenSegments {
     var path: [Int] = []
     /// Those that it writes.
     var segments: Set<Int> = []
-    /// All of the path, those of the parents among them, of which it takes along what it needs (H21).
+    /// Those of the parents that it does not take as a whole; of what they insert it takes along what it needs (H21).
     var known: Set<Int> = []
 }
 
@@ -327,6 +327,10 @@ struct PendingCommit: Sendable {
         } afterCommit: { isCommitted in
             // Here, since the next commit would take what the layers do not know of for another process's.
             if !isCommitted { externals?.abandon() }
+            defer {
+                layers.letGo(of: taken)
+                taken = TakenSegments()
+            }
             guard let record else { return }
             if isCommitted { layers.settle(record) } else { layers.abandonCommit(record) }
         }
@@ -337,7 +341,7 @@ struct PendingCommit: Sendable {
 extension LayerStore {
     /// The layers as they are before a commit, with commits of other processes taken in, and the segments that it takes.
     ///
-    /// These are held in place until ``letGo(of:)``, and nothing is merged with the others that it has read.
+    /// These are held in place until ``letGo(of:)``, and nothing is merged with the parents' others, which it has read.
     func prepareCommit(
         _ request: CommitRequest,
         base: Int64,
@@ -353,14 +357,14 @@ extension LayerStore {
             var known: Set<Int> = []
             for context in path {
                 for segment in state.layers[context] {
-                    known.insert(segment.id)
+                    if request.frozen[context] == nil { known.insert(segment.id) }
                     if context != request.committer, segment.carriers.contains(request.committer) {
                         segments.insert(segment.id)
                     }
                 }
             }
             for segment in segments { state.frozen[segment, default: 0] += 1 }
-            for segment in known { state.held[segment, default: 0] += 1 }
+            for segment in known { state.read[segment, default: 0] += 1 }
             return (state.layers, TakenSegments(path: path, segments: segments, known: known))
         }
     }
@@ -368,7 +372,15 @@ extension LayerStore {
     /// Lets go of what a commit has read.
     func letGo(of taken: TakenSegments) {
         thaw(taken.segments)
-        letGo(of: taken.known, in: taken.path)
+        guard !taken.known.isEmpty else { return }
+        state.withLock { state in
+            for segment in taken.known {
+                state.read[segment, default: 0] -= 1
+                if state.read[segment] == 0 { state.read[segment] = nil }
+            }
+            let fixed = state.fixed
+            for context in taken.path { state.layers.mergeTop(of: context, frozen: fixed) }
+        }
     }
 
     /// Holds the segments of these contexts in place while a commit takes them.

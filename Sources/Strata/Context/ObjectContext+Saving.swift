@@ -14,13 +14,11 @@ extension ObjectContext {
         guard hasParent else { return try commit() }
         try whileSaving {
             let added = try prepareToSave { try applyDeleteRules(of: [id]) }
+            // Until it is known what comes of it they are held in place, to be found again.
+            let result = Result { try moveUp() }
             store.layers.thaw(added)
-            do {
-                try moveUp()
-            } catch {
-                takeBack(added)
-                throw error
-            }
+            if case .failure = result { takeBack(added) }
+            try result.get()
             forgetSavedDeletes()
             observers?.noteChanges()
             try takeView()

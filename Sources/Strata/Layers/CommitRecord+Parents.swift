@@ -60,15 +60,20 @@ extension Part {
                     } else if record.included.contains(context) {
                         // Edits on top of the own commit are seen to by themselves.
                         continue
-                    } else if !record.known.contains(segment) {
-                        // It was made while this was being written, and knows nothing of it: all of it stays.
-                        guard committed.kind.isVisible else { continue }
-                        edits[context, default: [:]][segment, default: [:]][number] = .some(entry.change.stored())
                     } else {
                         let isOwn = record.committer.map { entry.carriers.contains($0) } ?? false
-                        var rest = descent.rest(of: entry.change)
-                        if isOwn { rest = rest?.settled(on: committed, columns: descent.written) }
-                        rests[segment] = .some(rest)
+                        if record.known.contains(segment) {
+                            var rest = descent.rest(of: entry.change)
+                            if isOwn { rest = rest?.settled(on: committed, columns: descent.written) }
+                            rests[segment] = .some(rest)
+                        } else {
+                            // It was made while this was being written, and knows nothing of it: all of it stays.
+                            var rest = descent.rest(ofNewer: entry.change, record.sequence)
+                            if isOwn && committed.kind.isVisible {
+                                rest = rest?.settled(on: committed, columns: descent.written)
+                            }
+                            edits[context, default: [:]][segment, default: [:]][number] = .some(rest)
+                        }
                     }
                 }
                 for (segment, rest) in rests {
@@ -188,6 +193,21 @@ private struct Descent<Row: StoredRow> {
                 change.kind == .orphan || (change.kind == .restore && !wentAlong && !isRemoved) ? change.kind : .update
             let rest = Change(kind: kind, columns: columns, row: change.row, base: change.base)
             return isInStore ? rest.stored() : rest
+        }
+    }
+
+    /// What is left of a change that was made while the commit was being written.
+    mutating func rest(ofNewer change: Change<Row>, _ sequence: Int64) -> Change<Row>? {
+        guard isInStore else { return isRemoved && change.kind == .delete ? nil : change }
+        switch change.kind {
+        case .insert:
+            // Brought back, over a row that is in the store by now.
+            let columns = change.row._$differences(from: committed)
+            if columns.isEmpty { return nil }
+            let base = Base(seenInStore: committed, sequence: sequence)
+            return Change(kind: .update, columns: columns, row: change.row, base: base)
+        case .withdrawn: return deleteOfInserted(change)
+        case .update, .orphan, .restore, .delete: return change.stored()
         }
     }
 

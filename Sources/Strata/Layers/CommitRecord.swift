@@ -9,7 +9,7 @@ final class CommitRecord: Sendable {
     let included: Set<Int>
     /// The segments that it took, of whichever contexts.
     let segments: Set<Int>
-    /// All segments of the committer and its parents as the commit has read them. Others were made while it was written.
+    /// The segments of the parents that it did not take as a whole, as it has read them. Others were made while it was written.
     let known: Set<Int>
     /// The changes that were taken, by entity: which columns, and what had been seen before.
     let taken: [Int: any AnyPart]

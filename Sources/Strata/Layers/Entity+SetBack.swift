@@ -89,7 +89,7 @@ extension ChangeKind {
 extension LayerStore {
     /// Whether a layer has changes that are none (``takeOutSetBack(of:_:_:)``).
     func hasSetBack(in context: Int, _ schema: Schema) -> Bool {
-        let (level, fixed) = state.withLock { ($0.layers[context], $0.fixed) }
+        let (level, fixed) = state.withLock { ($0.layers[context], $0.taken) }
         return level.updated.contains { schema.entities[$0].setBack(in: level, fixed: fixed) != nil }
     }
 
@@ -100,7 +100,7 @@ extension LayerStore {
             var level = state.layers[context]
             var rows: [Int: any AnyPart] = [:]
             for entity in level.updated {
-                guard let setBack = schema.entities[entity].setBack(in: level, fixed: state.fixed) else { continue }
+                guard let setBack = schema.entities[entity].setBack(in: level, fixed: state.taken) else { continue }
                 setBack.edits.apply(to: &level, entity: entity)
                 rows[entity] = setBack.rows
             }

@@ -30,14 +30,8 @@ extension LayerStore {
     }
 
     func endSavepoint(_ savepoint: LayerSavepoint) {
-        letGo(of: savepoint.held, in: [savepoint.context, savepoint.parent].compactMap(\.self))
-    }
-
-    /// Lets go of held segments, and merges what has become mergeable.
-    func letGo(of segments: Set<Int>, in contexts: [Int]) {
-        guard !segments.isEmpty else { return }
         state.withLock { state in
-            for segment in segments {
+            for segment in savepoint.held {
                 state.held[segment, default: 0] -= 1
                 if state.held[segment] == 0 {
                     state.held[segment] = nil
@@ -45,7 +39,9 @@ extension LayerStore {
                 }
             }
             let fixed = state.fixed
-            for context in contexts { state.layers.mergeTop(of: context, frozen: fixed) }
+            for context in [savepoint.context, savepoint.parent].compactMap(\.self) {
+                state.layers.mergeTop(of: context, frozen: fixed)
+            }
         }
     }
 
@@ -60,6 +56,7 @@ extension LayerStore {
             guard !touched.isEmpty else { return LayerChange(hasChanged: false, hasChangedParent: false) }
             state.layers[context] = own
             if let rest, let parent = savepoint.parent { state.layers[parent] = rest }
+            for segment in own + (rest ?? []) { state.emptied.remove(segment.id) }
             let lowest = rest == nil ? context : savepoint.parent ?? context
             for other in [lowest] + state.layers.descendants(of: lowest) {
                 for parts in touched {

@@ -12,14 +12,18 @@ final class LayerStore: Sendable {
         var inFlight: CommitRecord?
         /// How many commits under way hold a segment in place.
         var frozen: [Int: Int] = [:]
-        /// How many savepoints and commits under way tell what comes later from a segment, which so is not merged with others.
+        /// How many savepoints tell what comes later from a segment, which so is not merged with others.
         var held: [Int: Int] = [:]
+        /// The same of commits under way, which have read these segments and may take something of them along.
+        var read: [Int: Int] = [:]
 
-        /// Those of them of which a save has left nothing: all of it was given up, or was deletes that were overruled.
+        /// Those held by savepoints of which a save has left nothing: all of it was given up, or was deletes that were overruled.
         var emptied: Set<Int> = []
 
-        /// The segments that stay what they are.
-        var fixed: Set<Int> { held.isEmpty ? Set(frozen.keys) : Set(frozen.keys).union(held.keys) }
+        /// The segments of which nothing is taken out.
+        var taken: Set<Int> { held.isEmpty ? Set(frozen.keys) : Set(frozen.keys).union(held.keys) }
+        /// The segments that are not merged with others.
+        var fixed: Set<Int> { read.isEmpty ? taken : taken.union(read.keys) }
         /// What happened, for contexts that have not yet taken it over, oldest first.
         var events: [Event] = []
         /// How many rows these name.
