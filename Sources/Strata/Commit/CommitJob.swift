@@ -363,8 +363,8 @@ extension LayerStore {
                     }
                 }
             }
-            for segment in segments { state.frozen[segment, default: 0] += 1 }
-            for segment in known { state.read[segment, default: 0] += 1 }
+            state.frozen.count(segments)
+            state.read.count(known)
             return (state.layers, TakenSegments(path: path, segments: segments, known: known))
         }
     }
@@ -374,10 +374,7 @@ extension LayerStore {
         thaw(taken.segments)
         guard !taken.known.isEmpty else { return }
         state.withLock { state in
-            for segment in taken.known {
-                state.read[segment, default: 0] -= 1
-                if state.read[segment] == 0 { state.read[segment] = nil }
-            }
+            state.read.uncount(taken.known)
             let fixed = state.fixed
             for context in taken.path { state.layers.mergeTop(of: context, frozen: fixed) }
         }
@@ -390,7 +387,7 @@ extension LayerStore {
             for context in contexts {
                 let segments = state.layers[context].map(\.id)
                 result[context] = Set(segments)
-                for segment in segments { state.frozen[segment, default: 0] += 1 }
+                state.frozen.count(segments)
             }
             return result
         }
@@ -400,19 +397,14 @@ extension LayerStore {
     func freezeAgain(_ segments: [Int: Set<Int>]) -> [Int: Set<Int>] {
         if segments.isEmpty { return segments }
         state.withLock { state in
-            for segment in segments.values.joined() { state.frozen[segment, default: 0] += 1 }
+            state.frozen.count(segments.values.joined())
         }
         return segments
     }
 
     func thaw(_ segments: Set<Int>) {
         guard !segments.isEmpty else { return }
-        state.withLock { state in
-            for segment in segments {
-                state.frozen[segment, default: 0] -= 1
-                if state.frozen[segment] == 0 { state.frozen[segment] = nil }
-            }
-        }
+        state.withLock { $0.frozen.uncount(segments) }
     }
 
     /// The next thing is COMMIT: readers that see this number in the store must not see the layers' version of it (H14).

@@ -172,12 +172,9 @@ extension LayerStore {
             }
             guard !dropped.isEmpty else { return false }
             state.layers[context] = kept
+            let contexts = [context] + state.layers.descendants(of: context)
             for parts in dropped {
-                for other in [context] + state.layers.descendants(of: context) {
-                    for (entity, part) in parts {
-                        part.rebaseRead(entity: entity, context: other, schema, reading.connection, in: &state.layers)
-                    }
-                }
+                state.layers.rebaseAll(parts, in: contexts, schema, reading: reading.connection)
                 state.note(.layer(context), parts)
             }
             return true

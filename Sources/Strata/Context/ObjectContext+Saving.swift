@@ -381,11 +381,7 @@ extension LayerStore {
             }
             // Changes that were given up are not among the segments any more, and show what is beneath them.
             for segment in unsettled {
-                for other in others {
-                    for (entity, part) in segment.parts {
-                        part.rebaseRead(entity: entity, context: other, schema, reading.connection, in: &state.layers)
-                    }
-                }
+                state.layers.rebaseAll(segment.parts, in: others, schema, reading: reading.connection)
                 state.note(.layer(parent), segment.parts)
             }
             return true

@@ -36,22 +36,23 @@ extension Part {
                 taken: record.taken[entity]?.typed(Row.self)[number],
                 wentAlong: record.wentAlong[entity]?.contains(number) ?? false
             )
+            /// Whether the commit has read it and not taken it.
+            func isLeft(_ position: Int, in context: Int) -> Bool {
+                let segment = before[context][position].id
+                return record.known.contains(segment) && !record.segments.contains(segment)
+            }
             descent.isWithdrawn =
                 descent.isRemoved
                 && foreign.contains { context in
-                    let left = before.stack(number, entity: entity, in: context, Row.self).filter {
-                        let segment = before[context][$0.segment].id
-                        return record.known.contains(segment) && !record.segments.contains(segment)
-                    }
+                    let left = before.stack(number, entity: entity, in: context, Row.self)
+                        .filter { isLeft($0.segment, in: context) }
                     return left.contains { $0.change.kind == .insert } && left.last?.change.kind != .delete
                 }
             for context in path.reversed() {
                 let stack = before.stack(number, entity: entity, in: context, Row.self)
-                func isLeft(_ position: Int) -> Bool {
-                    let segment = before[context][position].id
-                    return record.known.contains(segment) && !record.segments.contains(segment)
-                }
-                descent.enterLayer(inserting: stack.contains { $0.change.kind == .insert && isLeft($0.segment) })
+                descent.enterLayer(
+                    inserting: stack.contains { $0.change.kind == .insert && isLeft($0.segment, in: context) }
+                )
                 var rests: [Int: Change<Row>?] = [:]
                 for entry in stack.reversed() {
                     let segment = before[context][entry.segment].id

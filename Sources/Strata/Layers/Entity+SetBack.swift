@@ -106,11 +106,8 @@ extension LayerStore {
             }
             guard !rows.isEmpty else { return false }
             state.layers[context] = level.filter { !$0.parts.isEmpty }
-            for other in [context] + state.layers.descendants(of: context) {
-                for (entity, part) in rows {
-                    part.rebaseRead(entity: entity, context: other, schema, reading.connection, in: &state.layers)
-                }
-            }
+            let contexts = [context] + state.layers.descendants(of: context)
+            state.layers.rebaseAll(rows, in: contexts, schema, reading: reading.connection)
             state.note(.layer(context), rows)
             return true
         }

@@ -249,6 +249,20 @@ extension LayerStore.Event {
 }
 
 extension Layers {
+    /// Lets layers stand on what is beneath these rows by now; where that is the store, it is read.
+    mutating func rebaseAll(
+        _ parts: [Int: any AnyPart],
+        in contexts: [Int],
+        _ schema: Schema,
+        reading connection: Connection
+    ) {
+        for context in contexts {
+            for (entity, part) in parts {
+                part.rebaseRead(entity: entity, context: context, schema, connection, in: &self)
+            }
+        }
+    }
+
     /// Lets layers stand on rows that have changed in layers beneath them.
     mutating func rebaseAll(_ parts: [Int: any AnyPart], in contexts: [Int]) {
         for context in contexts where levels[context] != nil {

@@ -24,20 +24,15 @@ extension LayerStore {
                 own: state.layers[context],
                 parents: parent.map { state.layers[$0] } ?? []
             )
-            for segment in savepoint.held { state.held[segment, default: 0] += 1 }
+            state.held.count(savepoint.held)
             return savepoint
         }
     }
 
     func endSavepoint(_ savepoint: LayerSavepoint) {
         state.withLock { state in
-            for segment in savepoint.held {
-                state.held[segment, default: 0] -= 1
-                if state.held[segment] == 0 {
-                    state.held[segment] = nil
-                    state.emptied.remove(segment)
-                }
-            }
+            state.held.uncount(savepoint.held)
+            state.emptied.formIntersection(state.held.keys)
             let fixed = state.fixed
             for context in [savepoint.context, savepoint.parent].compactMap(\.self) {
                 state.layers.mergeTop(of: context, frozen: fixed)

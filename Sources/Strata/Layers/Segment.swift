@@ -27,3 +27,18 @@ struct Carriers: Sendable, Hashable {
     func contains(_ context: Int) -> Bool { contexts.contains(context) }
     func adding(_ context: Int) -> Carriers { contains(context) ? self : Carriers(contexts + [context]) }
 }
+
+extension [Int: Int] {
+    /// Counts each of these segments once more.
+    mutating func count(_ segments: some Sequence<Int>) {
+        for segment in segments { self[segment, default: 0] += 1 }
+    }
+
+    /// Counts each of these segments once less, and forgets those that nobody counts any more.
+    mutating func uncount(_ segments: some Sequence<Int>) {
+        for segment in segments {
+            self[segment, default: 0] -= 1
+            if self[segment] == 0 { self[segment] = nil }
+        }
+    }
+}

@@ -4,8 +4,8 @@ import Strata
 import Testing
 
 @Suite("C10 undo and redo") struct UndoTests {
-    @Test("C10 H25 the place of a member that a parent has added as well comes back by an undo")
-    func placeOfMemberAddedTwice() async throws {
+    /// A list of two items, and a third item beside it.
+    private func openList() async throws -> ContextStack {
         let stack = try await ContextStack.open(.inMemory, models: Soak.models, stack: .rootOnly)
         try await stack.on(.root) { context in
             let list = context.insert(Soak.List(name: "list"))
@@ -15,6 +15,12 @@ import Testing
             }
             try context.commit()
         }
+        return stack
+    }
+
+    @Test("C10 H25 the place of a member that a parent has added as well comes back by an undo")
+    func placeOfMemberAddedTwice() async throws {
+        let stack = try await openList()
         let child = try stack.create(.private, named: "child")
         for context in [child, try stack[.root]] {
             try await context.perform { context in
@@ -46,15 +52,7 @@ import Testing
         [false, true]
     )
     func removalOfMemberAddedTwice(isDeleted: Bool, isStoredFirst: Bool) async throws {
-        let stack = try await ContextStack.open(.inMemory, models: Soak.models, stack: .rootOnly)
-        try await stack.on(.root) { context in
-            let list = context.insert(Soak.List(name: "list"))
-            for label in ["a", "b", "c"] {
-                let item = context.insert(Soak.Item(label: label, value: 1))
-                if label != "c" { list.items.insert(item) }
-            }
-            try context.commit()
-        }
+        let stack = try await openList()
         func add(_ context: ObjectContext) throws -> Many<Soak.Item> {
             let item = try #require(try context.first(Soak.Item.where { $0.label == "c" }))
             let items = try #require(try context.first(Soak.List.all)).items
