@@ -368,7 +368,8 @@ extension LayerStore {
                     carriers: segment.carriers.adding(context),
                     to: parent,
                     frozen: fixed,
-                    keeping: fixed.contains(segment.id) ? segment.id : nil
+                    keeping: fixed.contains(segment.id) ? segment.id : nil,
+                    age: segment.age
                 )
             }
             // The parent's layer itself is among those: what was saved from over the committed state alone stands on it now.

@@ -6,12 +6,14 @@ struct LayerSavepoint {
     /// The segments of both, which are not merged with what comes, so that it can be told from them.
     let own: [Segment]
     let parents: [Segment]
+    /// The id of the first segment that was published in it, by whomever.
+    let first: Int
 
     var held: Set<Int> { Set((own + parents).map(\.id)) }
 
-    func isNew(_ segment: Segment) -> Bool {
-        !own.contains { $0.id == segment.id } && !parents.contains { $0.id == segment.id }
-    }
+    /// Whether changes were made in it. Others may have come back that were elsewhere when it began: a savepoint of the parent
+    /// that had saved them has come to nothing.
+    func isNew(_ segment: Segment) -> Bool { segment.age.lowerBound >= first }
 }
 
 extension LayerStore {
@@ -22,7 +24,8 @@ extension LayerStore {
                 context: context,
                 parent: parent,
                 own: state.layers[context],
-                parents: parent.map { state.layers[$0] } ?? []
+                parents: parent.map { state.layers[$0] } ?? [],
+                first: state.layers.beginSavepoint()
             )
             state.held.count(savepoint.held)
             return savepoint
@@ -32,6 +35,7 @@ extension LayerStore {
     func endSavepoint(_ savepoint: LayerSavepoint) {
         state.withLock { state in
             state.held.uncount(savepoint.held)
+            state.layers.endSavepoint(savepoint.first)
             state.emptied.formIntersection(state.held.keys)
             let fixed = state.fixed
             for context in [savepoint.context, savepoint.parent].compactMap(\.self) {
@@ -93,8 +97,13 @@ extension LayerSavepoint {
             }
             // Else a commit has taken it.
         }
-        for segment in layers[context] where isNew(segment) {
-            if segment.carriers == Carriers(context) { touched.append(segment.parts) } else { result.append(segment) }
+        let known = Set(own.map(\.id))
+        for segment in layers[context] where !known.contains(segment.id) {
+            if isNew(segment) && segment.carriers == Carriers(context) {
+                touched.append(segment.parts)
+            } else {
+                result.append(segment)
+            }
         }
         guard let parent else { return result }
         // What a child has saved here meanwhile, and went up with the rest.
@@ -103,7 +112,13 @@ extension LayerSavepoint {
             if others.isEmpty { continue }
             touched.append(segment.parts)
             result.append(
-                Segment(id: segment.id, carriers: Carriers(others), parts: segment.parts, isParted: segment.isParted)
+                Segment(
+                    id: segment.id,
+                    carriers: Carriers(others),
+                    parts: segment.parts,
+                    age: segment.age,
+                    isParted: segment.isParted
+                )
             )
         }
         return result
@@ -121,23 +136,27 @@ extension LayerSavepoint {
         let moved = Set(own.map(\.id))
         let isSaved = layers[parent].contains { moved.contains($0.id) || isNew($0) && $0.carriers.contains(context) }
         guard isSaved else { return nil }
-        let now = Dictionary(layers[parent].map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
-        let before = Set(parents.map(\.id))
+        let before = Dictionary(parents.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         var result: [Segment] = []
-        // Those that were there lie beneath all others.
-        for segment in parents {
-            if let current = now[segment.id] {
-                result.append(current.withDeletes(of: segment, &touched))
-            } else if emptied.contains(segment.id) {
-                touched.append(segment.parts)
-                result.append(segment)
-            }
-        }
-        for segment in layers[parent] where !before.contains(segment.id) {
-            if moved.contains(segment.id) || segment.carriers.contains(context) {
+        // What is there stays in its order; it is not that of `parents` where some were elsewhere when this began.
+        for segment in layers[parent] {
+            if let old = before[segment.id] {
+                result.append(segment.withDeletes(of: old, &touched))
+            } else if moved.contains(segment.id) || isNew(segment) && segment.carriers.contains(context) {
                 touched.append(segment.parts)
             } else {
                 result.append(segment)
+            }
+        }
+        // What a save has left nothing of lies above the same as before.
+        var place = 0
+        for segment in parents {
+            if let found = result.firstIndex(where: { $0.id == segment.id }) {
+                place = found + 1
+            } else if emptied.contains(segment.id) {
+                touched.append(segment.parts)
+                result.insert(segment, at: place)
+                place += 1
             }
         }
         return result

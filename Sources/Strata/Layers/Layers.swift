@@ -8,7 +8,10 @@ struct Layers: Sendable {
     private(set) var parents: [Int: Int] = [:]
     /// How many children a context has, if any.
     private var childCounts: [Int: Int] = [:]
-    private var nextSegment = 1
+    /// The id of the segment that is published next.
+    private(set) var nextSegment = 1
+    /// The ids from which on segments belong to savepoints that are open. Segments on both sides of one are not merged.
+    private var boundaries: [Int: Int] = [:]
     /// Counts the changes of each layer, so that one can tell whether it is still the same.
     private(set) var revisions: [Int: Int] = [:]
 
@@ -75,21 +78,31 @@ struct Layers: Sendable {
     /// - Parameters:
     ///   - frozen: segments that a commit is taking, which stay as they are.
     ///   - id: what the segment is known by already, if a commit is taking it.
-    @discardableResult
+    ///   - age: that of changes which lay in another layer before.
     mutating func push(
         _ parts: [Int: any AnyPart],
         carriers: Carriers,
         to context: Int,
         frozen: Set<Int>,
-        keeping id: Int? = nil
-    ) -> Int {
+        keeping id: Int? = nil,
+        age: ClosedRange<Int>? = nil
+    ) {
         var level = self[context]
-        level.append(Segment(id: id ?? nextSegment, carriers: carriers, parts: parts))
+        level.append(
+            Segment(id: id ?? nextSegment, carriers: carriers, parts: parts, age: age ?? nextSegment...nextSegment)
+        )
         if id == nil { nextSegment += 1 }
         merge(&level, frozen)
         self[context] = level
-        return level[level.count - 1].id
     }
+
+    /// A savepoint begins with the next segment. Gives the id of that, until ``endSavepoint(_:)``.
+    mutating func beginSavepoint() -> Int {
+        boundaries.count(CollectionOfOne(nextSegment))
+        return nextSegment
+    }
+
+    mutating func endSavepoint(_ first: Int) { boundaries.uncount(CollectionOfOne(first)) }
 
     /// Merges segments on top of a context's layer that were held in place until now.
     mutating func mergeTop(of context: Int, frozen: Set<Int>) {
@@ -107,10 +120,13 @@ struct Layers: Sendable {
                 !frozen.contains(older.id), !frozen.contains(newer.id),
                 older.count <= 2 * newer.count
             else { break }
+            let age = min(older.age.lowerBound, newer.age.lowerBound)...max(older.age.upperBound, newer.age.upperBound)
+            if boundaries.keys.contains(where: { $0 > age.lowerBound && $0 <= age.upperBound }) { break }
             var merged = Segment(
                 id: nextSegment,
                 carriers: newer.carriers,
                 parts: older.parts,
+                age: age,
                 isParted: older.isParted
             )
             nextSegment += 1
