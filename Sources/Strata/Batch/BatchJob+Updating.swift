@@ -116,6 +116,7 @@ extension BatchJob {
                 try row._$set(timestamp, at: createdAt)
             }
             if let updatedAt = info.updatedAt { try row._$set(timestamp, at: updatedAt) }
+            if let column = info.commitNumber { try row._$set(.integer(sequence), at: column) }
             try check(row, entity)
             if !info.externals.isEmpty { try writeBytes(of: &row, info) }
             if let holder = try write(row, by: statement, entity), holder != row._$number {

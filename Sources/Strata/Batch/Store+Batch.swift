@@ -3,18 +3,21 @@ import Foundation
 extension Store {
     /// Runs a batch in a transaction of its own, and lets everybody know what it has changed.
     ///
-    /// - Parameter context: the name of the context that asks for it, for the log.
+    /// - Parameters:
+    ///   - context: the name of the context that asks for it, for the log.
+    ///   - isFollowed: whether engines write behind it what follows.
     func batch(
         author: String?,
         for context: @autoclosure () -> String,
+        isFollowed: Bool = true,
         _ body: (BatchJob) throws -> Void
     ) throws -> ChangeSet {
         try telemetry.following(.batch, of: context(), journal: journal) {
             do {
-                return try batch(author, context(), $0, body)
+                return try batch(author, context(), isFollowed, $0, body)
             } catch let error as StrataError {
                 // A cancellation is none of the store's errors.
-                throw (error.underlying as? PassedError)?.error ?? error
+                throw error.passed
             }
         } outcome: { changes in
             changes.changes.isEmpty
@@ -25,6 +28,7 @@ extension Store {
     private func batch(
         _ author: String?,
         _ context: @autoclosure () -> String,
+        _ isFollowed: Bool,
         _ watch: WriteWatch?,
         _ body: (BatchJob) throws -> Void
     ) throws -> ChangeSet {
@@ -47,7 +51,9 @@ extension Store {
             guard !job.changes.isEmpty else { return [] }
             try connection.note(job.sequence, time, author, job.changes, retention)
             layers.hub.announce(changes)
-            return job.tables.sorted()
+            let followed =
+                isFollowed ? try follow(job.sequence, job.changes, [:], author, on: connection) : []
+            return job.tables.union(followed).sorted()
         } afterCommit: { isCommitted in
             guard isCommitted, let done, !done.changes.isEmpty else { return layers.hub.withdraw() }
             // Rows that layers have changed as well are read anew, as after the commit of another process. Where that fails, the

@@ -278,6 +278,8 @@ struct PendingCommit: Sendable {
     /// The segments that the preparation has added to the committer's layer, held in place: they go where the commit fails.
     let added: Set<Int>
     let request: CommitRequest
+    /// What an engine does behind it in the same transaction, and under which name.
+    var alongside: (author: String, body: @Sendable (StoreTransaction) throws -> Void)?
 
     /// Lets the added segments be merged with others, once it is known what came of the commit.
     func letGo() { store.layers.thaw(added) }
@@ -285,7 +287,7 @@ struct PendingCommit: Sendable {
     /// Writes it, and lets all layers know. Blocks the thread while the disk is busy. Nil where there was nothing to write.
     func write() throws -> CommitRecord? {
         try store.telemetry.following(.commit, of: request.label, journal: store.journal) {
-            try write($0)
+            do { return try write($0) } catch let error as StrataError { throw error.passed }
         } outcome: { record in
             record.map { WriteOutcome(sequence: $0.sequence, rows: RowCounts($0.rows.values)) }
         }
@@ -295,6 +297,8 @@ struct PendingCommit: Sendable {
         let layers = store.layers
         defer { layers.thaw(Set(request.frozen.values.joined())) }
         var record: CommitRecord?
+        /// Whether an engine has written behind it.
+        var isFollowed = false
         var taken = TakenSegments()
         defer { layers.letGo(of: taken) }
         var externals: ExternalWriter?
@@ -321,7 +325,17 @@ struct PendingCommit: Sendable {
             externals = job.externals
             try job.run()
             if !job.isEmpty { record = job.record }
-            return job.tables
+            if store.schema.followers.isEmpty && alongside == nil { return job.tables }
+            let followed = try store.follow(
+                record?.sequence ?? base,
+                record?.changes?.changes ?? CommitChanges(),
+                job.written,
+                alongside?.author ?? request.author,
+                on: connection,
+                alongside: alongside?.body
+            )
+            isFollowed = !followed.isEmpty
+            return job.tables + followed
         } beforeCommit: {
             if let record { layers.announce(record) }
         } afterCommit: { isCommitted in
@@ -331,8 +345,11 @@ struct PendingCommit: Sendable {
                 layers.letGo(of: taken)
                 taken = TakenSegments()
             }
-            guard let record else { return }
-            if isCommitted { layers.settle(record) } else { layers.abandonCommit(record) }
+            if let record {
+                if isCommitted { layers.settle(record) } else { layers.abandonCommit(record) }
+            }
+            // As those of a batch: where they cannot be taken in here, the next one who reads does it.
+            if isFollowed { if isCommitted { try? store.takeInCommits() } else { layers.hub.withdraw() } }
         }
         return record
     }
@@ -420,6 +437,7 @@ extension LayerStore {
     func settle(_ record: CommitRecord) {
         state.withLock { state in
             state.layers = state.layers.applying(record)
+            if !state.held.isEmpty { state.noteTakenAlong(record) }
             state.sequence = record.sequence
             state.inFlight = nil
             state.note(record)

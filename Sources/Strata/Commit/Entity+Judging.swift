@@ -59,7 +59,8 @@ extension Entity {
         _ policy: MergePolicy
     ) -> ObjectVerdict {
         switch policy.kind {
-        case .mine: return .mine
+        // What an engine has taken off its queue is not to come back by an edit that came late.
+        case .mine: return kind == .deletedElsewhere && info.commitNumber != nil ? .error : .mine
         case .theirs: return .theirs
         case .error: return .error
         case .custom(let resolver):

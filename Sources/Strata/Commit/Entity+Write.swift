@@ -4,7 +4,8 @@ extension Entity {
     /// Writes the gathered changes of this entity: deletes, then updates, then inserts, so that values which must be
     /// unique are free before they are taken (H24).
     func write(_ job: CommitJob) throws {
-        guard let part = job.taken[info.index]?.typed(Row.self) else { return }
+        guard var part = job.taken[info.index]?.typed(Row.self) else { return }
+        if let column = info.commitNumber { part = try numberInserts(of: part, column, job) }
         /// Rows that came into the store otherwise than their change says.
         var others: [Int64: Change<Row>] = [:]
         if !info.externals.isEmpty {
@@ -30,6 +31,24 @@ extension Entity {
         // Rows that were no part of this have taken in others that were.
         outcome += others.values
         job.written[info.index] = Part(unsorted: outcome)
+    }
+
+    /// Gives the rows that are inserted the number of this commit.
+    @inline(never)
+    private func numberInserts(of part: Part<Row>, _ column: Int, _ job: CommitJob) throws -> Part<Row> {
+        guard part.kinds.contains(.insert) else { return part }
+        var numbered: [Change<Row>] = []
+        let changes = try part.changes.map { change in
+            guard change.kind == .insert else { return change }
+            var change = change
+            try change.row._$set(.integer(job.sequence), at: column)
+            numbered.append(.insert(change.row))
+            return change
+        }
+        let result = Part(numbers: part.numbers, changes: changes)
+        job.taken[info.index] = result
+        adjust(Part(unsorted: numbered), job)
+        return result
     }
 
     /// The statement that sets certain columns; most often the rows of a commit have changed in the same ones.
@@ -90,7 +109,7 @@ extension Entity {
             noteMissing(number, job)
             return nil
         }
-        let columns = theirs.row._$differences(from: base.stored ?? base.seen)
+        let columns = theirs.row._$differences(from: base.stored ?? base.seen).subtracting(info.bookkeeping)
         switch columns.isEmpty ? .mine : judge(.changedElsewhere, mine: change.pointee.row, job.policy) {
         case .mine:
             try job.connection.execute(info.sql.delete, [.integer(number)])
@@ -305,6 +324,7 @@ extension Entity {
             sqlite3_reset(statement.pointer)
             guard code & 0xFF == SQLITE_CONSTRAINT else { throw error }
             if try stored(change.row._$number, job) != nil {
+                guard info.commitNumber == nil else { throw CommitJob.notUniqueError([taken(change.row)]) }
                 // Ids are never reused: this one was brought back here, and comes back whole.
                 try job.connection.execute(info.sql.delete, [.integer(change.row._$number)])
                 wasThere = true
@@ -318,6 +338,11 @@ extension Entity {
         }
         guard wasThere else { return nil }
         return Change(kind: .update, columns: ColumnSet(first: info.columns.count), row: change.row, base: nil)
+    }
+
+    /// An id that was handed out beforehand, and that another object has been inserted under.
+    private func taken(_ row: Row) -> StrataError.Detail {
+        StrataError.Detail(model: info.name, number: row._$number, column: "id", message: "is there already")
     }
 
     /// Two have added the same member: it is one (H25), by the row that was there first. Its place becomes that of this

@@ -10,9 +10,13 @@ extension ObjectContext {
     ///
     /// Complexity: O(1).
     @discardableResult
-    public func insert<Object: Model>(_ object: Object) -> Object {
+    public func insert<Object: Model>(_ object: Object) -> Object { insert(object, number: nil) }
+
+    /// - Parameter number: that of an id which was handed out beforehand.
+    @discardableResult
+    func insert<Object: Model>(_ object: Object, number: Int64?) -> Object {
         do {
-            try tryInsert(object)
+            try tryInsert(object, number)
         } catch {
             failedInserts.removeAll { $0.object === object }
             failedInserts.append((object, error))
@@ -20,7 +24,7 @@ extension ObjectContext {
         return object
     }
 
-    private func tryInsert<Object: Model>(_ object: Object) throws(StrataError) {
+    private func tryInsert<Object: Model>(_ object: Object, _ number: Int64? = nil) throws(StrataError) {
         let draft: Draft?
         switch object._$link.owner {
         case .context(let owner):
@@ -37,7 +41,7 @@ extension ObjectContext {
         noteTurn()
         do {
             let entity = try store.schema.index(of: Object.self)
-            let id = ObjectID<Object>(number: try store.ids.take(), fingerprint: store.ids.fingerprint)
+            let id = ObjectID<Object>(number: try number ?? store.ids.take(), fingerprint: store.ids.fingerprint)
             let tracker = tracker(Object.self, entity)
             if !isTracked { startTracking() }
             Object._$insert(object, id, ObjectLink(self), tracker.stateOfInsert)

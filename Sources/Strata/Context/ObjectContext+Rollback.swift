@@ -199,7 +199,7 @@ extension LayerStore {
             let stack = state.layers.stack(number, entity: entity, in: context, Row.self)
             let isFrozen = stack.contains { state.frozen[state.layers[context][$0.segment].id] != nil }
             guard stack.first?.change.beneathRow != nil, !isFrozen else { return false }
-            EntityEdits<Row>(restored: [number])
+            _ = EntityEdits<Row>(restored: [number])
                 .cancelDeletes(in: &state.layers, context: context, entity: entity, frozen: [])
             for other in [context] + state.layers.descendants(of: context) {
                 part.rebaseRead(entity: entity, context: other, schema, reading.connection, in: &state.layers)

@@ -352,7 +352,12 @@ extension LayerStore {
             let above = edits.isEmpty ? [] : state.layers[parent]
             let (frozen, fixed) = (Set(state.frozen.keys), state.fixed)
             for (entity, edit) in edits {
-                edit.cancelDeletes(in: &state.layers, context: parent, entity: entity, frozen: frozen)
+                let cancelled = edit.cancelDeletes(in: &state.layers, context: parent, entity: entity, frozen: frozen)
+                for (segment, numbers) in cancelled where state.held[segment] != nil {
+                    state.overruled[context, default: [:]][segment, default: [:]][entity, default: []].formUnion(
+                        numbers
+                    )
+                }
             }
             let segments = state.layers[context]
             if !edits.isEmpty {
@@ -369,7 +374,7 @@ extension LayerStore {
                     to: parent,
                     frozen: fixed,
                     keeping: fixed.contains(segment.id) ? segment.id : nil,
-                    age: segment.age
+                    moved: (segment, by: context)
                 )
             }
             // The parent's layer itself is among those: what was saved from over the committed state alone stands on it now.

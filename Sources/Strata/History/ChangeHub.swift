@@ -14,11 +14,18 @@ final class ChangeHub: Sendable {
         var recent: [ChangeSet] = []
         /// Whether anybody follows or ever has; before that nothing is kept.
         var isUsed = false
-        /// What is about to be committed and not known to the layers by itself.
-        var announced: ChangeSet?
+        /// What is about to be committed and not known to the layers by itself, in order.
+        var announced: [ChangeSet] = []
         var waiters: [Int: Waiter] = [:]
+        /// Who is called at each commit.
+        var listeners: [Listener] = []
         var isFinished = false
     }
+
+    /// Told of commits while the layers are held: it notes them and returns.
+    ///
+    /// Its argument is what they have changed, in order; nil where that is not known.
+    typealias Listener = @Sendable ([ChangeSet]?) -> Void
 
     private struct Waiter {
         let position: Int64
@@ -43,36 +50,47 @@ final class ChangeHub: Sendable {
     }
 
     /// Keeps the changes of a commit that is about to be found in the file.
-    func announce(_ changes: ChangeSet) { state.withLock { $0.announced = changes } }
+    func announce(_ changes: ChangeSet) { state.withLock { $0.announced.append(changes) } }
 
     /// Nothing was committed.
-    func withdraw() { state.withLock { $0.announced = nil } }
+    func withdraw() { state.withLock { $0.announced.removeAll() } }
 
     /// Tells of a commit.
     ///
     /// - Parameter changes: nil for commits of others, which are found in the history.
     func advance(to sequence: Int64, _ changes: ChangeSet?) {
-        let woken = state.withLock { state -> [Waiter] in
-            guard sequence > state.sequence else { return [] }
+        let (woken, listeners, news) = state.withLock { state -> ([Waiter], [Listener], [ChangeSet]?) in
+            guard sequence > state.sequence else { return ([], [], nil) }
+            let before = state.sequence
             state.sequence = sequence
-            var changes = changes
-            if let announced = state.announced, announced.token.sequence <= sequence {
-                if announced.token.sequence == sequence { changes = changes ?? announced }
-                state.announced = nil
+            var news = changes.map { [$0] } ?? []
+            if let first = state.announced.first, first.token.sequence <= sequence {
+                let known = state.announced.prefix { $0.token.sequence <= sequence }
+                if news.isEmpty { news += known }
+                state.announced.removeFirst(known.count)
             }
-            if let changes, state.isUsed {
-                if let last = state.recent.last, last.token.sequence != sequence - 1 { state.recent.removeAll() }
-                if state.recent.count == Self.limit { state.recent.removeFirst(Self.limit / 2) }
-                state.recent.append(changes)
+            if news.last?.token.sequence == sequence, state.isUsed {
+                for changes in news {
+                    if let last = state.recent.last, last.token.sequence != changes.token.sequence - 1 {
+                        state.recent.removeAll()
+                    }
+                    if state.recent.count == Self.limit { state.recent.removeFirst(Self.limit / 2) }
+                    state.recent.append(changes)
+                }
             } else {
                 state.recent.removeAll()
             }
             let woken = state.waiters.filter { $0.value.position < sequence }
             for number in woken.keys { state.waiters[number] = nil }
-            return Array(woken.values)
+            let isWhole = news.first?.token.sequence == before + 1 && news.last?.token.sequence == sequence
+            return (Array(woken.values), state.listeners, isWhole ? news : nil)
         }
         for waiter in woken { waiter.continuation.resume() }
+        for listener in listeners { listener(news) }
     }
+
+    /// Has a listener called at every commit from now on.
+    func listen(_ listener: @escaping Listener) { state.withLock { $0.listeners.append(listener) } }
 
     /// The change sets behind a position, as far as they are kept; nil where the next one is not.
     func recent(after position: Int64) -> ArraySlice<ChangeSet>? {
@@ -104,6 +122,7 @@ final class ChangeHub: Sendable {
         let waiters = state.withLock { state in
             state.isFinished = true
             state.recent.removeAll()
+            state.listeners.removeAll()
             defer { state.waiters.removeAll() }
             return Array(state.waiters.values)
         }

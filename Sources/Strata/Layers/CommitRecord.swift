@@ -67,8 +67,9 @@ extension Layers {
     func applying(_ record: CommitRecord) -> Layers {
         var result = self
         let path = record.committer.map { result.path(to: $0) } ?? []
-        for context in path where levels[context] != nil {
-            result[context] = result[context].filter { !record.segments.contains($0.id) }
+        // Also in layers that a savepoint has given them back to meanwhile.
+        for (context, level) in levels where level.contains(where: { record.segments.contains($0.id) }) {
+            result[context] = level.filter { !record.segments.contains($0.id) }
         }
         for (entity, numbers) in record.merged {
             guard let rows = record.rows[entity]?.typed(JoinRow.self) else { continue }

@@ -5,8 +5,8 @@ protocol LayerEdits: Sendable {
     /// - Parameter level: the segments of the layer. Those of which nothing is left stay, for the edits of other entities.
     func apply(to level: inout [Segment], entity: Int)
 
-    /// Takes deletes of rows that these edits bring back out of a layer.
-    func cancelDeletes(in layers: inout Layers, context: Int, entity: Int, frozen: Set<Int>)
+    /// Takes deletes of rows that these edits bring back out of a layer. Gives the rows by the id of the segment.
+    func cancelDeletes(in layers: inout Layers, context: Int, entity: Int, frozen: Set<Int>) -> [Int: Set<Int64>]
 
     /// - Throws: ``StrataError`` with `conflict` where a row that these edits bring back has lost its bytes.
     func checkBytes(_ info: EntityInfo, _ connection: Connection) throws
@@ -21,7 +21,7 @@ struct EntityEdits<Row: StoredRow>: LayerEdits {
 
     func apply(to level: inout [Segment], entity: Int) { level.edit(entity: entity, changes) }
 
-    func cancelDeletes(in layers: inout Layers, context: Int, entity: Int, frozen: Set<Int>) {
+    func cancelDeletes(in layers: inout Layers, context: Int, entity: Int, frozen: Set<Int>) -> [Int: Set<Int64>] {
         var edits: [Int: [Int64: Change<Row>?]] = [:]
         for number in restored {
             let stack = layers.stack(number, entity: entity, in: context, Row.self)
@@ -32,7 +32,10 @@ struct EntityEdits<Row: StoredRow>: LayerEdits {
                 edits[position, default: [:]][number] = .some(change.cancelled)
             }
         }
-        if !edits.isEmpty { layers.edit(context, entity: entity, edits) }
+        guard !edits.isEmpty else { return [:] }
+        let level = layers[context]
+        layers.edit(context, entity: entity, edits)
+        return Dictionary(uniqueKeysWithValues: edits.map { (level[$0.key].id, Set($0.value.keys)) })
     }
 
     func checkBytes(_ info: EntityInfo, _ connection: Connection) throws {
@@ -128,7 +131,8 @@ extension Entity {
                     guard let seen = older.base?.seen else { continue }
                     origin._$copy(older.kind == .delete ? ColumnSet(first: ColumnSet.limit) : older.columns, from: seen)
                 }
-                let changed = parent._$differences(from: origin).subtracting(info.derived)
+                let changed = parent._$differences(from: origin)
+                    .subtracting(info.derived).subtracting(info.bookkeeping)
                 if !changed.isEmpty {
                     switch judge(.changedElsewhere, mine: change.row, policy) {
                     case .mine: break

@@ -1,3 +1,11 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 extension LayerStore {
     /// A snapshot's number with the layers that belong to it.
     struct Pair {
@@ -52,6 +60,8 @@ extension LayerStore {
                 )
             }
             if let pair { return pair }
+            // A commit is about to be taken over; it may be copying the journal first.
+            if reached <= sequence { usleep(50) }
         }
     }
 

@@ -11,9 +11,12 @@ struct LayerSavepoint {
 
     var held: Set<Int> { Set((own + parents).map(\.id)) }
 
-    /// Whether changes were made in it. Others may have come back that were elsewhere when it began: a savepoint of the parent
-    /// that had saved them has come to nothing.
+    /// Whether changes were made in it.
     func isNew(_ segment: Segment) -> Bool { segment.age.lowerBound >= first }
+
+    /// Whether the context has saved it upward in it. What it had saved before may have been elsewhere when this began, and have come
+    /// back: a savepoint of the parent that had saved it on has come to nothing.
+    func isCarried(_ segment: Segment) -> Bool { segment.moves[context].map { $0.lowerBound >= first } ?? false }
 }
 
 extension LayerStore {
@@ -37,6 +40,7 @@ extension LayerStore {
             state.held.uncount(savepoint.held)
             state.layers.endSavepoint(savepoint.first)
             state.emptied.formIntersection(state.held.keys)
+            if state.held.isEmpty { (state.overruled, state.takenAlong) = ([:], [:]) }
             let fixed = state.fixed
             for context in [savepoint.context, savepoint.parent].compactMap(\.self) {
                 state.layers.mergeTop(of: context, frozen: fixed)
@@ -50,14 +54,17 @@ extension LayerStore {
         let context = savepoint.context
         let result = try standing(on: reading, schema) { state in
             var touched: [[Int: any AnyPart]] = []
-            let own = savepoint.ownSegments(state.layers, state.emptied, &touched)
-            let rest = savepoint.parentSegments(state.layers, state.emptied, &touched)
+            let own = savepoint.ownSegments(state, &touched)
+            let rest = savepoint.parentSegments(state, &touched)
             guard !touched.isEmpty else { return LayerChange(hasChanged: false, hasChangedParent: false) }
             state.layers[context] = own
             if let rest, let parent = savepoint.parent { state.layers[parent] = rest }
             for segment in own + (rest ?? []) { state.emptied.remove(segment.id) }
             let lowest = rest == nil ? context : savepoint.parent ?? context
-            for other in [lowest] + state.layers.descendants(of: lowest) {
+            var concerned = [lowest] + state.layers.descendants(of: lowest)
+            // One over the committed state alone does not see its parent's layer.
+            if !concerned.contains(context) { concerned.append(context) }
+            for other in concerned {
                 for parts in touched {
                     for (entity, part) in parts {
                         part.rebaseRead(entity: entity, context: other, schema, reading.connection, in: &state.layers)
@@ -77,37 +84,24 @@ extension LayerStore {
 
 extension LayerSavepoint {
     /// The context's own layer as it was, with what others have saved there since. Adds what is not in it any more, or again.
-    ///
-    /// - Parameter emptied: segments of which a save has left nothing.
-    fileprivate func ownSegments(
-        _ layers: Layers,
-        _ emptied: Set<Int>,
-        _ touched: inout [[Int: any AnyPart]]
-    ) -> [Segment] {
+    fileprivate func ownSegments(_ state: LayerStore.State, _ touched: inout [[Int: any AnyPart]]) -> [Segment] {
+        let layers = state.layers
         let now = Dictionary(layers[context].map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         let above = Set(parent.map { layers[$0].map(\.id) } ?? [])
+        let known = Set(own.map(\.id))
         var result: [Segment] = []
         for segment in own {
             if let current = now[segment.id] {
                 // As it is by now, on top of what others have committed since.
                 result.append(current.withDeletes(of: segment, &touched))
-            } else if above.contains(segment.id) || emptied.contains(segment.id) {
+            } else if above.contains(segment.id) || state.emptied.contains(segment.id) {
                 touched.append(segment.parts)
-                result.append(segment)
+                result.append(state.withoutTakenAlong(segment))
             }
             // Else a commit has taken it.
         }
-        let known = Set(own.map(\.id))
-        for segment in layers[context] where !known.contains(segment.id) {
-            if isNew(segment) && segment.carriers == Carriers(context) {
-                touched.append(segment.parts)
-            } else {
-                result.append(segment)
-            }
-        }
-        guard let parent else { return result }
-        // What a child has saved here meanwhile, and went up with the rest.
-        for segment in layers[parent] where isNew(segment) && segment.carriers.contains(context) {
+        // What a child has saved here meanwhile, and went up with the rest; then what it has saved after that.
+        for segment in parent.map({ layers[$0] }) ?? [] where isCarried(segment) && !known.contains(segment.id) {
             let others = segment.carriers.contexts.filter { $0 != context }
             if others.isEmpty { continue }
             touched.append(segment.parts)
@@ -117,33 +111,35 @@ extension LayerSavepoint {
                     carriers: Carriers(others),
                     parts: segment.parts,
                     age: segment.age,
+                    moves: segment.moves.filter { $0.key != context },
                     isParted: segment.isParted
                 )
             )
         }
-        return result
+        for segment in layers[context] where !known.contains(segment.id) {
+            if isNew(segment) && segment.carriers == Carriers(context) {
+                touched.append(segment.parts)
+            } else {
+                result.append(segment)
+            }
+        }
+        return result.filter { !$0.parts.isEmpty }
     }
 
     /// The parent's layer without what the context has saved there; nil where it has saved nothing.
-    ///
-    /// - Parameter emptied: segments of which a save has left nothing.
-    fileprivate func parentSegments(
-        _ layers: Layers,
-        _ emptied: Set<Int>,
-        _ touched: inout [[Int: any AnyPart]]
-    ) -> [Segment]? {
+    fileprivate func parentSegments(_ state: LayerStore.State, _ touched: inout [[Int: any AnyPart]]) -> [Segment]? {
         guard let parent else { return nil }
-        let moved = Set(own.map(\.id))
-        let isSaved = layers[parent].contains { moved.contains($0.id) || isNew($0) && $0.carriers.contains(context) }
-        guard isSaved else { return nil }
+        let layers = state.layers
+        guard layers[parent].contains(where: isCarried) else { return nil }
         let before = Dictionary(parents.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        let overruled = state.overruled[context] ?? [:]
         var result: [Segment] = []
         // What is there stays in its order; it is not that of `parents` where some were elsewhere when this began.
         for segment in layers[parent] {
-            if let old = before[segment.id] {
-                result.append(segment.withDeletes(of: old, &touched))
-            } else if moved.contains(segment.id) || isNew(segment) && segment.carriers.contains(context) {
+            if isCarried(segment) {
                 touched.append(segment.parts)
+            } else if let old = before[segment.id] {
+                result.append(segment.withDeletes(of: old, overruled: overruled[segment.id] ?? [:], &touched))
             } else {
                 result.append(segment)
             }
@@ -153,7 +149,7 @@ extension LayerSavepoint {
         for segment in parents {
             if let found = result.firstIndex(where: { $0.id == segment.id }) {
                 place = found + 1
-            } else if emptied.contains(segment.id) {
+            } else if state.emptied.contains(segment.id) {
                 touched.append(segment.parts)
                 result.insert(segment, at: place)
                 place += 1
@@ -163,12 +159,44 @@ extension LayerSavepoint {
     }
 }
 
+extension LayerStore.State {
+    /// Notes the rows that a commit has taken along out of layers that are not its own (H21).
+    mutating func noteTakenAlong(_ record: CommitRecord) {
+        for (entity, numbers) in record.wentAlong {
+            for number in numbers { takenAlong[entity, default: [:]][number] = layers.nextSegment }
+        }
+    }
+
+    /// A segment as it was, without what a commit has taken along since: that is in the store.
+    fileprivate func withoutTakenAlong(_ segment: Segment) -> Segment {
+        guard !takenAlong.isEmpty else { return segment }
+        var result = segment
+        for (entity, part) in segment.parts {
+            guard let taken = takenAlong[entity] else { continue }
+            result.parts[entity] = part.filtered { number in taken[number].map { $0 <= segment.age.upperBound } ?? true
+            }
+        }
+        return result
+    }
+}
+
 extension Segment {
     /// The same with the deletes that it had, where they were taken back since.
-    fileprivate func withDeletes(of old: Segment, _ touched: inout [[Int: any AnyPart]]) -> Segment {
+    ///
+    /// - Parameter overruled: the only rows that count, by entity; nil for all.
+    fileprivate func withDeletes(
+        of old: Segment,
+        overruled: [Int: Set<Int64>]? = nil,
+        _ touched: inout [[Int: any AnyPart]]
+    ) -> Segment {
         var result = self
         for (entity, part) in old.parts where part.kinds.contains(.delete) {
-            guard let deletes = part.deletes(missingIn: parts[entity]) else { continue }
+            let missing = part.deletes(missingIn: parts[entity])
+            let deletes =
+                overruled.map { rows in
+                    missing?.filtered { rows[entity]?.contains($0) ?? false }
+                } ?? missing
+            guard let deletes else { continue }
             touched.append([entity: deletes])
             result.parts[entity] = parts[entity]?.replacing(by: deletes) ?? deletes
         }

@@ -20,6 +20,11 @@ final class LayerStore: Sendable {
         /// Those held by savepoints of which a save has left nothing: all of it was given up, or was deletes that were overruled.
         var emptied: Set<Int> = []
 
+        /// Deletes in held segments that a context's saves have overruled, by the context, the segment and the entity.
+        var overruled: [Int: [Int: [Int: Set<Int64>]]] = [:]
+        /// Rows that commits have taken along out of layers while savepoints were open, by entity, with the count of segments by then.
+        var takenAlong: [Int: [Int64: Int]] = [:]
+
         /// The segments of which nothing is taken out.
         var taken: Set<Int> { held.isEmpty ? Set(frozen.keys) : Set(frozen.keys).union(held.keys) }
         /// The segments that are not merged with others.

@@ -78,20 +78,29 @@ struct Layers: Sendable {
     /// - Parameters:
     ///   - frozen: segments that a commit is taking, which stay as they are.
     ///   - id: what the segment is known by already, if a commit is taking it.
-    ///   - age: that of changes which lay in another layer before.
+    ///   - moved: a segment of another layer that these are the changes of, and the context that has saved it.
     mutating func push(
         _ parts: [Int: any AnyPart],
         carriers: Carriers,
         to context: Int,
         frozen: Set<Int>,
         keeping id: Int? = nil,
-        age: ClosedRange<Int>? = nil
+        moved: (segment: Segment, by: Int)? = nil
     ) {
         var level = self[context]
+        let now = nextSegment...nextSegment
+        nextSegment += 1
+        var moves = moved?.segment.moves ?? [:]
+        if let moved { moves[moved.by] = now }
         level.append(
-            Segment(id: id ?? nextSegment, carriers: carriers, parts: parts, age: age ?? nextSegment...nextSegment)
+            Segment(
+                id: id ?? now.lowerBound,
+                carriers: carriers,
+                parts: parts,
+                age: moved?.segment.age ?? now,
+                moves: moves
+            )
         )
-        if id == nil { nextSegment += 1 }
         merge(&level, frozen)
         self[context] = level
     }
@@ -120,13 +129,15 @@ struct Layers: Sendable {
                 !frozen.contains(older.id), !frozen.contains(newer.id),
                 older.count <= 2 * newer.count
             else { break }
-            let age = min(older.age.lowerBound, newer.age.lowerBound)...max(older.age.upperBound, newer.age.upperBound)
-            if boundaries.keys.contains(where: { $0 > age.lowerBound && $0 <= age.upperBound }) { break }
+            let age = older.age.spanning(newer.age)
+            let moves = older.moves.merging(newer.moves) { $0.spanning($1) }
+            if !boundaries.isEmpty, ([age] + moves.values).contains(where: isParted) { break }
             var merged = Segment(
                 id: nextSegment,
                 carriers: newer.carriers,
                 parts: older.parts,
                 age: age,
+                moves: moves,
                 isParted: older.isParted
             )
             nextSegment += 1
@@ -134,6 +145,11 @@ struct Layers: Sendable {
             level.removeLast(2)
             level.append(merged)
         }
+    }
+
+    /// Whether a savepoint began within.
+    private func isParted(_ span: ClosedRange<Int>) -> Bool {
+        boundaries.keys.contains { $0 > span.lowerBound && $0 <= span.upperBound }
     }
 
     /// The topmost change of a row in the given levels, the last one first.
@@ -227,5 +243,11 @@ extension [Segment] {
             }
             self[position].parts[entity] = numbers.isEmpty ? nil : Part(numbers: numbers, changes: changes)
         }
+    }
+}
+
+extension ClosedRange<Int> {
+    fileprivate func spanning(_ other: Self) -> Self {
+        Swift.min(lowerBound, other.lowerBound)...Swift.max(upperBound, other.upperBound)
     }
 }

@@ -9,18 +9,28 @@ struct Segment: Sendable {
     let carriers: Carriers
     /// By the index of the entity.
     var parts: [Int: any AnyPart]
-    /// The ids that its changes were published under, the first and the last: they tell its age, whatever it was merged into and
-    /// wherever it was moved to and back since.
+    /// When its changes were published, the first and the last, in the count of segments: whatever it was merged into and wherever it
+    /// was moved to and back since.
     let age: ClosedRange<Int>
+    /// When the contexts that have saved it upward did so, in the same count.
+    let moves: [Int: ClosedRange<Int>]
     /// Whether changes between this segment and the one beneath were rolled back. It may have been made on top of those, and
     /// is not merged with what lies beneath now, since somebody has to be asked.
     var isParted = false
 
-    init(id: Int, carriers: Carriers, parts: [Int: any AnyPart], age: ClosedRange<Int>, isParted: Bool = false) {
+    init(
+        id: Int,
+        carriers: Carriers,
+        parts: [Int: any AnyPart],
+        age: ClosedRange<Int>,
+        moves: [Int: ClosedRange<Int>],
+        isParted: Bool = false
+    ) {
         self.id = id
         self.carriers = carriers
         self.parts = parts
         self.age = age
+        self.moves = moves
         self.isParted = isParted
     }
 

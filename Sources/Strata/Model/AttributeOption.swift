@@ -21,6 +21,8 @@ public struct AttributeOption: Sendable {
         case searchable(weight: Double)
         case transformed
         case derived
+        case bookkeeping
+        case commitNumber
         /// Without a subject, of any values.
         case check(message: String, of: Subject?, @Sendable (StoredValue) -> Bool)
     }
@@ -62,6 +64,11 @@ public struct AttributeOption: Sendable {
 
     /// Calculated from other columns. Written by `@Model` for what is ``Derived(_:)``.
     public static let _$derived = AttributeOption(kind: .derived)
+
+    /// Set by what works on committed rows, beside contexts: what it does there contradicts nobody's edits and deletes.
+    package static let bookkeeping = AttributeOption(kind: .bookkeeping)
+    /// Set to the number of the commit that inserts the object. For an `Int64`.
+    package static let commitNumber = AttributeOption(kind: .commitNumber)
 
     /// The name that the property had in stores of earlier versions. May be given more than once, the newest name first.
     public static func originalName(_ name: String) -> AttributeOption { AttributeOption(kind: .originalName(name)) }

@@ -28,8 +28,12 @@ final class EntityInfo: Sendable {
     /// The columns that are calculated from others. Rows calculate them whenever they are asked, so that a row merged from
     /// two writers has its own; every update of other columns writes them too.
     let derived: ColumnSet
-    /// The columns that are set by themselves: timestamps and those that are derived. Two writers have each set them, and
-    /// never contradict each other in them.
+    /// The columns that engines set in committed rows.
+    let bookkeeping: ColumnSet
+    /// The column that holds the number of the commit that has inserted the row.
+    let commitNumber: Int?
+    /// The columns that are set by themselves: timestamps, those that are derived and those that engines keep. Two writers have
+    /// each set them, and never contradict each other in them.
     let automatic: ColumnSet
     /// Columns with rules that are checked before a row is written.
     let checked: [Int]
@@ -62,7 +66,9 @@ final class EntityInfo: Sendable {
         createdAt = draft.createdAt
         updatedAt = draft.updatedAt
         derived = draft.derived
-        automatic = [draft.createdAt, draft.updatedAt].reduce(into: draft.derived) {
+        bookkeeping = draft.bookkeeping
+        commitNumber = draft.commitNumber
+        automatic = [draft.createdAt, draft.updatedAt].reduce(into: draft.derived.union(draft.bookkeeping)) {
             if let column = $1 { $0.insert(column) }
         }
         checked = draft.checked
@@ -94,6 +100,8 @@ struct EntityDraft {
     var numbers: [Int] = []
     var externals = ColumnSet()
     var derived = ColumnSet()
+    var bookkeeping = ColumnSet()
+    var commitNumber: Int?
     var search: SearchIndex?
     var isJoin = false
     var hooks = ModelHooks()

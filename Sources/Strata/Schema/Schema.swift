@@ -13,6 +13,8 @@ final class Schema: Sendable {
     /// Whether inserted objects of any model may be other ones.
     let hasUpdating: Bool
     let hasSaveHooks, hasDeleteHooks, hasFetchHooks, hasValidations: Bool
+    /// What follows commits, by the index of the entity.
+    let followers: [(entity: Int, type: any CommitFollower.Type)]
     let infosByName: [String: EntityInfo]
     let infosByTable: [String: EntityInfo]
     /// By the entity of the members of relationships: the relationships that the members belong to.
@@ -39,6 +41,9 @@ final class Schema: Sendable {
         hasFetchHooks = hooks.contains { $0.didFetch.run != nil }
         hasValidations = hooks.contains(where: \.validateBeforeSave)
         self.models = models
+        followers = models.enumerated().compactMap { index, model in
+            (model as? any CommitFollower.Type).map { (index, $0) }
+        }
         memberships = Self.memberships(of: entities.map(\.info))
         infosByName = Dictionary(entities.map { ($0.info.name, $0.info) }, uniquingKeysWith: { first, _ in first })
         infosByTable = Dictionary(entities.map { ($0.info.table, $0.info) }, uniquingKeysWith: { first, _ in first })

@@ -53,6 +53,10 @@ struct SchemaBuilder {
                 case .required, .check: if info.checked.last != column { info.checked.append(column) }
                 case .externalStorage: info.externals.insert(column)
                 case .derived: info.derived.insert(column)
+                case .bookkeeping: info.bookkeeping.insert(column)
+                case .commitNumber:
+                    info.commitNumber = column
+                    info.bookkeeping.insert(column)
                 case .originalName, .transformed, .searchable: break
                 }
             }

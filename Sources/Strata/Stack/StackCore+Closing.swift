@@ -6,6 +6,7 @@ extension StackCore {
         if BlockScope.isInside(self) {
             throw StrataError(.insideBlock, "A block would wait for itself to end. Close the stack outside its blocks.")
         }
+        for engine in engines.withLock({ Array($0.values) }) { await engine.stop() }
         let isFirst = state.withLock { state in
             guard state.phase == .open else { return false }
             state.phase = .draining

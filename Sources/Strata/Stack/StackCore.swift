@@ -30,6 +30,8 @@ final class StackCore: Sendable {
     let isMainInUse = Atomic(false)
     let failures = FailureHub()
     let writer = CommitWriter()
+    /// What works on this stack until it is closed, by name.
+    let engines = Mutex<[String: any StackEngine]>([:])
     let engine: Store
     /// What contexts begin with.
     let mergePolicy: MergePolicy

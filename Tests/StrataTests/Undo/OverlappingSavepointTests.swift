@@ -105,5 +105,135 @@ import Testing
         try await stack.close()
     }
 
+    /// Does something in another context while a block waits for it.
+    private static func run(in handle: ContextHandle, _ body: @escaping @Sendable (ObjectContext) throws -> Void) {
+        let isDone = DispatchSemaphore(value: 0)
+        Task.detached {
+            do {
+                try await handle.perform { context in try body(context) }
+            } catch {
+                Issue.record(error)
+            }
+            isDone.signal()
+        }
+        #expect(isDone.wait(timeout: .now() + 20) == .success)
+    }
+
+    @Test("what a child had edited before, and saves meanwhile, comes back with the rest", .timeLimit(.minutes(1)))
+    func editedBefore() async throws {
+        let (stack, desk, draft) = try await open()
+        let id = try await stack.on(.root) { context in
+            let author = context.insert(Author(name: "stored"))
+            try context.commit()
+            return author.id
+        }
+        try await desk.perform { try #require(try $0.find(id)).name = "by the desk" }
+        try await draft.perform { try #require(try $0.find(id)).name = "by the draft" }
+        try await desk.perform { context in
+            #expect(throws: Stop.self) {
+                try context.savepoint {
+                    Self.run(in: draft) { try $0.save() }
+                    try context.save()
+                    throw Stop()
+                }
+            }
+            let name = try context.find(id)?.name
+            #expect(name == "by the draft")
+        }
+        #expect(try await stack.on(.root) { try $0.find(id)?.name } == "stored")
+        try await stack.close()
+    }
+
+    @Test("what a child saves before and after the save that is taken back keeps its order", .timeLimit(.minutes(1)))
+    func childTwice() async throws {
+        let (stack, desk, draft) = try await open()
+        let id = try await stack.on(.root) { context in
+            let author = context.insert(Author(name: "stored"))
+            try context.commit()
+            return author.id
+        }
+        try await desk.perform { context in
+            #expect(throws: Stop.self) {
+                try context.savepoint {
+                    for name in ["first", "second"] {
+                        Self.run(in: draft) { child in
+                            try #require(try child.find(id)).name = name
+                            try child.save()
+                        }
+                        if name == "first" { try context.save() }
+                    }
+                    throw Stop()
+                }
+            }
+            let name = try context.find(id)?.name
+            #expect(name == "second")
+        }
+        try await stack.close()
+    }
+
+    @Test(
+        "what a commit of others has taken along stays in the store, and is not written again",
+        .timeLimit(.minutes(1))
+    )
+    func takenAlong() async throws {
+        let (stack, desk, draft) = try await open()
+        let other = try await stack.on(desk) { _ in try stack.create(.private, named: "other") }
+        try await draft.perform { context in
+            let (first, _) = (context.insert(Author(name: "first")), context.insert(Author(name: "second")))
+            let id = first.id
+            #expect(throws: Stop.self) {
+                try context.savepoint {
+                    try context.save()
+                    Self.run(in: other) { context in
+                        context.insert(Article(title: "t", author: try context.find(id)))
+                        try context.commit()
+                    }
+                    throw Stop()
+                }
+            }
+            #expect(context.hasChanges)
+        }
+        try await stack.background(parent: .named(.root)) { context in
+            let author = try #require(try context.first(Author.where { $0.name == "first" }))
+            author.name = "changed"
+            try context.commit()
+        }
+        try await draft.perform { try $0.commit() }
+        let names = try await stack.on(.root) { try $0.rows(Author.all.sorted { $0.name }).map(\.name) }
+        #expect(names == ["changed", "second"])
+        try await stack.close()
+    }
+
+    @Test("a delete that the parent takes back meanwhile is not done again", .timeLimit(.minutes(1)))
+    func parentsDelete() async throws {
+        let (stack, desk, draft) = try await open()
+        let (id, other) = try await stack.on(.root) { context in
+            let authors = (context.insert(Author(name: "stays")), context.insert(Author(name: "other")))
+            try context.commit()
+            return (authors.0.id, authors.1.id)
+        }
+        try await desk.perform { context in
+            let author = try #require(try context.find(id))
+            context.state[Held.self] = author
+            context.delete(author)
+            try #require(try context.find(other)).name = "edited"
+        }
+        _ = try await draft.perform { context in
+            #expect(throws: Stop.self) {
+                try context.savepoint {
+                    context.insert(Author(name: "new"))
+                    try context.save()
+                    Self.run(in: desk) { desk in
+                        desk.rollback([try #require(desk.state[Held.self])])
+                    }
+                    throw Stop()
+                }
+            }
+        }
+        let name = try await desk.perform { try $0.find(id)?.name }
+        #expect(name == "stays")
+        try await stack.close()
+    }
+
     private enum Held: ContextStateKey { typealias Value = Author }
 }

@@ -1,0 +1,56 @@
+package import Logging
+
+/// Something that works on a stack by itself, until the stack is closed.
+package protocol StackEngine: AnyObject, Sendable {
+    /// Ends its work. Called before the stack is closed, maybe more than once.
+    func stop() async
+}
+
+extension ContextStack {
+    /// Runs a write transaction of an engine's, which waits for the one before it: a commit of its own, if it changes anything.
+    ///
+    /// - Isolation: any. Blocks the thread while the disk is busy.
+    /// - Throws: what `body` throws, after which nothing is changed; what the store reports.
+    package func transact(author: String, _ body: (StoreTransaction) throws -> Void) throws {
+        try core.engine.transact(author: author, body)
+    }
+
+    /// Runs a block in a new context directly over the store, which ends with the block.
+    package nonisolated(nonsending) func overStore<T: Sendable>(
+        _ body: sending (ObjectContext) throws -> T
+    ) async throws -> T {
+        let handle = try core.make(.private, named: nil, parent: nil)
+        return try await handle.run(stack: [handle], dropping: true, body)
+    }
+
+    /// Has a listener called at every commit from now on, also of other processes, with what they have changed; nil where that is
+    /// not known. It is called while the layers are held: it notes the commit and returns.
+    package func listen(_ listener: @escaping @Sendable ([ChangeSet]?) -> Void) {
+        core.engine.layers.hub.listen(listener)
+        core.engine.watchFile()
+    }
+
+    /// The engine of this name; where there is none yet, the one that `make` makes.
+    package func engine<Engine: StackEngine>(_ name: String, _ make: () throws -> Engine) rethrows -> Engine {
+        try core.engines.withLock { engines in
+            if let engine = engines[name] as? Engine { return engine }
+            let engine = try make()
+            engines[name] = engine
+            return engine
+        }
+    }
+
+    /// Lets go of the engine of this name.
+    package func removeEngine(_ name: String) { core.engines.withLock { _ = $0.removeValue(forKey: name) } }
+
+    /// Whether the stack was opened with a model.
+    package func knows(_ model: any Model.Type) -> Bool { (try? core.engine.schema.index(of: model)) != nil }
+
+    /// The id of a row of this stack's store.
+    package func id<Object: Model>(_ number: Int64, of model: Object.Type) -> ObjectID<Object> {
+        ObjectID(number: number, fingerprint: core.engine.ids.fingerprint)
+    }
+
+    /// What is told of this stack, to whom.
+    package func log(_ level: Logger.Level, _ message: String) { core.log(level, message) }
+}

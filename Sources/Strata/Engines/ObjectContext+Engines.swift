@@ -1,0 +1,24 @@
+extension ObjectContext {
+    /// A commit, and what an engine does behind it in the same transaction, also where there is nothing to commit.
+    ///
+    /// - Throws: as ``commit()``, and what `body` throws; then nothing is committed.
+    package func commit(author: String, alongside body: @escaping @Sendable (StoreTransaction) throws -> Void) throws {
+        var pending = try beginCommit()
+        pending.alongside = (author, body)
+        let result = Result { try pending.write() }
+        finishCommit(pending, result)
+        _ = try result.get()
+    }
+}
+
+extension ObjectContext {
+    /// Inserts an object under an id that was handed out before by ``ContextStack/newID(for:)``. Nil where it is taken.
+    package func insert<Object: Model>(_ object: Object, as id: ObjectID<Object>) throws -> Object? {
+        // Also where it was deleted here: an id is used once.
+        let entity = try store.schema.entity(Object.self)
+        publish()
+        let isKnown = try currentView().layers.topKind(of: id.number, entity: entity.info.index, in: path) != nil
+        guard !isKnown, try find(id) == nil else { return nil }
+        return insert(object, number: id.number)
+    }
+}

@@ -1,0 +1,79 @@
+/// The face of a write transaction for engines, which work on committed rows by statements of their own.
+///
+/// Whatever they write they say, so that live objects, queries that are followed and the history know of it: a row's `_version`
+/// becomes ``number``, and its id is noted.
+///
+/// Isolation: used by one thread, inside of one transaction.
+package final class StoreTransaction {
+    private let job: BatchJob
+    private var noted: [Int: Noted] = [:]
+
+    private struct Noted {
+        var inserted: [Int64] = []
+        var deleted: [Int64] = []
+        var updated: [[String]: [Int64]] = [:]
+    }
+
+    init(_ job: BatchJob) { self.job = job }
+
+    /// The number of the commit that this becomes.
+    package var number: Int64 { job.sequence }
+    /// The sixteen bits of the store's ids.
+    var fingerprint: UInt16 { job.connection.fingerprint }
+
+    /// Runs a statement, and gives the number of rows that it has changed.
+    @discardableResult
+    package func run(_ sql: String, _ values: [StoredValue] = []) throws -> Int {
+        let statement = try job.connection.statement(sql)
+        try statement.bind(values)
+        return try statement.runBound()
+    }
+
+    /// Runs a statement, and gives `body` each row.
+    package func rows(_ sql: String, _ values: [StoredValue], _ body: (RowReader) throws -> Void) throws {
+        try job.connection.statement(sql).run(values, body)
+    }
+
+    /// The first column of all rows.
+    package func numbers(_ sql: String, _ values: [StoredValue]) throws -> [Int64] {
+        try job.connection.numbers(sql, values)
+    }
+
+    /// The first column of the first row, where that is a number.
+    package func integer(_ sql: String, _ values: [StoredValue]) throws -> Int64? {
+        try job.connection.integer(sql, values)
+    }
+
+    /// An id for a new row.
+    package func newID() throws -> Int64 { try job.takeID() }
+
+    /// Notes that rows were inserted.
+    package func note(inserted numbers: some Sequence<Int64>, of model: any Model.Type) throws {
+        noted[try job.schema.index(of: model), default: Noted()].inserted += numbers
+    }
+
+    /// Notes that columns of rows were set.
+    package func note(updated numbers: some Sequence<Int64>, _ columns: [String], of model: any Model.Type) throws {
+        noted[try job.schema.index(of: model), default: Noted()].updated[columns, default: []] += numbers
+    }
+
+    /// Notes that rows were deleted.
+    package func note(deleted numbers: some Sequence<Int64>, of model: any Model.Type) throws {
+        noted[try job.schema.index(of: model), default: Noted()].deleted += numbers
+    }
+
+    /// Hands on what was noted.
+    func finish() {
+        for (entity, rows) in noted {
+            var changes = TableChanges(inserted: NumberRuns(rows.inserted), deleted: NumberRuns(rows.deleted))
+            for (columns, numbers) in rows.updated {
+                let runs = NumberRuns(
+                    numbers.filter { !changes.inserted.contains($0) && !changes.deleted.contains($0) }
+                )
+                if !runs.isEmpty { changes.updated[columns] = runs }
+            }
+            job.note(changes, job.schema.entities[entity].info)
+        }
+        noted = [:]
+    }
+}
