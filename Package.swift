@@ -7,6 +7,8 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18)],
     products: [
         .library(name: "Strata", targets: ["Strata"]),
+        .library(name: "StrataPipeline", targets: ["StrataPipeline"]),
+        .library(name: "StrataTesting", targets: ["StrataTesting"]),
         .executable(name: "history", targets: ["history"]),
     ],
     dependencies: [
@@ -34,6 +36,8 @@ let package = Package(
                 .product(name: "Metrics", package: "swift-metrics"),
             ]
         ),
+        .target(name: "StrataPipeline", dependencies: ["Strata"]),
+        .target(name: "StrataTesting", dependencies: ["StrataPipeline"]),
         .target(name: "HistoryKit", path: "Examples/history/HistoryKit"),
         .executableTarget(
             name: "history",
@@ -87,8 +91,9 @@ let package = Package(
         .testTarget(
             // Compiles the code in Guides/ and README.md against the modules of this build.
             name: "GuideTests",
-            dependencies: ["Strata"]
+            dependencies: ["Strata", "StrataPipeline", "StrataTesting"]
         ),
+        .testTarget(name: "StrataPipelineTests", dependencies: ["Strata", "StrataPipeline", "StrataTesting"]),
         .testTarget(
             name: "StrataSQLTests",
             dependencies: ["Strata", "CStrataSQLite"]

@@ -49,6 +49,19 @@ struct Finding: Hashable {
     let name: String
 }
 
+// The lines of files that were asked for. The program has one thread.
+nonisolated(unsafe) var lines: [String: [String]] = [:]
+
+/// Whether a macro has made what is said to stand in a line: members that `@Model` adds stand where that does.
+func isMadeByMacro(_ line: Int, of file: String) -> Bool {
+    if lines[file] == nil {
+        let text = (try? String(contentsOfFile: file, encoding: .utf8)) ?? ""
+        lines[file] = text.split(separator: "\n", omittingEmptySubsequences: false).map { String($0) }
+    }
+    guard let all = lines[file], all.indices.contains(line) else { return false }
+    return all[line].hasPrefix("@Model")
+}
+
 func findings(in graphs: [Graph], root: String) -> Set<Finding> {
     let own = Set(graphs.flatMap { $0.symbols.map(\.identifier.precise) })
     // A witness of a requirement that somebody else declares, `==` for instance, is documented there.
@@ -62,9 +75,9 @@ func findings(in graphs: [Graph], root: String) -> Set<Finding> {
         && symbol.kind.identifier != "swift.extension"
     {
         // Without a place in the source it was made by the compiler or by a macro.
-        guard let location = symbol.location, let url = URL(string: location.uri), url.path.hasPrefix(root) else {
-            continue
-        }
+        guard let location = symbol.location, let url = URL(string: location.uri), url.path.hasPrefix(root),
+            !isMadeByMacro(location.position.line, of: url.path)
+        else { continue }
         result.insert(
             Finding(
                 file: String(url.path.dropFirst(root.count)),

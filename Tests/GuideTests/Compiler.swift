@@ -73,7 +73,8 @@ actor Compiler {
             let library = folder.appending(path: "libStrataForGuides.so")
         #endif
         let objects = try Build.objects(of: [
-            "Strata", "CStrataSQLite", "GRDB", "Logging", "InMemoryLogging", "CoreMetrics", "Metrics", "MetricsTestKit",
+            "Strata", "StrataPipeline", "StrataTesting", "CStrataSQLite", "GRDB", "Logging", "InMemoryLogging",
+            "CoreMetrics", "Metrics", "MetricsTestKit",
         ])
         let list = folder.appending(path: "objects.txt")
         try objects.joined(separator: "\n").write(to: list, atomically: true, encoding: .utf8)

@@ -1,0 +1,20 @@
+import Foundation
+import Strata
+
+/// An operation that a worker has taken, until it says what came of it or loses it.
+struct Claim: Sendable, Hashable {
+    let operation: Int64
+    let worker: Int64
+    let epoch: Int64
+}
+
+/// What a handler is started with.
+struct ClaimedOperation: Sendable {
+    let claim: Claim
+    let pipeline: PipelineName
+    let lane: String
+    let attempt: Int
+    let type: String
+    let payload: Data
+    let payloadVersion: Int
+}

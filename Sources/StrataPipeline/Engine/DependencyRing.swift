@@ -1,0 +1,71 @@
+/// Looks for operations that wait for each other.
+enum DependencyRing {
+    /// The way from one operation to another by what each depends on, both included; nil where there is none.
+    ///
+    /// - Complexity: O(operations and dependencies on the way).
+    static func find(from start: Int64, to end: Int64, _ prerequisites: (Int64) throws -> [Int64]) rethrows -> [Int64]?
+    {
+        var cameFrom: [Int64: Int64] = [start: start]
+        var pending = [start]
+        while let next = pending.popLast() {
+            if next == end {
+                var way = [end]
+                while let last = way.last, last != start, let before = cameFrom[last] { way.append(before) }
+                return way.reversed()
+            }
+            for prerequisite in try prerequisites(next) where cameFrom[prerequisite] == nil {
+                cameFrom[prerequisite] = next
+                pending.append(prerequisite)
+            }
+        }
+        return nil
+    }
+
+    /// A ring that can be reached from any of these operations; nil where there is none.
+    ///
+    /// - Complexity: O(operations and dependencies that are reached).
+    static func find(from starts: some Sequence<Int64>, _ prerequisites: (Int64) throws -> [Int64]) rethrows -> [Int64]?
+    {
+        /// False while the way leads through it, true when nothing behind it leads back.
+        var isDone: [Int64: Bool] = [:]
+        var way: [(operation: Int64, rest: [Int64])] = []
+        for start in starts where isDone[start] == nil {
+            isDone[start] = false
+            way.append((start, try prerequisites(start)))
+            while let last = way.last {
+                guard let next = last.rest.last else {
+                    isDone[last.operation] = true
+                    way.removeLast()
+                    continue
+                }
+                way[way.count - 1].rest.removeLast()
+                switch isDone[next] {
+                case nil:
+                    isDone[next] = false
+                    way.append((next, try prerequisites(next)))
+                case false?:
+                    return way.map(\.operation).suffix(from: { $0 == next })
+                case true?:
+                    continue
+                }
+            }
+        }
+        return nil
+    }
+
+    static func error(_ ring: [Int64]) -> PipelineError {
+        let names = (ring.suffix(1) + ring).map { String($0) }.joined(separator: " waits for ")
+        return PipelineError(
+            .dependencyCycle,
+            "These operations would wait for each other for ever: \(names). Leave out one of the dependencies.",
+            operations: ring
+        )
+    }
+}
+
+extension [Int64] {
+    /// What there is from the first element on of which something is true.
+    fileprivate func suffix(from isFirst: (Int64) -> Bool) -> [Int64] {
+        firstIndex(where: isFirst).map { Array(self[$0...]) } ?? []
+    }
+}

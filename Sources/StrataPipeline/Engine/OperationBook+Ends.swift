@@ -1,0 +1,195 @@
+import Foundation
+import Strata
+
+extension OperationBook {
+    /// What has become of an operation at the end of an attempt.
+    enum Report {
+        case finished(OperationResult)
+        case retrying(at: Date, message: String)
+        case waiting(Constraint)
+        case failed(String)
+        case lost
+
+        func event(_ id: ObjectID<QueuedOperation>) -> PipelineEvent {
+            switch self {
+            case .finished(let result): .finished(id, result)
+            case .retrying(let date, let message): .retrying(id, at: date, message: message)
+            case .waiting(let constraint): .waiting(id, constraint)
+            case .failed(let message): .failed(id, message: message)
+            case .lost: .lost(id)
+            }
+        }
+    }
+
+    /// Writes what came of an attempt, unless it has lost the operation.
+    func end(
+        _ operation: ClaimedOperation,
+        _ outcome: Result<Outcome, any Error>,
+        _ options: PipelineOptions
+    ) throws -> Report {
+        let claim = operation.claim
+        var holder: (pipeline: PipelineName, lane: String, attempts: Int, request: OperationRequest?)?
+        try transaction.rows(
+            QueueSQL.selectHolder,
+            [.integer(claim.operation), .integer(claim.worker), .integer(claim.epoch)]
+        ) { row in
+            holder = (
+                PipelineName(try row.read(String.self, at: 0)), try row.read(String.self, at: 1),
+                try row.read(Int.self, at: 2),
+                try row.read(Int64?.self, at: 3).flatMap { OperationRequest(rawValue: Int($0)) }
+            )
+        }
+        guard let holder else { return .lost }
+        let isDone =
+            switch outcome {
+            case .success(let outcome): outcome.isDone
+            case .failure: false
+            }
+        // Somebody has decided meanwhile; what is done is done all the same.
+        if !isDone, let request = holder.request {
+            switch request {
+            case .skip, .complete:
+                let result: OperationResult = request == .skip ? .skipped : .completed
+                try finish(claim.operation, result, in: holder.pipeline, holder.lane)
+                return .finished(result)
+            case .retry:
+                try putBack(claim.operation, .pending, withoutAttempts: holder.attempts)
+                return .retrying(at: now, message: "on request")
+            }
+        }
+        switch outcome {
+        case .success(let outcome): return try end(operation, outcome.kind, holder.attempts, options)
+        case .failure(let error): return try fail(operation, error, holder.attempts, options)
+        }
+    }
+
+    private func end(
+        _ operation: ClaimedOperation,
+        _ outcome: Outcome.Kind,
+        _ attempts: Int,
+        _ options: PipelineOptions
+    ) throws -> Report {
+        let number = operation.claim.operation
+        switch outcome {
+        case .done, .doneCommitting:
+            try finish(number, .completed, in: operation.pipeline, operation.lane)
+            return .finished(.completed)
+        case .skip:
+            try finish(number, .skipped, in: operation.pipeline, operation.lane)
+            return .finished(.skipped)
+        case .retry(let pause):
+            if let limit = options.retry.maxAttempts, attempts >= limit {
+                return try failForGood(
+                    operation,
+                    "It was to be tried again, and has had all of its attempts.",
+                    attempts,
+                    options
+                )
+            }
+            return try retry(operation, after: pause.seconds, "on request of the handler")
+        case .wait(let constraint) where options.isSatisfied(constraint) ?? false:
+            // It is so by now, or the handler sees it otherwise: soon again, and not at once.
+            try hold(number, HoldName.retry, until: now.addingTimeInterval(Self.doubtPause))
+            try putBack(number, .held, withoutAttempts: 1)
+            return .waiting(constraint)
+        case .wait(let constraint):
+            try putBack(number, .held, withoutAttempts: 1, constraint)
+            return .waiting(constraint)
+        case .fail(let reason):
+            return try failForGood(operation, reason, attempts, options)
+        }
+    }
+
+    private func fail(
+        _ operation: ClaimedOperation,
+        _ error: any Error,
+        _ attempts: Int,
+        _ options: PipelineOptions
+    ) throws -> Report {
+        if error is CancellationError {
+            // Given back: nobody has failed.
+            try putBack(operation.claim.operation, .pending, withoutAttempts: 1)
+            return .retrying(at: now, message: "cancelled")
+        }
+        let message = Self.text(of: error)
+        let isUndecodable = (error as? PipelineError)?.code == .undecodablePayload
+        if isUndecodable || options.retry.maxAttempts.map({ attempts >= $0 }) ?? false {
+            return try failForGood(operation, message, attempts, options)
+        }
+        try note(message, attempts, of: operation.claim.operation)
+        let pause = options.retry.pause(after: attempts, .random(in: 0...1))
+        return try retry(operation, after: pause, message)
+    }
+
+    private static func text(of error: any Error) -> String {
+        let text = "\(error)"
+        return text.count > 2000 ? text.prefix(2000) + "…" : text
+    }
+
+    private func retry(_ operation: ClaimedOperation, after pause: Double, _ message: String) throws -> Report {
+        // A handler that asks for no pause at all shall not spin.
+        let until = now.addingTimeInterval(max(pause, Self.leastPause))
+        try hold(operation.claim.operation, HoldName.retry, until: until)
+        try putBack(operation.claim.operation, .held, withoutAttempts: 0)
+        return .retrying(at: until, message: message)
+    }
+
+    private static let leastPause = 0.01
+    private static let doubtPause = 1.0
+
+    private func failForGood(
+        _ operation: ClaimedOperation,
+        _ message: String,
+        _ attempts: Int,
+        _ options: PipelineOptions
+    ) throws -> Report {
+        let number = operation.claim.operation
+        try note(message, attempts, of: number)
+        if options.whenFailed == .drop {
+            try finish(number, .dropped, in: operation.pipeline, operation.lane)
+            return .finished(.dropped)
+        }
+        try putBack(number, .failed, withoutAttempts: 0)
+        if options.whenFailed == .park { try goOn(operation.pipeline, operation.lane) }
+        return .failed(message)
+    }
+
+    /// Writes down why an attempt has failed.
+    private func note(_ message: String, _ attempt: Int, of number: Int64) throws {
+        var failures = AttemptFailures()
+        try transaction.rows(QueueSQL.selectFailures, [.integer(number)]) { row in
+            failures = (try? row.read(AttemptFailures.self, at: 0)) ?? failures
+        }
+        failures.append(AttemptFailure(attempt: attempt, time: now.timeIntervalSinceReferenceDate, message: message))
+        try transaction.run(
+            QueueSQL.setFailures,
+            [try failures.storedValue, .integer(transaction.number), .integer(number)]
+        )
+        try transaction.note(updated: [number], ["failures"], of: QueuedOperation.self)
+    }
+
+    private func putBack(
+        _ number: Int64,
+        _ status: OperationStatus,
+        withoutAttempts attempts: Int,
+        _ constraint: Constraint? = nil
+    ) throws {
+        try transaction.run(
+            QueueSQL.putBack,
+            [
+                .integer(Int64(status.rawValue)), .integer(Int64(attempts)),
+                constraint.map { .text($0.rawValue) } ?? .null, .integer(transaction.number), .integer(number),
+            ]
+        )
+        try transaction.note(updated: [number], QueueSQL.putBackColumns, of: QueuedOperation.self)
+    }
+}
+
+extension Outcome {
+    var isDone: Bool {
+        switch kind {
+        case .done, .doneCommitting: true
+        default: false
+        }
+    }
+}

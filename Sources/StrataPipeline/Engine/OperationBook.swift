@@ -1,0 +1,294 @@
+import Foundation
+import Strata
+
+/// The rules by which operations move from one status to another, as statements inside of one transaction.
+///
+/// An operation that is `pending` need not be ready: whether it has to wait is found when its turn comes, and it is `waiting` or
+/// `held` then until what it waits for is over, when it is `pending` again. So nothing has to be known beforehand, and each
+/// operation is looked at a bounded number of times.
+struct OperationBook {
+    let transaction: StoreTransaction
+    /// By the clock of the engine.
+    let now: Date
+    /// How a pipeline orders its operations, and whether those wait for one that has failed.
+    let rules: (PipelineName) throws -> Rules
+
+    struct Rules {
+        var ordering: PipelineOrdering
+        var isBlockedByFailed: Bool
+    }
+
+    static let statusColumns = ["status"]
+
+    private var version: StoredValue { .integer(transaction.number) }
+
+    func set(_ status: OperationStatus, of numbers: some Sequence<Int64>) throws {
+        for number in numbers {
+            try transaction.run(QueueSQL.setStatus, [.integer(Int64(status.rawValue)), version, .integer(number)])
+            try transaction.note(updated: CollectionOfOne(number), Self.statusColumns, of: QueuedOperation.self)
+        }
+    }
+
+    // MARK: Claims
+
+    /// Takes operations of a pipeline, the best first, at most so many. Those that turn out to have to wait are marked.
+    ///
+    /// - Returns: what was taken, and whether there may be more to take.
+    func claim(_ limit: Int, of pipeline: PipelineName, by worker: Int64) throws -> (
+        claims: [ClaimedOperation], isDry: Bool
+    ) {
+        let rules = try rules(pipeline)
+        var claims: [ClaimedOperation] = []
+        var looked = 0
+        while claims.count < limit {
+            // One more than needed says whether there are more.
+            let count = min(limit - claims.count + 1, 256)
+            let candidates = try transaction.numbers(
+                QueueSQL.selectCandidates,
+                [.text(pipeline.rawValue), .integer(Int64(count))]
+            )
+            if candidates.isEmpty { return (claims, true) }
+            for candidate in candidates where claims.count < limit {
+                guard looked < Self.lookLimit else { return (claims, false) }
+                looked += 1
+                if let claimed = try claim(candidate, of: pipeline, rules, by: worker) { claims.append(claimed) }
+            }
+        }
+        return (claims, false)
+    }
+
+    /// How many operations one transaction looks at, so that others have their turn.
+    private static let lookLimit = 2000
+
+    private func claim(
+        _ number: Int64,
+        of pipeline: PipelineName,
+        _ rules: Rules,
+        by worker: Int64
+    ) throws -> ClaimedOperation? {
+        var found: (claimed: ClaimedOperation, commit: Int64)?
+        try transaction.rows(QueueSQL.selectForClaim, [.integer(number)]) { row in
+            guard try row.read(Int64.self, at: 8) == 0 else { return }
+            let claimed = ClaimedOperation(
+                claim: Claim(operation: number, worker: worker, epoch: try row.read(Int64.self, at: 4) + 1),
+                pipeline: pipeline,
+                lane: try row.read(String.self, at: 0),
+                attempt: try row.read(Int.self, at: 3) + 1,
+                type: try row.read(String.self, at: 5),
+                payload: try row.read(Data.self, at: 6),
+                payloadVersion: try row.read(Int.self, at: 7)
+            )
+            found = (claimed, try row.read(Int64.self, at: 2))
+        }
+        // It has been marked by what was looked at before it.
+        guard let (claimed, commit) = found else { return nil }
+        if let hold = try latestHold(of: number), hold > now {
+            try set(.held, of: [number])
+            return nil
+        }
+        if try transaction.integer(QueueSQL.selectPrerequisite, [.integer(number)]) != nil {
+            try set(.waiting, of: [number])
+            return nil
+        }
+        if rules.ordering.isSerial, try !isFirst(number, commit, claimed.lane, of: pipeline, rules) {
+            try set(.waiting, of: [number])
+            return nil
+        }
+        try transaction.run(
+            QueueSQL.claim,
+            [.integer(worker), .real(now.timeIntervalSinceReferenceDate), version, .integer(number)]
+        )
+        try transaction.note(updated: [number], Self.claimColumns, of: QueuedOperation.self)
+        return claimed
+    }
+
+    private static let claimColumns = ["status", "worker", "epoch", "attempts", "startedAt", "progress"]
+
+    private func latestHold(of number: Int64) throws -> Date? {
+        var hold: Date?
+        try transaction.rows(QueueSQL.selectLatestHold, [.integer(number)]) { hold = try $0.read(Date?.self, at: 0) }
+        return hold
+    }
+
+    /// Whether it is an operation's turn in its lane.
+    private func isFirst(
+        _ number: Int64,
+        _ commit: Int64,
+        _ lane: String,
+        of pipeline: PipelineName,
+        _ rules: Rules
+    ) throws -> Bool {
+        let place: [StoredValue] = [.text(pipeline.rawValue), .text(lane)]
+        if rules.ordering == .commits {
+            let sql = QueueSQL.selectFirstCommit(countingFailed: rules.isBlockedByFailed)
+            return try transaction.integer(sql, place) == commit
+        }
+        let sql = QueueSQL.selectFirst(rules.ordering, countingFailed: rules.isBlockedByFailed)
+        guard try transaction.integer(sql, place) == number else { return false }
+        // What was inserted before the one that runs waits for its end all the same.
+        return try transaction.integer(QueueSQL.selectActiveOfLane, place) == nil
+    }
+
+    // MARK: Ends
+
+    /// Takes an operation off the queue, and lets those go on that have waited for it.
+    func finish(_ number: Int64, _ result: OperationResult, in pipeline: PipelineName, _ lane: String) throws {
+        try transaction.run(
+            QueueSQL.archive,
+            [.text(result.rawValue), .real(now.timeIntervalSinceReferenceDate), version, .integer(number)]
+        )
+        try transaction.note(inserted: [number], of: FinishedOperation.self)
+        try transaction.run(QueueSQL.delete, [.integer(number)])
+        try transaction.note(deleted: [number], of: QueuedOperation.self)
+        try letGo(of: number)
+        try goOn(pipeline, lane)
+    }
+
+    /// Lets those go on that depend on an operation which is not queued any more.
+    func letGo(of number: Int64) throws {
+        let dependants = try transaction.numbers(QueueSQL.selectWaitingDependants, [.integer(number)])
+        try set(.pending, of: dependants)
+        let dependencies = try transaction.numbers(QueueSQL.selectDependencies, [.integer(number)])
+        if !dependencies.isEmpty {
+            try transaction.run(QueueSQL.deleteDependencies, [.integer(number)])
+            try transaction.note(deleted: dependencies, of: OperationDependency.self)
+        }
+        let holds = try transaction.numbers(QueueSQL.selectHolds, [.integer(number)])
+        if !holds.isEmpty {
+            try transaction.run(QueueSQL.deleteHolds, [.integer(number)])
+            try transaction.note(deleted: holds, of: OperationHold.self)
+        }
+    }
+
+    /// Lets those of a lane have their turn that are first now.
+    func goOn(_ pipeline: PipelineName, _ lane: String) throws {
+        let rules = try rules(pipeline)
+        guard rules.ordering.isSerial else { return }
+        let place: [StoredValue] = [.text(pipeline.rawValue), .text(lane)]
+        if rules.ordering == .commits {
+            let sql = QueueSQL.selectFirstCommit(countingFailed: rules.isBlockedByFailed)
+            guard let commit = try transaction.integer(sql, place) else { return }
+            try set(.pending, of: transaction.numbers(QueueSQL.selectWaitingOfCommit, place + [.integer(commit)]))
+        } else {
+            var first: Int64?
+            let sql = QueueSQL.selectFirst(rules.ordering, countingFailed: rules.isBlockedByFailed)
+            try transaction.rows(sql, place) { row in
+                if try row.read(Int.self, at: 1) == OperationStatus.waiting.rawValue {
+                    first = try row.read(Int64.self, at: 0)
+                }
+            }
+            if let first { try set(.pending, of: [first]) }
+        }
+    }
+
+    // MARK: Holds
+
+    /// Lets an operation wait until a moment, under a name.
+    func hold(_ number: Int64, _ name: String, until: Date) throws {
+        let known = try transaction.integer(QueueSQL.selectHoldNamed, [.integer(number), .text(name)])
+        let id = try known ?? transaction.newID()
+        try transaction.run(
+            QueueSQL.upsertHold,
+            [
+                .integer(id), .integer(number), .text(name), .real(until.timeIntervalSinceReferenceDate), version,
+            ]
+        )
+        if known == nil {
+            try transaction.note(inserted: [id], of: OperationHold.self)
+        } else {
+            try transaction.note(updated: [id], ["until"], of: OperationHold.self)
+        }
+    }
+
+    /// Takes a hold away, if it is there.
+    func release(_ number: Int64, _ name: String) throws {
+        guard let id = try transaction.integer(QueueSQL.selectHoldNamed, [.integer(number), .text(name)]) else {
+            return
+        }
+        try transaction.run(QueueSQL.deleteHold, [.integer(id)])
+        try transaction.note(deleted: [id], of: OperationHold.self)
+    }
+
+    /// Takes holds away whose time has come. Says whether there were any.
+    func releaseDueHolds() throws -> Bool {
+        var due: [(hold: Int64, operation: Int64)] = []
+        try transaction.rows(QueueSQL.selectDueHolds, [.real(now.timeIntervalSinceReferenceDate)]) { row in
+            due.append((try row.read(Int64.self, at: 0), try row.read(Int64.self, at: 1)))
+        }
+        for (hold, operation) in due {
+            try transaction.run(QueueSQL.deleteHold, [.integer(hold)])
+            try transaction.note(deleted: [hold], of: OperationHold.self)
+            try lookAgain(operation)
+        }
+        return !due.isEmpty
+    }
+
+    /// Has an operation's turn come again, if it waits for anything but a constraint.
+    func lookAgain(_ number: Int64) throws {
+        guard let state = try state(of: number), state.constraint == nil,
+            state.status == .waiting || state.status == .held
+        else { return }
+        try set(.pending, of: [number])
+    }
+
+    // MARK: Requests
+
+    struct Standing {
+        var pipeline: PipelineName
+        var lane: String
+        var status: OperationStatus
+        var request: OperationRequest?
+        var constraint: String?
+    }
+
+    /// Where an operation stands; nil where it is not queued.
+    func state(of number: Int64) throws -> Standing? {
+        var result: Standing?
+        try transaction.rows(QueueSQL.selectLane, [.integer(number)]) { row in
+            result = Standing(
+                pipeline: PipelineName(try row.read(String.self, at: 0)),
+                lane: try row.read(String.self, at: 1),
+                status: try row.read(OperationStatus.self, at: 2),
+                request: try row.read(Int64?.self, at: 3).flatMap { OperationRequest(rawValue: Int($0)) },
+                constraint: try row.read(String?.self, at: 4)
+            )
+        }
+        return result
+    }
+
+    /// Does what somebody has asked for, unless the operation runs: then it is done when the attempt ends.
+    func carryOut(_ number: Int64) throws {
+        guard let state = try state(of: number) else { return }
+        switch state.request {
+        case nil:
+            try lookAgain(number)
+            // Its place among others may be another one now.
+            try goOn(state.pipeline, state.lane)
+        case .skip, .complete:
+            guard state.status != .active else { return }
+            let result: OperationResult = state.request == .skip ? .skipped : .completed
+            try finish(number, result, in: state.pipeline, state.lane)
+        case .retry:
+            guard state.status != .active else { return }
+            try release(number, HoldName.retry)
+            try transaction.run(QueueSQL.retry, [version, .integer(number)])
+            try transaction.note(updated: [number], QueueSQL.putBackColumns, of: QueuedOperation.self)
+        }
+    }
+
+    // MARK: Rings
+
+    /// Refuses dependencies by which operations would wait for each other.
+    func checkDependants(_ dependants: [Int64]) throws {
+        let ring = try DependencyRing.find(from: dependants) {
+            try transaction.numbers(QueueSQL.selectPrerequisites, [.integer($0)])
+        }
+        if let ring { throw DependencyRing.error(ring) }
+    }
+}
+
+/// The names of the holds that the engine makes.
+enum HoldName {
+    static let start = "start"
+    static let retry = "retry"
+}

@@ -1,0 +1,304 @@
+import Foundation
+import Strata
+
+extension QueueEngine {
+    // MARK: Opening
+
+    /// Begins to run the operations of a pipeline.
+    func add(_ consumer: Consumer, formerNames: [PipelineName]) async throws {
+        try await onQueue { try self.addOnQueue(consumer, formerNames) }
+        scheduleTurn()
+    }
+
+    private func addOnQueue(_ consumer: Consumer, _ formerNames: [PipelineName]) throws {
+        let (known, isOpen) = state.withLock { ($0.worker, $0.consumers[consumer.name] != nil) }
+        if isOpen {
+            throw PipelineError(
+                .alreadyOpen,
+                "A pipeline named '\(consumer.name)' is open on this stack already. Close it first, or take another name."
+            )
+        }
+        let now = clock.now
+        var worker: Int64 = 0
+        try stack.transact(author: Self.author) { transaction in
+            let book = OperationBook(transaction: transaction, now: now) { _ in consumer.rules }
+            if known == nil { try book.rescueOfTheDead(consumer.options.crashLimit, self.storeKey) }
+            worker = try known ?? book.register(.own)
+            for name in formerNames { try book.move(name, to: consumer.name) }
+            try book.declare(consumer.name, consumer.options.ordering)
+            var nextHold: Date?
+            try transaction.rows(QueueSQL.selectNextHold, []) { nextHold = try $0.read(Date?.self, at: 0) }
+            state.withLock { $0.nextHold = nextHold }
+        }
+        LiveWorkers.insert(LiveWorkers.Key(store: storeKey, number: worker))
+        state.withLock { state in
+            state.worker = worker
+            state.consumers[consumer.name] = consumer
+        }
+    }
+
+    /// What tells this store from others of this process.
+    var storeKey: String { "\(stack.historyToken)".split(separator: "-").last.map { String($0) } ?? "" }
+
+    // MARK: Suspension
+
+    func suspend(_ name: PipelineName) -> Int {
+        state.withLock { state in
+            state.consumers[name]?.suspensions += 1
+            return state.consumers[name]?.suspensions ?? 0
+        }
+    }
+
+    func resume(_ name: PipelineName) -> Int {
+        let left = state.withLock { state in
+            guard let suspensions = state.consumers[name]?.suspensions, suspensions > 0 else { return 0 }
+            state.consumers[name]?.suspensions -= 1
+            return suspensions - 1
+        }
+        if left == 0 { scheduleTurn() }
+        return left
+    }
+
+    func suspensions(of name: PipelineName) -> Int { state.withLock { $0.consumers[name]?.suspensions ?? 0 } }
+
+    func limit(of name: PipelineName) -> Int? { state.withLock { $0.consumers[name]?.maxConcurrent } }
+
+    func setLimit(_ limit: Int?, of name: PipelineName) {
+        state.withLock { $0.consumers[name]?.maxConcurrent = limit }
+        scheduleTurn()
+    }
+
+    // MARK: Closing
+
+    /// Ends a pipeline, after its handlers, which may go on for a while.
+    func remove(_ name: PipelineName, _ grace: Duration = .zero) async {
+        state.withLock { $0.consumers[name]?.suspensions += 1 }
+        // What has been claimed is started first.
+        await settle()
+        if grace > .zero { await waitForEnds(of: name, grace) }
+        let tasks = state.withLock { state in
+            state.running.values.filter { $0.pipeline == name }.compactMap(\.task)
+        }
+        for task in tasks { task.cancel() }
+        for task in tasks { await task.value }
+        // What they have said is written by now or by the turn that is due.
+        await settle()
+        let (consumer, isLast) = state.withLock { state in
+            (state.consumers.removeValue(forKey: name), state.consumers.isEmpty)
+        }
+        consumer?.events.finish()
+        if isLast { await end() }
+    }
+
+    /// Waits until no handler of a pipeline runs any more, at most so long.
+    private func waitForEnds(of name: PipelineName, _ grace: Duration) async {
+        let alarm = clock.alarm(at: clock.now.addingTimeInterval(grace.seconds)) { [weak self] in
+            let waiters = self?.state.withLock { state in
+                defer { state.endWaiters.removeAll { $0.pipeline == name } }
+                return state.endWaiters.filter { $0.pipeline == name }
+            }
+            for waiter in waiters ?? [] { waiter.continuation.resume() }
+        }
+        await withCheckedContinuation { continuation in
+            let isRunning = state.withLock { state in
+                let isRunning = state.running.values.contains { $0.pipeline == name }
+                if isRunning { state.endWaiters.append((name, continuation)) }
+                return isRunning
+            }
+            if !isRunning { continuation.resume() }
+        }
+        alarm.cancel()
+    }
+
+    /// Leaves everything as a process does that is killed: for tests.
+    func abandon() {
+        let worker = state.withLock { state in
+            state.suspensions += 1
+            return state.worker
+        }
+        if let worker { LiveWorkers.remove(LiveWorkers.Key(store: storeKey, number: worker)) }
+    }
+
+    func stop() async {
+        for name in state.withLock({ Array($0.consumers.keys) }) { await remove(name) }
+    }
+
+    /// Nothing is open any more: the worker leaves, and the stack is let go.
+    private func end() async {
+        try? await onQueue {
+            let worker = self.state.withLock { state in
+                state.alarm?.cancel()
+                state.alarm = nil
+                defer { state.worker = nil }
+                return state.worker
+            }
+            guard let worker else { return }
+            LiveWorkers.remove(LiveWorkers.Key(store: self.storeKey, number: worker))
+            // Where this fails, the next one who opens the store finds that the worker is no more.
+            try self.stack.transact(author: Self.author) { transaction in
+                try transaction.run(QueueSQL.deleteWorker, [.integer(worker)])
+                try transaction.note(deleted: [worker], of: PipelineWorker.self)
+            }
+        }
+    }
+}
+
+extension OperationBook {
+    /// Makes a worker known, and gives its number.
+    func register(_ identity: WorkerIdentity) throws -> Int64 {
+        let number = try transaction.newID()
+        try transaction.run(
+            QueueSQL.insertWorker,
+            [
+                .integer(number), .integer(Int64(identity.process)), .integer(Int64(identity.start)),
+                .text(identity.machine), .real(now.timeIntervalSinceReferenceDate), .integer(transaction.number),
+            ]
+        )
+        try transaction.note(inserted: [number], of: PipelineWorker.self)
+        return number
+    }
+
+    /// Moves the operations of one pipeline to another, where they keep their order.
+    func move(_ name: PipelineName, to other: PipelineName) throws {
+        let numbers = try transaction.numbers(QueueSQL.selectOfPipeline, [.text(name.rawValue)])
+        for number in numbers {
+            try transaction.run(
+                QueueSQL.move,
+                [.text(other.rawValue), .integer(transaction.number), .integer(number)]
+            )
+        }
+        try transaction.note(updated: numbers, ["pipeline", "status"], of: QueuedOperation.self)
+    }
+
+    /// Remembers how a pipeline orders its operations. Where that has changed, all that wait are looked at again.
+    func declare(_ name: PipelineName, _ ordering: PipelineOrdering) throws {
+        var known: (id: Int64, ordering: PipelineOrdering)?
+        try transaction.rows(QueueSQL.selectOrdering, [.text(name.rawValue)]) { row in
+            known = (try row.read(Int64.self, at: 0), try row.read(PipelineOrdering.self, at: 1))
+        }
+        guard known?.ordering != ordering else { return }
+        if let known {
+            try transaction.run(
+                QueueSQL.updateRecord,
+                [.text(ordering.rawValue), .integer(transaction.number), .integer(known.id)]
+            )
+            try transaction.note(updated: [known.id], ["ordering"], of: PipelineRecord.self)
+        } else {
+            let id = try transaction.newID()
+            try transaction.run(
+                QueueSQL.insertRecord,
+                [.integer(id), .text(name.rawValue), .text(ordering.rawValue), .integer(transaction.number)]
+            )
+            try transaction.note(inserted: [id], of: PipelineRecord.self)
+        }
+        try set(.pending, of: transaction.numbers(QueueSQL.selectWaiting, [.text(name.rawValue)]))
+    }
+
+    /// Puts back what workers have left that are no more.
+    func rescueOfTheDead(_ crashLimit: Int, _ store: String) throws {
+        var dead: [Int64] = []
+        try transaction.rows(QueueSQL.selectWorkers, []) { row in
+            let number = try row.read(Int64.self, at: 0)
+            let identity = WorkerIdentity(
+                process: try row.read(Int.self, at: 1),
+                start: try row.read(Int.self, at: 2),
+                machine: try row.read(String.self, at: 3)
+            )
+            let isGone =
+                identity == .own
+                ? !LiveWorkers.contains(LiveWorkers.Key(store: store, number: number)) : identity.isDead
+            if isGone { dead.append(number) }
+        }
+        for worker in dead { try rescue(worker, crashLimit) }
+    }
+
+    /// Says that a worker lives; false where others have taken it for dead.
+    func beat(_ worker: Int64) throws -> Bool {
+        guard try transaction.run(QueueSQL.beat, [.integer(transaction.number), .integer(worker)]) > 0 else {
+            return false
+        }
+        try transaction.note(updated: [worker], ["beat"], of: PipelineWorker.self)
+        return true
+    }
+
+    /// Puts back what workers have left that are no more, or have not said for long that they live.
+    ///
+    /// How long that is, is counted by beats of one's own and not by the time of day, which may be set.
+    ///
+    /// - Parameter known: what was found before, by worker.
+    /// - Returns: what is found now.
+    func rescueOfTheSilent(
+        _ known: [Int64: (beat: Int, missed: Int)],
+        except own: Int64,
+        missedLimit: Int,
+        _ crashLimit: Int
+    ) throws -> [Int64: (beat: Int, missed: Int)] {
+        var workers: [Int64: (beat: Int, isDead: Bool)] = [:]
+        try transaction.rows(QueueSQL.selectWorkers, []) { row in
+            let identity = WorkerIdentity(
+                process: try row.read(Int.self, at: 1),
+                start: try row.read(Int.self, at: 2),
+                machine: try row.read(String.self, at: 3)
+            )
+            workers[try row.read(Int64.self, at: 0)] = (try row.read(Int.self, at: 4), identity.isDead)
+        }
+        let busy = Set(try transaction.numbers(QueueSQL.selectBusyWorkers, []))
+        var result: [Int64: (beat: Int, missed: Int)] = [:]
+        for worker in busy.union(workers.keys) where worker != own {
+            guard let (beat, isDead) = workers[worker], !isDead else {
+                try rescue(worker, crashLimit)
+                continue
+            }
+            // Who runs nothing need not beat.
+            guard busy.contains(worker) else { continue }
+            let missed = known[worker].map { $0.beat == beat ? $0.missed + 1 : 0 } ?? 0
+            if missed >= missedLimit { try rescue(worker, crashLimit) } else { result[worker] = (beat, missed) }
+        }
+        return result
+    }
+
+    /// Has operations tried again that have waited for a constraint.
+    func wake(_ constraint: Constraint, of pipeline: PipelineName) throws {
+        let waiting = try transaction.numbers(
+            QueueSQL.selectConstrained,
+            [.text(pipeline.rawValue), .text(constraint.rawValue)]
+        )
+        for number in waiting {
+            try transaction.run(QueueSQL.wake, [.integer(transaction.number), .integer(number)])
+            try transaction.note(updated: [number], ["status", "constraint"], of: QueuedOperation.self)
+        }
+    }
+
+    /// Lets go of finished operations that are too old or too many, a bounded number of them.
+    func prune(_ retention: FinishedRetention) throws {
+        let oldest = now.addingTimeInterval(-retention.maximumAge.seconds).timeIntervalSinceReferenceDate
+        var due = try transaction.numbers(QueueSQL.selectOldFinished, [.real(oldest)])
+        due += try transaction.numbers(QueueSQL.selectExcessFinished, [.integer(Int64(retention.maximumCount))])
+        for number in Set(due) {
+            try transaction.run(QueueSQL.deleteFinished, [.integer(number)])
+            try transaction.note(deleted: [number], of: FinishedOperation.self)
+        }
+    }
+
+    /// Puts back what a worker has left, and forgets it.
+    func rescue(_ worker: Int64, _ crashLimit: Int) throws {
+        var left: [(number: Int64, crashes: Int)] = []
+        try transaction.rows(QueueSQL.selectActiveOfWorker, [.integer(worker)]) { row in
+            left.append((try row.read(Int64.self, at: 0), try row.read(Int.self, at: 1)))
+        }
+        for (number, crashes) in left {
+            let status: OperationStatus = crashes + 1 >= crashLimit ? .failed : .pending
+            // A crash is counted for itself, and takes no attempt.
+            try transaction.run(
+                QueueSQL.rescue,
+                [
+                    .integer(Int64(status.rawValue)), .integer(1), .integer(1), .integer(transaction.number),
+                    .integer(number),
+                ]
+            )
+            try transaction.note(updated: [number], QueueSQL.rescueColumns, of: QueuedOperation.self)
+        }
+        try transaction.run(QueueSQL.deleteWorker, [.integer(worker)])
+        try transaction.note(deleted: [worker], of: PipelineWorker.self)
+    }
+}

@@ -1,0 +1,336 @@
+import Foundation
+import Strata
+
+extension QueueEngine {
+    /// What one turn is to write.
+    private struct Work {
+        var ended: [Ending] = []
+        var progress: [Claim: Double] = [:]
+        var consumers: [PipelineName: Consumer] = [:]
+        var worker: Int64 = 0
+        var isDue = false
+        var isNews = false
+        var isSuspended = false
+        var isBeatDue = false
+        var haveConstraintsChanged = false
+        /// Whether there are attempts for which this worker has to live.
+        var isWorking = false
+        var others: [Int64: (beat: Int, missed: Int)] = [:]
+
+        var isEmpty: Bool {
+            ended.isEmpty && progress.isEmpty && !isDue && !isBeatDue && !haveConstraintsChanged
+                && (isSuspended || consumers.values.allSatisfy { $0.freeSlots == 0 || $0.isDry && !isNews })
+        }
+    }
+
+    /// What came of one turn.
+    private struct Done {
+        var claims: [ClaimedOperation] = []
+        var dry: Set<PipelineName> = []
+        var events: [(PipelineName, PipelineEvent)] = []
+        var lost: [Claim] = []
+        var requested: Set<Int64> = []
+        var nextHold: Date?
+        var others: [Int64: (beat: Int, missed: Int)]?
+        var worker: Int64?
+    }
+
+    /// How often a worker looks for others, and says that it lives, in seconds.
+    static let beatInterval = 10.0
+    /// How many beats of another worker have to be missed until what it runs is taken from it.
+    static let missedLimit = 3
+
+    /// Runs on the queue.
+    func runTurn() {
+        let now = clock.now
+        guard let work = takeWork(now) else { return }
+        guard !work.isEmpty else { return setAlarm() }
+        var done = Done()
+        do {
+            try stack.transact(author: Self.author) { transaction in
+                done = Done()
+                try write(work, now, transaction, &done)
+            }
+        } catch {
+            return putBack(work, error)
+        }
+        settle(work, done)
+        for (pipeline, event) in done.events { work.consumers[pipeline]?.events.send(event) }
+        for claim in done.claims { start(claim, work.consumers[claim.pipeline]) }
+        setAlarm()
+    }
+
+    private func takeWork(_ now: Date) -> Work? {
+        state.withLock { state in
+            guard let worker = state.worker else { return nil }
+            var work = Work()
+            work.worker = worker
+            work.ended = state.ended
+            work.progress = state.progress
+            work.consumers = state.consumers
+            work.isNews = state.isNews
+            work.isSuspended = state.suspensions > 0
+            work.isDue = state.isNews || state.nextHold.map { $0 <= now } ?? false
+            work.isBeatDue = state.nextBeat <= now || state.nextBeat > now.addingTimeInterval(2 * Self.beatInterval)
+            work.haveConstraintsChanged = state.haveConstraintsChanged
+            work.isWorking = !state.running.isEmpty
+            work.others = state.others
+            (state.ended, state.progress, state.isNews) = ([], [:], false)
+            state.haveConstraintsChanged = false
+            if work.isBeatDue { state.nextBeat = now.addingTimeInterval(Self.beatInterval) }
+            return work
+        }
+    }
+
+    /// The store could not be written to. Nothing is lost; it is tried again.
+    private func putBack(_ work: Work, _ error: any Error) {
+        state.withLock { state in
+            state.ended = work.ended + state.ended
+            state.progress.merge(work.progress) { newer, _ in newer }
+            state.isNews = state.isNews || work.isNews
+            state.haveConstraintsChanged = state.haveConstraintsChanged || work.haveConstraintsChanged
+        }
+        setAlarm(at: clock.now.addingTimeInterval(1))
+        stack.log(.error, "The pipelines could not write, and will try again: \(error)")
+        for consumer in work.consumers.values { consumer.events.send(.storeFailed(error)) }
+    }
+
+    private func write(_ work: Work, _ now: Date, _ transaction: StoreTransaction, _ done: inout Done) throws {
+        let book = OperationBook(transaction: transaction, now: now) { name in
+            work.consumers[name]?.rules ?? OperationBook.Rules(ordering: .flat, isBlockedByFailed: false)
+        }
+        for ending in work.ended where !ending.isWritten {
+            guard let consumer = work.consumers[ending.operation.pipeline] else { continue }
+            try write(ending, consumer, book, &done)
+        }
+        for (claim, fraction) in work.progress {
+            let values: [StoredValue] = [
+                .real(fraction), .integer(transaction.number), .integer(claim.operation), .integer(claim.worker),
+                .integer(claim.epoch),
+            ]
+            if try transaction.run(QueueSQL.setProgress, values) > 0 {
+                try transaction.note(updated: [claim.operation], ["progress"], of: QueuedOperation.self)
+            }
+        }
+        if work.isDue || work.isBeatDue { while try book.releaseDueHolds() {} }
+        if work.isBeatDue { try beat(work, book, &done) }
+        if work.haveConstraintsChanged || work.isBeatDue {
+            for consumer in work.consumers.values {
+                for constraint in consumer.options.constraints where constraint.isSatisfied {
+                    try book.wake(constraint.constraint, of: consumer.name)
+                }
+            }
+        }
+        if work.isNews { try lookAtRunning(work, book, &done) }
+        if !work.isSuspended {
+            for consumer in work.consumers.values.sorted(by: { $0.name.rawValue < $1.name.rawValue }) {
+                try claim(for: consumer, work, book, by: done.worker ?? work.worker, &done)
+            }
+        }
+        try transaction.rows(QueueSQL.selectNextHold, []) { done.nextHold = try $0.read(Date?.self, at: 0) }
+    }
+
+    private func claim(
+        for consumer: Consumer,
+        _ work: Work,
+        _ book: OperationBook,
+        by worker: Int64,
+        _ done: inout Done
+    ) throws {
+        let ended = work.ended.reduce(0) { $0 + ($1.operation.pipeline == consumer.name ? 1 : 0) }
+        let slots = consumer.suspensions > 0 ? 0 : min(consumer.freeSlots + ended, consumer.maxConcurrent ?? 256)
+        guard slots > 0 else { return }
+        let (claims, isDry) = try book.claim(slots, of: consumer.name, by: worker)
+        done.claims += claims
+        if isDry { done.dry.insert(consumer.name) }
+    }
+
+    /// Says that this worker lives, looks for those that do not, and lets go of what is old.
+    private func beat(_ work: Work, _ book: OperationBook, _ done: inout Done) throws {
+        if work.isWorking, try !book.beat(work.worker) {
+            // Others have taken it for dead, and what it runs for lost.
+            let worker = try book.register(.own)
+            done.worker = worker
+            done.requested.formUnion(state.withLock { $0.running.keys })
+        }
+        let crashLimit = work.consumers.values.map(\.options.crashLimit).max() ?? 5
+        done.others = try book.rescueOfTheSilent(
+            work.others,
+            except: done.worker ?? work.worker,
+            missedLimit: Self.missedLimit,
+            crashLimit
+        )
+        let retentions = work.consumers.values.map(\.options.retention)
+        if let age = retentions.map(\.maximumAge).max(), let count = retentions.map(\.maximumCount).max() {
+            try book.prune(FinishedRetention(maximumAge: age, maximumCount: count))
+        }
+    }
+
+    /// Operations that run may have been taken off the queue, or somebody wants them to end.
+    private func lookAtRunning(_ work: Work, _ book: OperationBook, _ done: inout Done) throws {
+        for claim in state.withLock({ $0.running.values.map(\.claim) }) {
+            var request: OperationRequest?
+            var isHeld = false
+            try book.transaction.rows(
+                QueueSQL.selectHolder,
+                [.integer(claim.operation), .integer(claim.worker), .integer(claim.epoch)]
+            ) { row in
+                isHeld = true
+                request = try row.read(Int64?.self, at: 3).flatMap { OperationRequest(rawValue: Int($0)) }
+            }
+            if !isHeld || request != nil { done.requested.insert(claim.operation) }
+        }
+    }
+
+    /// Takes over what is in the store now.
+    private func settle(_ work: Work, _ done: Done) {
+        let (tasks, ends) = state.withLock { state in
+            for ending in work.ended {
+                let number = ending.operation.claim.operation
+                if state.running[number]?.claim == ending.operation.claim { state.running[number] = nil }
+                state.consumers[ending.operation.pipeline]?.running.remove(number)
+            }
+            // What has ended may have been waited for by any.
+            let mayHaveFreed = !work.ended.isEmpty || work.isDue
+            for (name, consumer) in state.consumers {
+                state.consumers[name]?.isDry = done.dry.contains(name) || consumer.isDry && !mayHaveFreed
+            }
+            for claimed in done.claims {
+                state.running[claimed.claim.operation] = Running(claim: claimed.claim, pipeline: claimed.pipeline)
+                state.consumers[claimed.pipeline]?.running.insert(claimed.claim.operation)
+            }
+            state.nextHold = done.nextHold
+            if let others = done.others { state.others = others }
+            if let worker = done.worker { state.worker = worker }
+            let busy = Set(state.running.values.map(\.pipeline))
+            let ends = state.endWaiters.filter { !busy.contains($0.pipeline) }
+            state.endWaiters.removeAll { !busy.contains($0.pipeline) }
+            return (done.requested.compactMap { state.running[$0]?.task }, ends)
+        }
+        if let worker = done.worker { LiveWorkers.insert(LiveWorkers.Key(store: storeKey, number: worker)) }
+        for task in tasks { task.cancel() }
+        for end in ends { end.continuation.resume() }
+        // What was not looked at because there was too much has its turn next.
+        let isOpen = state.withLock { state in
+            state.suspensions == 0 && state.consumers.values.contains { $0.freeSlots > 0 && !$0.isDry }
+        }
+        if isOpen { scheduleTurn() }
+    }
+
+    /// Wakes the engine when the next hold ends, or its next beat is due.
+    private func setAlarm() {
+        setAlarm(
+            at: state.withLock { state in
+                state.worker == nil ? nil : min(state.nextHold ?? .distantFuture, state.nextBeat)
+            }
+        )
+    }
+
+    private func setAlarm(at date: Date?) {
+        // Not under the lock: what is due already is done at once.
+        let alarm = date.map { date in clock.alarm(at: date) { [weak self] in self?.scheduleTurn() } }
+        let old = state.withLock { state in
+            defer { state.alarm = alarm }
+            return state.alarm
+        }
+        old?.cancel()
+    }
+
+    // MARK: Ends of attempts
+
+    private func write(
+        _ ending: Ending,
+        _ consumer: Consumer,
+        _ book: OperationBook,
+        _ done: inout Done
+    ) throws {
+        let operation = ending.operation
+        let id = stack.id(operation.claim.operation, of: QueuedOperation.self)
+        let report = try book.end(operation, ending.outcome, consumer.options)
+        if case .lost = report { done.lost.append(operation.claim) }
+        done.events.append((consumer.name, report.event(id)))
+    }
+
+    // MARK: Handlers
+
+    private func start(_ operation: ClaimedOperation, _ consumer: Consumer?) {
+        guard let consumer else { return }
+        consumer.events.send(
+            .started(stack.id(operation.claim.operation, of: QueuedOperation.self), attempt: operation.attempt)
+        )
+        let task = Task { await self.run(operation, consumer) }
+        state.withLock { state in
+            guard state.running[operation.claim.operation]?.claim == operation.claim else { return }
+            state.running[operation.claim.operation]?.task = task
+        }
+        guard let timeout = consumer.options.timeout else { return }
+        let deadline = clock.alarm(at: clock.now.addingTimeInterval(timeout.seconds)) { [weak self] in
+            let error = PipelineError(
+                .timedOut,
+                "The attempt has taken longer than \(timeout).",
+                operations: [operation.claim.operation]
+            )
+            // What the handler says of its cancellation comes too late.
+            self?.end(Ending(operation: operation, outcome: .failure(error)))
+            task.cancel()
+        }
+        let isOver = state.withLock { state in
+            guard state.running[operation.claim.operation]?.claim == operation.claim else { return true }
+            state.running[operation.claim.operation]?.deadline = deadline
+            return state.running[operation.claim.operation]!.isEnding
+        }
+        if isOver { deadline.cancel() }
+    }
+
+    private func run(_ operation: ClaimedOperation, _ consumer: Consumer) async {
+        var ending: Ending
+        do {
+            let outcome = try await consumer.handler(operation, self)
+            ending = Ending(operation: operation, outcome: .success(outcome))
+            if case .doneCommitting(let changes) = outcome.kind {
+                try await commit(changes, operation, consumer)
+                ending.isWritten = true
+            }
+        } catch {
+            ending = Ending(operation: operation, outcome: .failure(Self.reason(error)))
+        }
+        if ending.isWritten {
+            consumer.events.send(
+                .finished(stack.id(operation.claim.operation, of: QueuedOperation.self), .completed)
+            )
+        }
+        end(ending)
+    }
+
+    /// Why an attempt has failed. What comes of a cancellation is one, and nothing else is.
+    private static func reason(_ error: any Error) -> any Error {
+        if Task.isCancelled { return CancellationError() }
+        guard error is CancellationError else { return error }
+        return PipelineError(
+            .unexpectedCancellation,
+            "The handler has thrown a CancellationError, and nobody had cancelled it.",
+            underlying: error
+        )
+    }
+
+    /// Commits a handler's changes and the end of its operation together.
+    private func commit(
+        _ changes: @escaping @Sendable (ObjectContext) throws -> Void,
+        _ operation: ClaimedOperation,
+        _ consumer: Consumer
+    ) async throws {
+        let now = clock.now
+        let options = consumer.options
+        let all = state.withLock { $0.consumers.mapValues(\.rules) }
+        try await stack.overStore { context in
+            try changes(context)
+            try context.commit(author: Self.author) { transaction in
+                let book = OperationBook(transaction: transaction, now: now) { name in
+                    all[name] ?? OperationBook.Rules(ordering: .flat, isBlockedByFailed: false)
+                }
+                let report = try book.end(operation, .success(.done), options)
+                if case .lost = report { throw Self.lostError(operation.claim) }
+            }
+        }
+    }
+}

@@ -1,0 +1,181 @@
+import Dispatch
+import Foundation
+import Strata
+import Synchronization
+
+/// Runs the operations of all pipelines of one stack.
+///
+/// All that it writes it writes turn by turn, one transaction each, on a queue of its own: what has ended since the last turn, what
+/// has become due, and new claims. While a turn is on the disk the next one's work gathers, so that many operations share a
+/// commit under load, and one alone does not wait.
+///
+/// Isolation: any.
+final class QueueEngine: StackEngine {
+    struct State {
+        var consumers: [PipelineName: Consumer] = [:]
+        /// Ends of attempts that are to be written.
+        var ended: [Ending] = []
+        var progress: [Claim: Double] = [:]
+        /// The attempts that run.
+        var running: [Int64: Running] = [:]
+        var worker: Int64?
+        /// What was last known of the next hold's end.
+        var nextHold: Date?
+        var alarm: (any PipelineAlarm)?
+        var isTurnScheduled = false
+        /// Whether operations may have become ready that the engine does not know of.
+        var isNews = false
+        var suspensions = 0
+        /// Who waits for a moment without a turn.
+        var idleWaiters: [CheckedContinuation<Void, Never>] = []
+        /// Who waits for the ends of a pipeline's handlers.
+        var endWaiters: [(pipeline: PipelineName, continuation: CheckedContinuation<Void, Never>)] = []
+        /// When this worker looks for others, and says that it lives.
+        var nextBeat = Date.distantPast
+        /// Of other workers, their beat and how often it was found unchanged.
+        var others: [Int64: (beat: Int, missed: Int)] = [:]
+        /// Whether constraints may have become satisfied.
+        var haveConstraintsChanged = false
+    }
+
+    struct Running: Sendable {
+        let claim: Claim
+        let pipeline: PipelineName
+        var task: Task<Void, Never>?
+        /// Rings when it has taken too long.
+        var deadline: (any PipelineAlarm)?
+        /// Whether its end is about to be written.
+        var isEnding = false
+    }
+
+    /// What came of an attempt.
+    struct Ending: Sendable {
+        let operation: ClaimedOperation
+        let outcome: Result<Outcome, any Error>
+        /// Whether it is in the store already, with the handler's own changes.
+        var isWritten = false
+    }
+
+    /// The name under which the history has what engines commit.
+    static let author = "strata.pipeline"
+    static let name = "strata.pipeline"
+
+    let stack: ContextStack
+    let clock: any PipelineClock
+    let state = Mutex(State())
+    private let queue = DispatchQueue(label: "strata.pipeline")
+
+    init(_ stack: ContextStack, _ clock: any PipelineClock) {
+        self.stack = stack
+        self.clock = clock
+        stack.listen { [weak self] news in self?.note(news) }
+    }
+
+    /// What the stack and the clock of a pipeline belong to.
+    static func of(_ stack: ContextStack, _ clock: any PipelineClock) throws -> QueueEngine {
+        for model in Pipeline.models where !stack.knows(model) {
+            throw PipelineError(
+                .modelsMissing,
+                "The stack was opened without \(model). Open it with `models: [...] + Pipeline.models`."
+            )
+        }
+        return stack.engine(name) { QueueEngine(stack, clock) }
+    }
+
+    // MARK: News
+
+    /// Commits may have made operations ready, or be about those that run.
+    private func note(_ news: [ChangeSet]?) {
+        if let news, news.allSatisfy({ !Self.isConcerned($0) }) { return }
+        state.withLock { $0.isNews = true }
+        scheduleTurn()
+    }
+
+    private static func isConcerned(_ changes: ChangeSet) -> Bool {
+        // What this engine does itself it knows.
+        guard changes.author != author else { return false }
+        return changes.contains(QueuedOperation.self) || changes.contains(OperationHold.self)
+            || changes.contains(OperationDependency.self)
+    }
+
+    func scheduleTurn() {
+        let isFirst = state.withLock { state in
+            guard !state.isTurnScheduled else { return false }
+            state.isTurnScheduled = true
+            return true
+        }
+        if isFirst { queue.async { self.turn() } }
+    }
+
+    /// Runs on the queue.
+    private func turn() {
+        state.withLock { $0.isTurnScheduled = false }
+        runTurn()
+        let waiters = state.withLock { state in
+            guard !state.isTurnScheduled else { return [] as [CheckedContinuation<Void, Never>] }
+            defer { state.idleWaiters = [] }
+            return state.idleWaiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Does something on the queue, where nothing is written meanwhile.
+    func onQueue<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            queue.async { continuation.resume(with: Result { try body() }) }
+        }
+    }
+
+    /// Waits until everything that is known has been looked at and written. Handlers may run still.
+    func settle() async {
+        await withCheckedContinuation { continuation in
+            let isIdle = state.withLock { state in
+                if state.isTurnScheduled { state.idleWaiters.append(continuation) }
+                return !state.isTurnScheduled
+            }
+            // A turn may be running.
+            if isIdle { queue.async { continuation.resume() } }
+        }
+    }
+
+    // MARK: Attempts
+
+    func note(progress: Double, of claim: Claim) throws {
+        let isHeld = state.withLock { state in
+            guard state.running[claim.operation]?.claim == claim else { return false }
+            state.progress[claim] = progress
+            return true
+        }
+        guard isHeld else { throw Self.lostError(claim) }
+        scheduleTurn()
+    }
+
+    /// Has the end of an attempt written; of several the first counts.
+    func end(_ ending: Ending) {
+        let number = ending.operation.claim.operation
+        let deadline = state.withLock { state in
+            guard state.running[number]?.claim == ending.operation.claim, !state.running[number]!.isEnding else {
+                return nil as (any PipelineAlarm)?
+            }
+            state.running[number]?.isEnding = true
+            state.ended.append(ending)
+            return state.running[number]?.deadline
+        }
+        deadline?.cancel()
+        scheduleTurn()
+    }
+
+    /// Constraints may have become satisfied.
+    func constraintsChanged() {
+        state.withLock { $0.haveConstraintsChanged = true }
+        scheduleTurn()
+    }
+
+    static func lostError(_ claim: Claim) -> PipelineError {
+        PipelineError(
+            .leaseLost,
+            "Operation \(claim.operation) is no longer this attempt's: it was taken over, or taken off the queue.",
+            operations: [claim.operation]
+        )
+    }
+}

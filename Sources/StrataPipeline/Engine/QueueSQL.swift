@@ -1,0 +1,169 @@
+/// The texts of SQL by which the engine works. Nothing else in this target makes SQL.
+enum QueueSQL {
+    private static let operations = "\"QueuedOperation\""
+    private static let dependencies = "\"OperationDependency\""
+    private static let holds = "\"OperationHold\""
+
+    /// Operations that may be claimed, the best first.
+    static let selectCandidates = """
+        SELECT "id" FROM \(operations) WHERE "status" = 0 AND "pipeline" = ? ORDER BY "rank", "commit", "id" LIMIT ?
+        """
+
+    /// What a claim needs to know of an operation.
+    static let selectForClaim = """
+        SELECT "lane", "sortKey", "commit", "attempts", "epoch", "type", "payload", "payloadVersion", "status" \
+        FROM \(operations) WHERE "id" = ?
+        """
+    static let claim = """
+        UPDATE \(operations) SET "status" = 3, "worker" = ?, "epoch" = "epoch" + 1, "attempts" = "attempts" + 1, \
+        "startedAt" = ?, "progress" = NULL, "_version" = ? WHERE "id" = ?
+        """
+
+    // What an operation may have to wait for.
+
+    static let selectLatestHold = "SELECT max(\"until\") FROM \(holds) WHERE \"operation\" = ?"
+    static let selectPrerequisite = """
+        SELECT d."prerequisite" FROM \(dependencies) d JOIN \(operations) o ON o."id" = d."prerequisite" \
+        WHERE d."dependant" = ? LIMIT 1
+        """
+    /// The first of a lane. What has failed does not count where the pipeline parks it.
+    static func selectFirst(_ ordering: PipelineOrdering, countingFailed: Bool) -> String {
+        let order =
+            ordering == .lifo
+            ? "\"sortKey\" DESC, \"commit\" DESC, \"id\" DESC" : "\"sortKey\", \"commit\", \"id\""
+        return """
+            SELECT "id", "status", "commit" FROM \(operations) WHERE "pipeline" = ? AND "lane" = ?\
+            \(countingFailed ? "" : " AND \"status\" <> 4") ORDER BY \(order) LIMIT 1
+            """
+    }
+    /// The earliest commit of a lane that is not done with.
+    static func selectFirstCommit(countingFailed: Bool) -> String {
+        """
+        SELECT min("commit") FROM \(operations) WHERE "pipeline" = ? AND "lane" = ?\
+        \(countingFailed ? "" : " AND \"status\" <> 4")
+        """
+    }
+    static let selectActiveOfLane = """
+        SELECT "id" FROM \(operations) WHERE "status" = 3 AND "pipeline" = ? AND "lane" = ? LIMIT 1
+        """
+
+    static let setStatus = "UPDATE \(operations) SET \"status\" = ?, \"_version\" = ? WHERE \"id\" = ?"
+
+    // What happens when an operation leaves the queue.
+
+    static let selectWaitingDependants = """
+        SELECT o."id" FROM \(dependencies) d JOIN \(operations) o ON o."id" = d."dependant" \
+        WHERE d."prerequisite" = ? AND o."status" = 1
+        """
+    static let selectDependencies = """
+        SELECT "id" FROM \(dependencies) WHERE "dependant" = ?1 OR "prerequisite" = ?1
+        """
+    static let deleteDependencies = "DELETE FROM \(dependencies) WHERE \"dependant\" = ?1 OR \"prerequisite\" = ?1"
+    static let selectHolds = "SELECT \"id\" FROM \(holds) WHERE \"operation\" = ?"
+    static let deleteHolds = "DELETE FROM \(holds) WHERE \"operation\" = ?"
+    static let selectWaitingOfCommit = """
+        SELECT "id" FROM \(operations) WHERE "pipeline" = ? AND "lane" = ? AND "commit" = ? AND "status" = 1
+        """
+    static let selectLane =
+        "SELECT \"pipeline\", \"lane\", \"status\", \"request\", \"constraint\" FROM \(operations) WHERE \"id\" = ?"
+    static let archive = """
+        INSERT INTO "FinishedOperation" ("id", "pipeline", "type", "payload", "payloadVersion", "lane", "key", "commit", \
+        "enqueuedAt", "result", "finishedAt", "attempts", "failures", "_version") \
+        SELECT "id", "pipeline", "type", "payload", "payloadVersion", "lane", "key", "commit", \
+        "enqueuedAt", ?, ?, "attempts", "failures", ? FROM \(operations) WHERE "id" = ?
+        """
+    static let delete = "DELETE FROM \(operations) WHERE \"id\" = ?"
+
+    // What becomes of an attempt.
+
+    static let selectHolder = """
+        SELECT "pipeline", "lane", "attempts", "request" FROM \(operations) \
+        WHERE "id" = ? AND "status" = 3 AND "worker" = ? AND "epoch" = ?
+        """
+    static let selectFailures = "SELECT \"failures\" FROM \(operations) WHERE \"id\" = ?"
+    static let setFailures = "UPDATE \(operations) SET \"failures\" = ?, \"_version\" = ? WHERE \"id\" = ?"
+    /// Puts an operation back, with fewer attempts where this one is not to count.
+    static let putBack = """
+        UPDATE \(operations) SET "status" = ?, "worker" = NULL, "attempts" = "attempts" - ?, "constraint" = ?, \
+        "request" = NULL, "_version" = ? WHERE "id" = ?
+        """
+    static let putBackColumns = ["status", "worker", "attempts", "constraint", "request"]
+    static let retry = """
+        UPDATE \(operations) SET "status" = 0, "attempts" = 0, "constraint" = NULL, "request" = NULL, "_version" = ? \
+        WHERE "id" = ?
+        """
+    static let setProgress = """
+        UPDATE \(operations) SET "progress" = ?, "_version" = ? WHERE "id" = ? AND "status" = 3 AND "worker" = ? AND "epoch" = ?
+        """
+    static let upsertHold = """
+        INSERT INTO \(holds) ("id", "operation", "name", "until", "_version") VALUES (?, ?, ?, ?, ?) \
+        ON CONFLICT ("operation", "name") DO UPDATE SET "until" = excluded."until", "_version" = excluded."_version" \
+        RETURNING "id"
+        """
+    static let selectHoldNamed = "SELECT \"id\" FROM \(holds) WHERE \"operation\" = ? AND \"name\" = ?"
+    static let deleteHold = "DELETE FROM \(holds) WHERE \"id\" = ?"
+
+    // Time.
+
+    static let selectDueHolds = "SELECT \"id\", \"operation\" FROM \(holds) WHERE \"until\" <= ? LIMIT 1000"
+    static let selectNextHold = "SELECT min(\"until\") FROM \(holds)"
+    static let selectHoldOwners = "SELECT \"operation\" FROM \(holds) WHERE \"id\" = ?"
+
+    // Constraints.
+
+    static let selectConstrained = """
+        SELECT "id" FROM \(operations) WHERE "status" = 2 AND "pipeline" = ? AND "constraint" = ?
+        """
+
+    static let wake =
+        "UPDATE \(operations) SET \"status\" = 0, \"constraint\" = NULL, \"_version\" = ? WHERE \"id\" = ?"
+
+    // What is done.
+
+    static let selectOldFinished = "SELECT \"id\" FROM \"FinishedOperation\" WHERE \"finishedAt\" < ? LIMIT 5000"
+    static let selectExcessFinished =
+        "SELECT \"id\" FROM \"FinishedOperation\" ORDER BY \"finishedAt\" DESC LIMIT 5000 OFFSET ?"
+    static let deleteFinished = "DELETE FROM \"FinishedOperation\" WHERE \"id\" = ?"
+
+    // Workers.
+
+    static let selectBusyWorkers =
+        "SELECT DISTINCT \"worker\" FROM \(operations) WHERE \"status\" = 3 AND \"worker\" IS NOT NULL"
+
+    static let insertWorker = """
+        INSERT INTO "PipelineWorker" ("id", "process", "processStart", "machine", "beat", "startedAt", "_version") \
+        VALUES (?, ?, ?, ?, 0, ?, ?)
+        """
+    static let selectWorkers =
+        "SELECT \"id\", \"process\", \"processStart\", \"machine\", \"beat\" FROM \"PipelineWorker\""
+    static let deleteWorker = "DELETE FROM \"PipelineWorker\" WHERE \"id\" = ?"
+    static let beat = "UPDATE \"PipelineWorker\" SET \"beat\" = \"beat\" + 1, \"_version\" = ? WHERE \"id\" = ?"
+    static let selectActiveOfWorker =
+        "SELECT \"id\", \"crashes\" FROM \(operations) WHERE \"status\" = 3 AND \"worker\" = ?"
+    static let rescue = """
+        UPDATE \(operations) SET "status" = ?, "worker" = NULL, "crashes" = "crashes" + ?, "attempts" = "attempts" - ?, \
+        "_version" = ? WHERE "id" = ?
+        """
+    static let rescueColumns = ["status", "worker", "crashes", "attempts"]
+
+    // Declarations.
+
+    static let selectOrdering = "SELECT \"id\", \"ordering\" FROM \"PipelineRecord\" WHERE \"name\" = ?"
+    static let insertRecord =
+        "INSERT INTO \"PipelineRecord\" (\"id\", \"name\", \"ordering\", \"_version\") VALUES (?, ?, ?, ?)"
+    static let updateRecord = "UPDATE \"PipelineRecord\" SET \"ordering\" = ?, \"_version\" = ? WHERE \"id\" = ?"
+    static let selectWaiting = "SELECT \"id\" FROM \(operations) WHERE \"status\" = 1 AND \"pipeline\" = ?"
+    static let selectNames = "SELECT DISTINCT \"pipeline\" FROM \(operations)"
+    static let selectOfPipeline = "SELECT \"id\" FROM \(operations) WHERE \"pipeline\" = ?"
+    static let move = """
+        UPDATE \(operations) SET "pipeline" = ?, "status" = CASE "status" WHEN 1 THEN 0 ELSE "status" END, "_version" = ? \
+        WHERE "id" = ?
+        """
+
+    // Rings.
+
+    static let selectDependant = "SELECT \"dependant\" FROM \(dependencies) WHERE \"id\" = ?"
+    static let selectPrerequisites = """
+        SELECT d."prerequisite" FROM \(dependencies) d JOIN \(operations) o ON o."id" = d."prerequisite" WHERE d."dependant" = ?
+        """
+}

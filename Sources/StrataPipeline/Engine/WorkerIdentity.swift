@@ -1,0 +1,66 @@
+import Foundation
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// What tells a worker's process from all others, so that a dead one is known at once.
+struct WorkerIdentity: Sendable, Equatable {
+    let process: Int
+    let start: Int
+    let machine: String
+
+    static let own = WorkerIdentity(
+        process: Int(getpid()),
+        start: startTime(of: Int(getpid())) ?? 0,
+        machine: bootID
+    )
+
+    /// Whether the process of a worker of this machine is no more. Of other machines that is not known.
+    var isDead: Bool {
+        guard machine == Self.own.machine else { return false }
+        guard process != Self.own.process else { return start != Self.own.start }
+        guard let now = Self.startTime(of: process) else { return true }
+        return now != start
+    }
+
+    /// Which start of which machine this is; see random(4) for the boot id of Linux.
+    private static let bootID: String = {
+        let text = try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)
+        return text?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ProcessInfo.processInfo.hostName
+    }()
+
+    /// When a process was started, in the units of the system; nil where there is none. On Linux the 22nd field of proc_pid_stat(5).
+    private static func startTime(of process: Int) -> Int? {
+        #if os(Linux)
+            guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8) else { return nil }
+            // The second field is the name in parentheses, in which anything may stand.
+            guard let end = text.lastIndex(of: ")") else { return nil }
+            let fields = text[text.index(after: end)...].split(separator: " ")
+            // What has ended and was not waited for yet works no more.
+            guard fields.count > 19, fields[0] != "Z", fields[0] != "X" else { return nil }
+            return Int(fields[19])
+        #else
+            return kill(pid_t(process), 0) == 0 || errno == EPERM ? 0 : nil
+        #endif
+    }
+}
+
+/// The workers of this process that live.
+enum LiveWorkers {
+    private static let numbers = Mutex<Set<Key>>([])
+
+    struct Key: Hashable {
+        let store: String
+        let number: Int64
+    }
+
+    static func insert(_ key: Key) { numbers.withLock { _ = $0.insert(key) } }
+    static func remove(_ key: Key) { numbers.withLock { _ = $0.remove(key) } }
+    static func contains(_ key: Key) -> Bool { numbers.withLock { $0.contains(key) } }
+}

@@ -1,0 +1,62 @@
+/// What went wrong with pipelines, and what to do about it.
+public struct PipelineError: Error, Sendable, CustomStringConvertible {
+    /// The kind of an error. Further codes may come with further versions, so keep a default case.
+    public struct Code: Sendable, Hashable, CustomStringConvertible {
+        public let description: String
+
+        /// A code by its name; two of one name are equal.
+        public init(_ description: String) { self.description = description }
+
+        /// Operations would wait for each other; ``PipelineError/operations`` names them in the order of the ring.
+        public static let dependencyCycle = Code("dependencyCycle")
+        /// A pipeline of this name is open already.
+        public static let alreadyOpen = Code("alreadyOpen")
+        /// The stack was opened without ``Pipeline/models``.
+        public static let modelsMissing = Code("modelsMissing")
+        /// Another process holds the operation by now, or it is queued no more.
+        public static let leaseLost = Code("leaseLost")
+        /// The payload cannot be read.
+        public static let undecodablePayload = Code("undecodablePayload")
+        /// The pipeline handles payloads of another type.
+        public static let wrongPayload = Code("wrongPayload")
+        /// A value is out of its bounds.
+        public static let invalidArgument = Code("invalidArgument")
+        /// The handler has run longer than the pipeline allows.
+        public static let timedOut = Code("timedOut")
+        /// The handler has thrown `CancellationError` by itself.
+        public static let unexpectedCancellation = Code("unexpectedCancellation")
+    }
+
+    /// The kind of error, for code that decides by it.
+    public let code: Code
+    /// One or two sentences: what happened, and what to do.
+    public let message: String
+    /// The numbers of the ids of the operations concerned.
+    public let operations: [Int64]
+    /// The error that caused this, if there is one.
+    public let underlying: (any Error)?
+    /// Where it was thrown, for reports.
+    public let file: String
+    /// The line of that file.
+    public let line: Int
+
+    /// An error that says where it was made.
+    public init(
+        _ code: Code,
+        _ message: String,
+        operations: [Int64] = [],
+        underlying: (any Error)? = nil,
+        file: String = #fileID,
+        line: Int = #line
+    ) {
+        self.code = code
+        self.message = message
+        self.operations = operations
+        self.underlying = underlying
+        self.file = file
+        self.line = line
+    }
+
+    /// Code and message.
+    public var description: String { "\(code): \(message)" }
+}

@@ -1,0 +1,13 @@
+public import Strata
+
+/// One operation that does not start before another one has been completed or skipped.
+///
+/// Made by ``QueuedOperation/addDependencies(_:)``. The other one need not be queued yet; as long as it is not, it is not
+/// waited for.
+@Model(.index("dependant"), .index("prerequisite"), table: "OperationDependency")
+public final class OperationDependency {
+    /// The number of the id of the operation that waits.
+    public internal(set) var dependant: Int64
+    /// The number of the id of the operation that is waited for.
+    public internal(set) var prerequisite: Int64
+}

@@ -1,0 +1,10 @@
+public import Strata
+
+/// How a pipeline was declared when it was last opened, so that another declaration is noticed.
+@Model(table: "PipelineRecord")
+public final class PipelineRecord {
+    /// Its name.
+    @Attribute(.unique) public internal(set) var name: PipelineName
+    /// In which order its operations run.
+    public internal(set) var ordering: PipelineOrdering
+}

@@ -1,0 +1,69 @@
+public import Foundation
+public import Strata
+
+/// An operation that is to be done: a row of the store that the commit which holds it has queued.
+///
+/// Operations are made by ``Strata/ObjectContext/enqueue(_:in:lane:priority:key:notBefore:)`` and found by any query. What is
+/// settable may be changed in any context, and counts from the commit on.
+@Model(
+    .index("status", "pipeline", "rank", "commit"),
+    .index("pipeline", "lane", "sortKey", "commit"),
+    .unique("pipeline", "key"),
+    table: "QueuedOperation"
+)
+public final class QueuedOperation {
+    /// Where it is queued.
+    public internal(set) var pipeline: PipelineName
+    /// The name of the payload's type.
+    public internal(set) var type: String
+    /// The payload, as JSON.
+    public internal(set) var payload: Data
+    /// The version of the payload's type that has stored it.
+    public internal(set) var payloadVersion: Int = 1
+    /// Operations of one lane follow the order of their pipeline among each other.
+    public internal(set) var lane: String = ""
+    /// In pipelines that run one operation after the other: what comes before the order of insertion.
+    public var sortKey: Double = 0
+    /// Of operations that are ready, those of the greatest priority come first.
+    public var priority: Int = 0
+    /// No two queued operations of a pipeline have the same one. Any number may have none.
+    public internal(set) var key: String?
+    /// What somebody wants to become of it.
+    public internal(set) var request: OperationRequest?
+    /// Why it cannot be stored; checked by every save, so that it never is.
+    var problem: String?
+    /// Counts edits that concern other rows, so that they are edits of this one.
+    var edits: Int = 0
+    /// Whether this object is what `enqueue` has made, under an id that nobody else had.
+    @Transient var isMadeHere = false
+    /// When it was first saved.
+    @Attribute(.createdAt) public internal(set) var enqueuedAt: Date?
+    /// Sorts by descending priority.
+    @Derived var rank: Int { ~priority }
+
+    /// The number of the commit that has queued it; 0 before that.
+    @Attribute(.commitNumber) public internal(set) var commit: Int64 = 0
+    /// Where it stands.
+    @Attribute(.bookkeeping) public internal(set) var status: OperationStatus = OperationStatus.pending
+    /// How often its handler was started, apart from what has used no attempt.
+    @Attribute(.bookkeeping) public internal(set) var attempts: Int = 0
+    /// How often the process of its handler has ended before the handler had.
+    @Attribute(.bookkeeping) public internal(set) var crashes: Int = 0
+    /// What failed attempts have said.
+    @Attribute(.bookkeeping) public internal(set) var failures: AttemptFailures = AttemptFailures()
+    /// The constraint that it waits for.
+    @Attribute(.bookkeeping) public internal(set) var constraint: String?
+    /// The process that runs it.
+    @Attribute(.bookkeeping) var worker: Int64?
+    /// Grows with each claim, so that whoever has lost it does not speak for who has it now.
+    @Attribute(.bookkeeping) var epoch: Int64 = 0
+    /// When its handler was started last.
+    @Attribute(.bookkeeping) public internal(set) var startedAt: Date?
+    /// What its handler says of its progress, from 0 to 1.
+    @Attribute(.bookkeeping) public internal(set) var progress: Double?
+
+    /// Checks that the payload could be encoded.
+    public static func validate(_ row: Row, _ failures: inout Validation<QueuedOperation>) {
+        if let problem = row.problem { failures.fail(problem, column: \.payload) }
+    }
+}

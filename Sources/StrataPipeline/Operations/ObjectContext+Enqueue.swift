@@ -1,0 +1,81 @@
+public import Foundation
+public import Strata
+
+extension ObjectContext {
+    /// Queues an operation, as part of this context's changes: it starts once the commit that holds it has reached the store.
+    ///
+    /// ```swift
+    /// let invoice = context.insert(Invoice(number: 17))
+    /// context.enqueue(Upload(file: invoice.file), in: .uploads, priority: 5)
+    /// try context.commit()
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - payload: what it is about. One that cannot be encoded is refused by the next save.
+    ///   - pipeline: where it is queued, whether that is open or not.
+    ///   - lane: those of one lane follow the order of the pipeline among each other.
+    ///   - priority: of operations that are ready, those of the greatest come first.
+    ///   - key: no two operations with the same one are queued in a pipeline; a commit that would add a second one throws `notUnique`.
+    ///   - notBefore: when it may start at the earliest.
+    /// - Returns: the operation, which may be changed like any object until the commit, and afterwards by commits of their own.
+    @discardableResult
+    public func enqueue<Payload: OperationPayload>(
+        _ payload: Payload,
+        in pipeline: PipelineName,
+        lane: String = "",
+        priority: Int = 0,
+        key: String? = nil,
+        notBefore: Date? = nil
+    ) -> QueuedOperation {
+        let operation = insert(QueuedOperation.make(payload, in: pipeline, lane, priority, key))
+        operation.isMadeHere = true
+        if let notBefore {
+            insert(OperationHold(operation: operation.id.number, name: HoldName.start, until: notBefore))
+        }
+        return operation
+    }
+
+    /// Queues an operation under an id that was handed out before, by ``Strata/ContextStack/newID(for:)``, so that others could depend on
+    /// it already.
+    ///
+    /// - Returns: nil where an operation of this id is queued or finished; then nothing has changed.
+    public func enqueue<Payload: OperationPayload>(
+        _ payload: Payload,
+        as id: ObjectID<QueuedOperation>,
+        in pipeline: PipelineName,
+        lane: String = "",
+        priority: Int = 0,
+        key: String? = nil
+    ) throws -> QueuedOperation? {
+        guard try find(id.counterpart(FinishedOperation.self)) == nil else { return nil }
+        return try insert(QueuedOperation.make(payload, in: pipeline, lane, priority, key), as: id)
+    }
+}
+
+extension QueuedOperation {
+    fileprivate static func make<Payload: OperationPayload>(
+        _ payload: Payload,
+        in pipeline: PipelineName,
+        _ lane: String,
+        _ priority: Int,
+        _ key: String?
+    ) -> QueuedOperation {
+        var data = Data()
+        var problem: String?
+        do {
+            data = try JSONEncoder().encode(payload)
+        } catch {
+            problem = "cannot be encoded: \(error)"
+        }
+        return QueuedOperation(
+            pipeline: pipeline,
+            type: Payload.operationType,
+            payload: data,
+            payloadVersion: Payload.payloadVersion,
+            lane: lane,
+            priority: priority,
+            key: key,
+            problem: problem
+        )
+    }
+}

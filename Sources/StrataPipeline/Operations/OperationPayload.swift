@@ -1,0 +1,47 @@
+import Foundation
+
+/// What an operation is about: a value that is stored with it, as JSON, and handed to the handler.
+///
+/// ```swift
+/// struct Upload: OperationPayload {
+///     var file: String
+/// }
+/// ```
+public protocol OperationPayload: Codable, Sendable {
+    /// The name under which operations of this type are stored; by default the name of the type. It must stay as it is when the
+    /// type is renamed.
+    static var operationType: String { get }
+
+    /// The version of the form in which payloads are stored; 1 by default. Raise it with a change that `Codable` does not bridge.
+    static var payloadVersion: Int { get }
+
+    /// Reads a payload that an earlier version has stored. By default it is decoded as if it were of this one.
+    ///
+    /// - Parameters:
+    ///   - data: the JSON that was stored.
+    ///   - version: the version that it was stored by.
+    /// - Throws: whatever decoding throws; the operation then fails for good, and keeps its bytes.
+    static func migrate(_ data: Data, from version: Int) throws -> Self
+}
+
+extension OperationPayload {
+    public static var operationType: String { String(describing: Self.self) }
+
+    public static var payloadVersion: Int { 1 }
+
+    public static func migrate(_ data: Data, from version: Int) throws -> Self {
+        try JSONDecoder().decode(Self.self, from: data)
+    }
+
+    /// The payload of stored bytes.
+    static func decoded(_ data: Data, version: Int) throws -> Self {
+        if version == payloadVersion { return try JSONDecoder().decode(Self.self, from: data) }
+        guard version < payloadVersion else {
+            throw PipelineError(
+                .undecodablePayload,
+                "The payload was stored by version \(version) of \(operationType), and this program knows \(payloadVersion)."
+            )
+        }
+        return try migrate(data, from: version)
+    }
+}

@@ -1,0 +1,154 @@
+public import Foundation
+public import Strata
+
+extension QueuedOperation {
+    /// The payload.
+    ///
+    /// - Throws: ``PipelineError`` with `undecodablePayload`, or what decoding throws.
+    public func payload<Payload: OperationPayload>(as type: Payload.Type) throws -> Payload {
+        guard self.type == Payload.operationType else {
+            throw PipelineError(
+                .wrongPayload,
+                "The operation has a payload of type \(self.type), not \(Payload.operationType).",
+                operations: [id.number]
+            )
+        }
+        return try Payload.decoded(payload, version: payloadVersion)
+    }
+
+    /// Sets another payload. An attempt that runs keeps the one that it was started with.
+    ///
+    /// - Throws: what encoding throws.
+    public func setPayload<Payload: OperationPayload>(_ payload: Payload) throws {
+        self.payload = try JSONEncoder().encode(payload)
+        type = Payload.operationType
+        payloadVersion = Payload.payloadVersion
+    }
+
+    // MARK: Dependencies
+
+    /// Lets this operation start only when others are completed or skipped.
+    ///
+    /// - Throws: ``PipelineError`` with `dependencyCycle` where they would wait for each other; nothing has changed then. A ring that
+    ///   closes by what another context commits meanwhile is found by the commit, which throws the same. What the store reports.
+    /// - Complexity: O(1) for an operation that nobody depends on.
+    public func addDependencies(_ others: [QueuedOperation]) throws { try addDependencies(others.map(\.id)) }
+
+    /// The same by ids, also of operations that are yet to be queued. What is not queued is not waited for.
+    public func addDependencies(_ others: [ObjectID<QueuedOperation>]) throws {
+        let context = try requireContext()
+        let prerequisites = context.state[Prerequisites.self] ?? Prerequisites.Value()
+        // Nobody depends yet on what was just made here.
+        let isNew = isMadeHere && commit == 0 && !prerequisites.numbers.contains(id.number)
+        for other in others where !isNew || other == id { try checkRing(other, context) }
+        prerequisites.numbers.formUnion(others.map(\.number))
+        context.state[Prerequisites.self] = prerequisites
+        let known = isNew ? [] : Set(try context.fetch(.of(dependant: id.number)).map(\.prerequisite))
+        for other in others where !known.contains(other.number) {
+            context.insert(OperationDependency(dependant: id.number, prerequisite: other.number))
+        }
+        edits += 1
+    }
+
+    /// Lets this operation start without waiting for others.
+    public func removeDependencies(_ others: [ObjectID<QueuedOperation>]) throws {
+        let context = try requireContext()
+        let numbers = Set(others.map(\.number))
+        for dependency in try context.fetch(.of(dependant: id.number))
+        where numbers.contains(dependency.prerequisite) {
+            context.delete(dependency)
+        }
+        edits += 1
+    }
+
+    /// The ids of the operations that this one depends on, queued or yet to be.
+    public func dependencies() throws -> [ObjectID<QueuedOperation>] {
+        let context = try requireContext()
+        return try context.fetch(.of(dependant: id.number)).map {
+            id.sibling($0.prerequisite)
+        }
+    }
+
+    private func checkRing(_ other: ObjectID<QueuedOperation>, _ context: ObjectContext) throws {
+        let own = id.number
+        if other.number == own { throw DependencyRing.error([own]) }
+        // A ring leads back here; so where nobody depends on this operation there is none.
+        guard try context.exists(.of(prerequisite: own)) else { return }
+        let ring = try DependencyRing.find(from: other.number, to: own) { number in
+            try context.fetch(.of(dependant: number)).map(\.prerequisite)
+        }
+        if let ring { throw DependencyRing.error(ring) }
+    }
+
+    // MARK: Holds
+
+    /// Lets this operation start no earlier than a moment. It waits for all of its holds; one of the same name is moved.
+    public func hold(_ name: String, until date: Date) throws {
+        let context = try requireContext()
+        if let hold = try context.first(.of(operation: id.number, name: name)) {
+            hold.until = date
+        } else {
+            context.insert(OperationHold(operation: id.number, name: name, until: date))
+        }
+        edits += 1
+    }
+
+    /// Takes a hold away, if it is there.
+    public func release(_ name: String) throws {
+        let context = try requireContext()
+        guard let hold = try context.first(.of(operation: id.number, name: name)) else { return }
+        context.delete(hold)
+        edits += 1
+    }
+
+    // MARK: Decisions
+
+    /// Leaves the operation out, from the commit on: those that depend on it go on. One that runs is cancelled, unless it is done by then.
+    ///
+    /// One that no commit has queued yet is never queued.
+    public func skip() { decide(.skip) }
+
+    /// Takes the operation as done, from the commit on; otherwise as ``skip()``.
+    public func complete() { decide(.complete) }
+
+    /// Lets an operation that has failed, or waits for a moment or a constraint, be tried again at once, with fresh attempts.
+    public func retry() { decide(.retry) }
+
+    private func decide(_ request: OperationRequest) {
+        guard commit > 0 || request == .retry else {
+            // It belongs to a context, or there is nothing to take back.
+            try? requireContext().delete(self)
+            return
+        }
+        // Done is done.
+        if self.request != .complete { self.request = request }
+    }
+
+    private func requireContext() throws -> ObjectContext {
+        guard let context = owningContext else {
+            throw PipelineError(
+                .invalidArgument,
+                "The operation belongs to no context. Queue it by `enqueue` first."
+            )
+        }
+        return context
+    }
+}
+
+/// What this context has made others depend on, whatever became of it.
+private enum Prerequisites: ContextStateKey {
+    final class Value {
+        var numbers: Set<Int64> = []
+    }
+}
+
+extension Query where Object == OperationDependency {
+    static func of(dependant number: Int64) -> Self { OperationDependency.where { $0.dependant == number } }
+    static func of(prerequisite number: Int64) -> Self { OperationDependency.where { $0.prerequisite == number } }
+}
+
+extension Query where Object == OperationHold {
+    static func of(operation number: Int64, name: String) -> Self {
+        OperationHold.where { $0.operation == number && $0.name == name }
+    }
+}

@@ -1,0 +1,55 @@
+public import Strata
+
+/// What a handler says of an attempt.
+public struct Outcome: Sendable {
+    enum Kind: Sendable {
+        case done
+        case doneCommitting(@Sendable (ObjectContext) throws -> Void)
+        case retry(after: Duration)
+        case wait(Constraint)
+        case fail(String)
+        case skip
+    }
+
+    let kind: Kind
+
+    /// The operation is done, and those that depend on it may start.
+    public static let done = Outcome(kind: .done)
+
+    /// The operation is done, and these changes with it: both are committed in one transaction, or none.
+    ///
+    /// The block is given a context of its own over the committed state, which is committed when the block returns. Where the
+    /// block or the commit throws, the attempt has failed; where another process has taken over the operation, nothing is
+    /// committed.
+    public static func done(_ changes: @escaping @Sendable (ObjectContext) throws -> Void) -> Outcome {
+        Outcome(kind: .doneCommitting(changes))
+    }
+
+    /// To be tried again after a pause. The attempt counts.
+    public static func retry(after pause: Duration) -> Outcome { Outcome(kind: .retry(after: pause)) }
+
+    /// To be tried again when a constraint is satisfied, or a person says so. The attempt does not count.
+    public static func wait(_ constraint: Constraint) -> Outcome { Outcome(kind: .wait(constraint)) }
+
+    /// It has failed for good.
+    public static func fail(_ reason: String) -> Outcome { Outcome(kind: .fail(reason)) }
+
+    /// It is not wanted any more; those that depend on it run all the same.
+    public static let skip = Outcome(kind: .skip)
+}
+
+/// Something outside of the program that operations wait for, by its name.
+public struct Constraint: RawRepresentable, ExpressibleByStringLiteral, Hashable, Sendable {
+    /// The text of the name.
+    public let rawValue: String
+
+    /// A constraint by its name.
+    public init(rawValue: String) { self.rawValue = rawValue }
+    /// A constraint by its name, as a literal.
+    public init(stringLiteral text: String) { rawValue = text }
+
+    /// That the network is there.
+    public static let network: Constraint = "network"
+    /// That somebody says ``QueuedOperation/retry()``.
+    public static let person: Constraint = "person"
+}

@@ -1,0 +1,26 @@
+public import Strata
+
+/// The name of a pipeline.
+///
+/// ```swift
+/// extension PipelineName { static let uploads: PipelineName = "uploads" }
+/// ```
+public struct PipelineName: RawRepresentable, ExpressibleByStringLiteral, Hashable, Codable, AttributeValue,
+    CustomStringConvertible
+{
+    /// The text of the name, compared byte by byte.
+    public let rawValue: String
+
+    /// A name by its text.
+    public init(rawValue: String) { self.rawValue = rawValue }
+    /// A name by its text.
+    public init(_ text: String) { rawValue = text }
+    /// A name as a literal.
+    public init(stringLiteral text: String) { rawValue = text }
+
+    /// Takes the operations of pipelines that nobody declares any more.
+    public static let `default`: PipelineName = "default"
+
+    /// The text of the name.
+    public var description: String { rawValue }
+}

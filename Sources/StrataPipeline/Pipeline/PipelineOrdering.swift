@@ -1,0 +1,17 @@
+public import Strata
+
+/// In which order the operations of a pipeline, or of each of its lanes, are started.
+public enum PipelineOrdering: String, AttributeValue, CaseIterable {
+    /// Any operation that is ready: the greatest priority first, then the earliest commit, then the earliest inserted. Any number
+    /// run side by side.
+    case flat
+    /// All operations of one commit before those of the next; among those of one commit as `flat`.
+    case commits
+    /// One after the other, first in, first out.
+    case fifo
+    /// One after the other, last in, first out.
+    case lifo
+
+    /// Whether an operation may have to wait for others of its lane.
+    var isSerial: Bool { self != .flat }
+}

@@ -1,0 +1,40 @@
+/// When an operation is tried again whose handler has thrown, and how often.
+///
+/// The pause before the next attempt is a random part of a limit which doubles with each attempt: "full jitter", as in
+/// https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/.
+public struct RetryPolicy: Sendable, Hashable {
+    /// How many attempts there are in all; nil for any number.
+    public var maxAttempts: Int?
+    /// The limit of the pause after the first attempt.
+    public var base: Duration
+    /// The limit beyond which pauses do not grow.
+    public var cap: Duration
+
+    /// Ten attempts, with pauses of up to one second at first and up to a minute at last.
+    public static let standard = RetryPolicy()
+    /// One attempt.
+    public static let never = RetryPolicy(maxAttempts: 1)
+
+    /// A policy of one's own.
+    public init(maxAttempts: Int? = 10, base: Duration = .seconds(1), cap: Duration = .seconds(60)) {
+        self.maxAttempts = maxAttempts
+        self.base = base
+        self.cap = cap
+    }
+
+    /// The pause after an attempt, in seconds.
+    ///
+    /// - Parameter fraction: a random number from 0 to 1.
+    func pause(after attempt: Int, _ fraction: Double) -> Double {
+        var limit = base.seconds
+        for _ in 1..<max(attempt, 1) where limit < cap.seconds { limit *= 2 }
+        return min(limit, cap.seconds) * fraction
+    }
+}
+
+extension Duration {
+    var seconds: Double {
+        let (seconds, attoseconds) = components
+        return Double(seconds) + Double(attoseconds) / 1e18
+    }
+}

@@ -1,0 +1,421 @@
+import Foundation
+import Strata
+import Synchronization
+import Testing
+
+@testable import StrataPipeline
+@testable import StrataTesting
+
+@Suite("P1 P2 operations belong to the commit that holds them", .timeLimit(.minutes(1))) struct DurabilityTests {
+    struct Stop: Error {}
+
+    @Test("T1 what is rolled back or thrown away leaves no trace")
+    func rollback() async throws {
+        let stage = try await Stage.open()
+        stage.pipeline.resume()
+        await #expect(throws: Stop.self) {
+            try await stage.stack.background { context in
+                context.enqueue(Named(name: "A"), in: .work)
+                throw Stop()
+            }
+        }
+        try await stage.stack.background { context in
+            context.enqueue(Named(name: "B"), in: .work)
+            context.rollback()
+            try context.commit()
+            #expect(try context.count(QueuedOperation.all) == 0)
+        }
+        await stage.pipeline.settled()
+        #expect(stage.log.events.isEmpty)
+        try await stage.close()
+    }
+
+    @Test("P1 what is saved to a parent does not start before that has committed it")
+    func saved() async throws {
+        let stage = try await Stage.open()
+        stage.pipeline.resume()
+        try await stage.stack.background(parent: .named(.root)) { context in
+            context.enqueue(Named(name: "A"), in: .work)
+            try context.save()
+        }
+        await stage.pipeline.settled()
+        #expect(stage.log.events.isEmpty)
+        try await stage.stack.commit(.root)
+        await stage.pipeline.settled()
+        #expect(stage.log.started.count == 1)
+        try await stage.close()
+    }
+
+    @Test("T2 T3 what is skipped or completed in the commit that would queue it never is", arguments: [true, false])
+    func decidedAtOnce(_ isSkipped: Bool) async throws {
+        let stage = try await Stage.open()
+        stage.pipeline.resume()
+        try await stage.stack.background { context in
+            let operation = context.enqueue(Named(name: "A"), in: .work)
+            if isSkipped { operation.skip() } else { operation.complete() }
+            try context.commit()
+            #expect(try context.count(QueuedOperation.all) == 0)
+            #expect(try context.count(FinishedOperation.all) == 0)
+        }
+        await stage.pipeline.settled()
+        #expect(stage.log.events.isEmpty)
+        try await stage.close()
+    }
+
+    @Test("T5 T23 an operation is changed in its own commit, and later by one that is for that")
+    func modify() async throws {
+        let stage = try await Stage.open()
+        try await stage.commit(["A"])
+        try await stage.edit("A") { try $0.setPayload(Named(name: "B")) }
+        try await stage.commit(["C"])
+        try await stage.edit("C") { $0.priority = 1 }
+        // What is changed in a context and not committed has no effect.
+        let id = stage.id("A")
+        try await stage.stack.background { try $0.find(id)?.priority = 9 }
+        stage.pipeline.resume()
+        await stage.pipeline.settled()
+        #expect(stage.takeStarts() == ["C", "A"])
+        #expect(try await stage.stack.background { try $0.find(id)?.payload(as: Named.self).name } == "B")
+        try await stage.close()
+    }
+
+    @Test("T6 the order of commits is kept over a restart")
+    func commitsAfterReopening() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("strata-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let location = StoreLocation.sqlite(folder.appendingPathComponent("s.sqlite"))
+        let first = try await Stage.open(location, ordering: .commits)
+        try await first.commit(["A"])
+        try await first.commit(["B"])
+        try await first.close()
+        let second = try await Stage.open(location, ordering: .commits)
+        second.learn(from: first)
+        try await second.play([.resume("A"), .done("A", "B"), .done("B")])
+        try await second.close()
+    }
+
+    @Test("T7 what was active when its process ended is pending again, under the same id, and its crash is counted")
+    func abandoned() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("strata-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let location = StoreLocation.sqlite(folder.appendingPathComponent("s.sqlite"))
+        let first = try await Stage.open(location)
+        try await first.commit(["A"])
+        try await first.play([.resume("A")])
+        // As if the process were gone: nothing speaks for the worker any more.
+        first.pipeline.engine.abandon()
+        let second = try await Stage.open(location)
+        second.learn(from: first)
+        #expect(try await second.row("A")?.status == .pending)
+        #expect(try await second.row("A")?.crashes == 1)
+        #expect(try await second.row("A")?.attempts == 0)
+        try await second.play([.resume("A"), .done("A")])
+        #expect(second.log.started == first.log.started)
+        // Who has lost it finds that out by the commits of others, is cancelled, and has no say any more.
+        await first.log.waitForEnd(of: first.id("A"))
+        #expect(first.log.events.contains { if case .lost = $0 { true } else { false } })
+        #expect(try await second.result("A") == .completed)
+        try await second.close()
+        try await first.close()
+    }
+
+    @Test("T9 holds and attempts outlive a restart")
+    func holds() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("strata-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let location = StoreLocation.sqlite(folder.appendingPathComponent("s.sqlite"))
+        let first = try await Stage.open(location)
+        let hour = first.clock.now.addingTimeInterval(3600)
+        try await first.commit(["A", "B"])
+        try await first.edit("A") { try $0.hold("later", until: hour) }
+        try await first.play([.resume("B")])
+        await first.end("B", .failure(Stop()))
+        try await first.close()
+        let second = try await Stage.open(location)
+        second.learn(from: first)
+        #expect(try await second.row("B")?.attempts == 1)
+        #expect(try await second.row("B")?.failures.list.map(\.message) == ["Stop()"])
+        // The first pause is at most a second.
+        try await second.play([
+            .resume(), .pass(.seconds(2), "B"), .done("B"), .pass(.seconds(3590)), .pass(.seconds(10), "A"),
+        ])
+        try await second.close()
+    }
+
+    @Test("T10 how often a pipeline is suspended is not kept")
+    func suspensions() async throws {
+        let stage = try await Stage.open()
+        #expect(stage.pipeline.suspensions == 1)
+        #expect(stage.pipeline.suspend() == 2)
+        await stage.pipeline.close()
+        let again = try await Pipeline.open(stage.stack, named: .work, clock: stage.clock) { (_: Attempt<Named>) in
+            .done
+        }
+        #expect(again.suspensions == 0)
+        #expect(again.resume() == 0)
+        await again.close()
+        try await stage.close()
+    }
+
+    @Test("T11 L2 the end of an operation and what its handler changes are one commit")
+    func together() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models + [Note.self], stack: .rootOnly)
+        let fails = Atomic(true)
+        let pipeline = try await Pipeline.open(stack, named: .work, retry: .never, clock: VirtualClock()) {
+            (attempt: Attempt<Named>) in
+            .done { context in
+                context.insert(Note(text: attempt.payload.name))
+                if fails.load(ordering: .relaxed) { throw Stop() }
+            }
+        }
+        let log = EventLog(pipeline)
+        let id = try await stack.background { context in
+            let operation = context.enqueue(Named(name: "A"), in: .work)
+            try context.commit()
+            return operation.id
+        }
+        await log.waitForEnd(of: id)
+        try await stack.background { context in
+            #expect(try context.count(Note.all) == 0)
+            #expect(try context.find(id)?.status == .failed)
+            fails.store(false, ordering: .relaxed)
+            try context.find(id)?.retry()
+            try context.commit()
+        }
+        await log.waitForEnd(of: id, count: 2)
+        try await stack.background { context in
+            let texts = try context.rows(Note.all).map(\.text)
+            let (operation, results) = (try context.find(id), try context.rows(FinishedOperation.all).map(\.result))
+            #expect(texts == ["A"] && operation == nil && results == [.completed])
+        }
+        try await stack.close()
+    }
+
+    @Test("T12 T13 done is done, whichever is said first", arguments: [true, false])
+    func decidedTwice(_ skipsFirst: Bool) async throws {
+        let stage = try await Stage.open()
+        try await stage.commit(["A"])
+        try await stage.edit("A") { operation in
+            if skipsFirst {
+                operation.skip()
+                operation.complete()
+            } else {
+                operation.complete()
+                operation.skip()
+            }
+        }
+        #expect(try await stage.result("A") == .completed)
+        try await stage.close()
+    }
+
+    @Test("T14 a pipeline takes over what is queued under a former name, in its order")
+    func formerName() async throws {
+        let stage = try await Stage.open(max: 1)
+        try await stage.commit(["A"])
+        try await stage.commit(["B"])
+        let other = try await Pipeline.open(
+            stage.stack,
+            named: "renamed",
+            formerNames: [.work],
+            maxConcurrent: 1,
+            isSuspended: true,
+            clock: stage.clock
+        ) { (_: Attempt<Named>) in .done }
+        let log = EventLog(other)
+        other.resume()
+        await log.waitForEnd(of: stage.id("B"))
+        #expect(log.finished == [stage.id("A"), stage.id("B")])
+        try await stage.close()
+    }
+
+    @Test("T17 another ordering holds from the next opening on, and the order of commits stays known")
+    func otherOrdering() async throws {
+        let stage = try await Stage.open(ordering: .commits, max: 1)
+        for name in ["A", "B", "C"] { try await stage.commit([Entry(stringLiteral: name)]) }
+        try await stage.play([.resume("A")])
+        await stage.pipeline.close()
+        for _ in 0..<2 {
+            let seen = Mutex<[String]>([])
+            let flat = try await Pipeline.open(
+                stage.stack,
+                named: .work,
+                maxConcurrent: 1,
+                isSuspended: true,
+                clock: stage.clock
+            ) { (attempt: Attempt<Named>) in
+                seen.withLock { $0.append(attempt.payload.name) }
+                return .wait(.person)
+            }
+            let log = EventLog(flat)
+            try await stage.stack.background { context in
+                for operation in try context.fetch(QueuedOperation.all) { operation.retry() }
+                try context.commit()
+            }
+            flat.resume()
+            for name in ["A", "B", "C"] { await log.waitForEnd(of: stage.id(name)) }
+            #expect(seen.withLock { $0 } == ["A", "B", "C"])
+            await flat.close()
+        }
+        try await stage.close()
+    }
+
+    @Test("T19 where all rows are deleted, the queue is empty and nothing starts")
+    func emptied() async throws {
+        let stage = try await Stage.open(max: 1)
+        try await stage.commit(["A", "B←A"])
+        try await stage.stack.background { _ = try $0.batchDelete(QueuedOperation.all) }
+        try await stage.play([.resume(), .commit("C", starts: ["C"]), .done("C")])
+        try await stage.close()
+    }
+
+    @Test("T21 an operation of another payload type fails for good, with its bytes, and stops nobody")
+    func otherType() async throws {
+        struct Other: OperationPayload { var number: Int }
+        let stage = try await Stage.open(max: 1)
+        let id = try await stage.stack.background { context in
+            let operation = context.enqueue(Other(number: 7), in: .work, priority: 1)
+            try context.commit()
+            return operation.id
+        }
+        try await stage.commit(["A"])
+        stage.pipeline.resume()
+        await stage.log.waitForEnd(of: id)
+        #expect(stage.takeStarts().suffix(1) == ["A"])
+        try await stage.stack.background { context in
+            let operation = try #require(try context.find(id))
+            #expect(operation.status == .failed && operation.attempts == 1)
+            #expect(try operation.payload(as: Other.self).number == 7)
+        }
+        try await stage.close()
+    }
+
+    @Test("D24 an id is queued once; a second time changes nothing")
+    func twice() async throws {
+        let stage = try await Stage.open()
+        let id = try stage.stack.newID(for: QueuedOperation.self)
+        for isFirst in [true, false] {
+            try await stage.stack.background { context in
+                let operation = try context.enqueue(Named(name: isFirst ? "A" : "B"), as: id, in: .work)
+                #expect((operation != nil) == isFirst)
+                try context.commit()
+            }
+        }
+        // Two contexts at the same time: the later one is refused.
+        let other = try stage.stack.newID(for: QueuedOperation.self)
+        let later = try stage.stack.create(.private, named: "later")
+        try await later.perform { _ = try $0.enqueue(Named(name: "D"), as: other, in: .work) }
+        try await stage.stack.background { context in
+            _ = try context.enqueue(Named(name: "C"), as: other, in: .work)
+            try context.commit()
+        }
+        let error = try await #require(throws: StrataError.self) { try await later.commit() }
+        #expect(error.code == .notUnique)
+        #expect(try await stage.stack.background { try $0.find(id)?.payload(as: Named.self).name } == "A")
+        try await stage.close()
+    }
+
+    @Test(
+        "what is finished does not come back by an edit that came late, whatever the policy",
+        arguments: [true, false]
+    )
+    func lateEdit(_ saves: Bool) async throws {
+        let stage = try await Stage.open()
+        try await stage.commit(["A"])
+        let id = stage.id("A")
+        let parent = try stage.stack.create(.private, named: "parent")
+        let late = try await stage.stack.on(parent) { _ in try stage.stack.create(.private, named: "late") }
+        try await late.perform { context in
+            context.mergePolicy = .mine
+            try #require(try context.find(id)).priority = 9
+        }
+        try await stage.play([.resume("A"), .done("A")])
+        let error = try await #require(throws: StrataError.self) {
+            if saves { try await late.save() } else { try await late.commit() }
+        }
+        #expect(error.code == .conflict)
+        #expect(try await stage.row("A") == nil)
+        try await stage.close()
+    }
+
+    @Test("a delete does not contradict what the engine has noted meanwhile", arguments: [true, false])
+    func lateDelete(_ saves: Bool) async throws {
+        let stage = try await Stage.open(max: 1)
+        try await stage.commit(["A", "B←A"])
+        let id = stage.id("B")
+        let parent = try stage.stack.create(.private, named: "parent")
+        let late = try await stage.stack.on(parent) { _ in try stage.stack.create(.private, named: "late") }
+        try await late.perform { $0.delete(try #require(try $0.find(id))) }
+        try await stage.play([.resume("A")])
+        if saves {
+            try await late.save()
+            try await parent.commit()
+        } else {
+            try await late.commit()
+        }
+        #expect(try await stage.row("B") == nil)
+        try await stage.play([.done("A")])
+        try await stage.close()
+    }
+
+    @Test("L14 a key is queued once in a pipeline at a time")
+    func keys() async throws {
+        let stage = try await Stage.open()
+        for isFirst in [true, false] {
+            do {
+                try await stage.stack.background { context in
+                    context.enqueue(Named(name: "A"), in: .work, key: "k")
+                    context.enqueue(Named(name: "A"), in: "elsewhere", key: isFirst ? "k" : "other")
+                    try context.commit()
+                }
+                #expect(isFirst)
+            } catch let error as StrataError {
+                #expect(!isFirst && error.code == .notUnique)
+            }
+        }
+        let id = try #require(
+            try await stage.stack.background { try $0.first(QueuedOperation.where { $0.pipeline == .work })?.id }
+        )
+        try await stage.stack.background { context in
+            try context.find(id)?.skip()
+            try context.commit()
+            context.enqueue(Named(name: "A"), in: .work, key: "k")
+            try context.commit()
+        }
+        try await stage.close()
+    }
+
+    @Test("a payload that cannot be encoded is refused by the save")
+    func unencodable() async throws {
+        struct Bad: OperationPayload { var number: Double }
+        let stage = try await Stage.open()
+        try await stage.stack.background { context in
+            context.enqueue(Bad(number: .nan), in: .work)
+            let error = try #require(throws: StrataError.self) { try context.commit() }
+            #expect(error.code == .validation && error.details.first?.column == "payload")
+        }
+        try await stage.close()
+    }
+
+    @Test("a stack without the models, a second pipeline of a name and a limit of none are refused")
+    func refusals() async throws {
+        let bare = try await ContextStack.open(.inMemory, models: [Note.self], stack: .rootOnly)
+        await #expect(throws: PipelineError.self) {
+            try await Pipeline.open(bare, named: .work) { (_: Attempt<Named>) in .done }
+        }
+        try await bare.close()
+        let stage = try await Stage.open()
+        let error = try await #require(throws: PipelineError.self) {
+            try await Pipeline.open(stage.stack, named: .work) { (_: Attempt<Named>) in .done }
+        }
+        #expect(error.code == .alreadyOpen)
+        #expect(throws: PipelineError.self) { try stage.pipeline.setMaxConcurrent(0) }
+        try await stage.close()
+    }
+}
+
+@Model final class Note {
+    var text: String
+}

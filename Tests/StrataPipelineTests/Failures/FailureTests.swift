@@ -1,0 +1,269 @@
+import Foundation
+import Strata
+import StrataTesting
+import Synchronization
+import Testing
+
+@testable import StrataPipeline
+
+@Suite("P7 P8 P12 retries, constraints, deadlines, workers that are gone", .timeLimit(.minutes(1))) struct FailureTests
+{
+    struct Stop: Error {}
+
+    @Test("a constraint that becomes satisfied wakes what waits for it, and costs no attempt")
+    func constraint() async throws {
+        let network = ManualConstraint(.network, isSatisfied: false)
+        let stage = try await Stage.open(constraints: [network])
+        try await stage.commit(["A", "B"])
+        try await stage.play([.resume("A", "B"), .done("B")])
+        await stage.end("A", .success(.wait(.network)))
+        try await stage.play([.pass(.seconds(3600))])
+        network.set(true)
+        await stage.pipeline.settled()
+        #expect(stage.takeStarts() == ["A"])
+        #expect(try await stage.row("A")?.attempts == 1)
+        try await stage.play([.done("A")])
+        try await stage.close()
+    }
+
+    @Test("P8 a constraint that was satisfied while the handler said otherwise: no wake-up is lost, and nothing spins")
+    func lateConstraint() async throws {
+        let network = ManualConstraint(.network, isSatisfied: false)
+        let stage = try await Stage.open(constraints: [network])
+        try await stage.commit(["A"])
+        try await stage.play([.resume("A")])
+        network.set(true)
+        await stage.pipeline.settled()
+        await stage.end("A", .success(.wait(.network)))
+        #expect(stage.takeStarts() == [])
+        try await stage.play([.pass(.seconds(2), "A"), .done("A")])
+        try await stage.close()
+    }
+
+    @Test("a constraint that is satisfied when the pipeline is opened wakes what has waited since before")
+    func constraintAtOpening() async throws {
+        let network = ManualConstraint(.network, isSatisfied: false)
+        let stage = try await Stage.open(constraints: [network])
+        try await stage.commit(["A"])
+        try await stage.play([.resume("A")])
+        await stage.end("A", .success(.wait(.network)))
+        await stage.pipeline.close()
+        network.set(true)
+        let again = try await Pipeline.open(
+            stage.stack,
+            named: .work,
+            constraints: [network],
+            isSuspended: true,
+            clock: stage.clock
+        ) { (_: Attempt<Named>) in .done }
+        let log = EventLog(again)
+        again.resume()
+        await log.waitForEnd(of: stage.id("A"))
+        #expect(log.finished == [stage.id("A")])
+        try await stage.close()
+    }
+
+    @Test("K2 a handler that never returns has failed at its deadline, and what it says later does not count")
+    func deadline() async throws {
+        let stage = try await Stage.open(ordering: .fifo, retry: .never, whenFailed: .park, timeout: .seconds(60))
+        try await stage.commit(["A", "B"])
+        try await stage.play([.resume("A"), .pass(.seconds(59))])
+        stage.clock.advance(by: .seconds(2))
+        await stage.log.waitForEnd(of: stage.id("A"))
+        #expect(stage.takeStarts() == ["B"])
+        let row = try #require(try await stage.row("A"))
+        #expect(row.status == .failed && row.failures.list.first?.message.hasPrefix("timedOut") == true)
+        try await stage.play([.done("B")])
+        #expect(stage.log.finished == [stage.id("B")])
+        try await stage.close()
+    }
+
+    @Test("a handler that throws a cancellation of its own making has failed, and is not started over and over")
+    func ownCancellation() async throws {
+        let stage = try await Stage.open(retry: .never)
+        try await stage.commit(["A"])
+        try await stage.play([.resume("A")])
+        await stage.end("A", .failure(CancellationError()))
+        #expect(try await stage.row("A")?.status == .failed)
+        try await stage.close()
+    }
+
+    @Test("M11 the last attempt ends in a visible failed state; a retry by hand begins anew")
+    func attempts() async throws {
+        let stage = try await Stage.open(retry: RetryPolicy(maxAttempts: 3))
+        try await stage.commit(["A"])
+        stage.pipeline.resume()
+        for attempt in 1...3 {
+            await stage.end("A", .failure(Stop()))
+            stage.clock.advance(by: .seconds(60))
+            await stage.pipeline.settled()
+            #expect(stage.log.started.count == min(attempt + 1, 3))
+        }
+        #expect(try await stage.row("A")?.status == .failed)
+        #expect(try await stage.row("A")?.failures.list.map(\.attempt) == [1, 2, 3])
+        try await stage.edit("A") { $0.retry() }
+        #expect(try await stage.row("A")?.attempts == 1)
+        await stage.end("A")
+        #expect(try await stage.result("A") == .completed)
+        try await stage.close()
+    }
+
+    @Test(
+        "D8 a held operation of a greater priority lets others go first",
+        arguments: [PipelineOrdering.flat, .commits]
+    )
+    func hold(_ ordering: PipelineOrdering) async throws {
+        let stage = try await Stage.open(ordering: ordering)
+        try await stage.commit(["H:9", "L"])
+        let until = stage.clock.now.addingTimeInterval(60)
+        try await stage.edit("H") { try $0.hold("hold", until: until) }
+        try await stage.play([.resume("L"), .pass(.seconds(61), "H"), .done("H"), .done("L")])
+        try await stage.close()
+    }
+
+    @Test("D8b the same in two commits", arguments: [PipelineOrdering.flat, .commits])
+    func holdInTwoCommits(_ ordering: PipelineOrdering) async throws {
+        let stage = try await Stage.open(ordering: ordering)
+        try await stage.commit(["H:9"])
+        try await stage.commit(["L"])
+        let until = stage.clock.now.addingTimeInterval(60)
+        try await stage.edit("H") { try $0.hold("hold", until: until) }
+        if ordering == .flat {
+            try await stage.play([.resume("L"), .pass(.seconds(61), "H")])
+        } else {
+            try await stage.play([.resume(), .pass(.seconds(61), "H"), .done("H", "L")])
+        }
+        try await stage.close()
+    }
+
+    @Test("D14 a dependency on what is queued later is honoured in a flat pipeline")
+    func laterPrerequisite() async throws {
+        let stage = try await Stage.open()
+        try await stage.commit(["A←B"])
+        try await stage.commit(["B"])
+        try await stage.play([.resume("B"), .done("B", "A"), .done("A")])
+        try await stage.close()
+    }
+
+    @Test("a hold that is released, and a dependency that is removed, let the operation go on")
+    func released() async throws {
+        let stage = try await Stage.open(max: 1)
+        try await stage.commit(["A:1", "B←A"])
+        let until = stage.clock.now.addingTimeInterval(60)
+        let a = stage.id("A")
+        try await stage.edit("A") { try $0.hold("hold", until: until) }
+        try await stage.play([.resume()])
+        try await stage.edit("B") { try $0.removeDependencies([a]) }
+        #expect(stage.takeStarts() == ["B"])
+        try await stage.play([.done("B")])
+        try await stage.edit("A") { try $0.release("hold") }
+        #expect(stage.takeStarts() == ["A"])
+        try await stage.play([.done("A")])
+        try await stage.close()
+    }
+
+    @Test(
+        "L4 what a worker has taken that no longer beats is put back after some beats of another; others are left alone"
+    )
+    func silentWorker() async throws {
+        let stage = try await Stage.open()
+        try await stage.commit(["A"])
+        // A worker of another machine, which has claimed an operation and then fell silent.
+        try stage.stack.transact(author: "test") { transaction in
+            let book = OperationBook(transaction: transaction, now: stage.clock.now) { _ in
+                OperationBook.Rules(ordering: .flat, isBlockedByFailed: false)
+            }
+            let worker = try book.register(WorkerIdentity(process: 1, start: 1, machine: "elsewhere"))
+            _ = try book.claim(1, of: .work, by: worker)
+        }
+        stage.pipeline.resume()
+        await stage.pipeline.settled()
+        #expect(try await stage.row("A")?.status == .active)
+        for _ in 0..<4 {
+            #expect(stage.takeStarts() == [])
+            stage.clock.advance(by: .seconds(10))
+            await stage.pipeline.settled()
+        }
+        #expect(stage.takeStarts() == ["A"])
+        #expect(try await stage.row("A")?.crashes == 1)
+        #expect(try await stage.stack.background { try $0.count(PipelineWorker.all) } == 1)
+        try await stage.play([.done("A")])
+        try await stage.close()
+    }
+
+    @Test("L4 an operation whose processes keep ending counts as failed")
+    func quarantine() async throws {
+        let stage = try await Stage.open()
+        try await stage.commit(["A"])
+        for _ in 0..<5 {
+            try stage.stack.transact(author: "test") { transaction in
+                let book = OperationBook(transaction: transaction, now: stage.clock.now) { _ in
+                    OperationBook.Rules(ordering: .flat, isBlockedByFailed: false)
+                }
+                let worker = try book.register(WorkerIdentity(process: 1, start: 1, machine: "elsewhere"))
+                _ = try book.claim(1, of: .work, by: worker)
+                try book.rescue(worker, 5)
+            }
+        }
+        let row = try #require(try await stage.row("A"))
+        #expect(row.status == .failed && row.crashes == 5 && row.attempts == 0)
+        try await stage.play([.resume()])
+        try await stage.close()
+    }
+
+    @Test("P2 finished operations go when they are too old or too many")
+    func pruning() async throws {
+        let stage = try await Stage.open(retention: FinishedRetention(maximumAge: .seconds(100), maximumCount: 2))
+        try await stage.commit(["A", "B", "C"])
+        stage.pipeline.resume()
+        for name in ["A", "B", "C"] {
+            await stage.end(name)
+            stage.clock.advance(by: .seconds(1))
+        }
+        stage.clock.advance(by: .seconds(10))
+        await stage.pipeline.settled()
+        #expect(try await stage.stack.background { try $0.count(FinishedOperation.all) } == 2)
+        #expect(try await stage.result("A") == nil)
+        stage.clock.advance(by: .seconds(100))
+        await stage.pipeline.settled()
+        #expect(try await stage.stack.background { try $0.count(FinishedOperation.all) } == 0)
+        try await stage.close()
+    }
+
+    @Test("L5 closing with a grace lets handlers end; without, attempts are given back")
+    func closing() async throws {
+        let stage = try await Stage.open()
+        try await stage.commit(["A", "B"])
+        try await stage.play([.resume("A", "B")])
+        async let closing: Void = stage.pipeline.close(grace: .seconds(20))
+        await stage.end("A")
+        stage.clock.advance(by: .seconds(21))
+        await closing
+        #expect(try await stage.result("A") == .completed)
+        let row = try #require(try await stage.row("B"))
+        #expect(row.status == .pending && row.attempts == 0 && row.crashes == 0)
+        try await stage.close()
+    }
+
+    @Test("progress is shown by the operation")
+    func progress() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        let (halves, half) = AsyncStream.makeStream(of: Void.self)
+        let pipeline = try await Pipeline.open(stack, named: .work, clock: VirtualClock()) {
+            (attempt: Attempt<Named>) in
+            try await attempt.progress(0.5)
+            half.yield()
+            try await Task.sleep(for: .seconds(60))
+            return .done
+        }
+        let id = try await stack.background { context in
+            let operation = context.enqueue(Named(name: "A"), in: .work)
+            try context.commit()
+            return operation.id
+        }
+        _ = await halves.first { _ in true }
+        await pipeline.settled()
+        #expect(try await stack.background { try $0.find(id)?.progress } == 0.5)
+        try await stack.close()
+    }
+}

@@ -1,0 +1,93 @@
+import Foundation
+import Strata
+import StrataPipeline
+import Testing
+
+@Suite("P3 operations never wait for each other", .timeLimit(.minutes(1))) struct RingTests {
+    @Test("Y1 an operation cannot depend on itself")
+    func itself() async throws {
+        let stage = try await Stage.open()
+        try await stage.stack.background { context in
+            let operation = context.enqueue(Named(name: "A"), in: .work)
+            let error = try #require(throws: PipelineError.self) { try operation.addDependencies([operation]) }
+            #expect(error.code == .dependencyCycle && error.operations == [operation.id.number])
+            try context.commit()
+        }
+        try await stage.close()
+    }
+
+    @Test("Y2 in one commit the second dependency throws, and the transaction can go on")
+    func two() async throws {
+        let stage = try await Stage.open()
+        try await stage.stack.background { context in
+            let (a, b) = (context.enqueue(Named(name: "A"), in: .work), context.enqueue(Named(name: "B"), in: .work))
+            try a.addDependencies([b])
+            let error = try #require(throws: PipelineError.self) { try b.addDependencies([a]) }
+            #expect(Set(error.operations) == [a.id.number, b.id.number])
+            try context.commit()
+            #expect(try a.dependencies() == [b.id])
+        }
+        stage.pipeline.resume()
+        await stage.pipeline.settled()
+        #expect(stage.log.started.count == 1)
+        try await stage.close()
+    }
+
+    @Test("Y3 a dependency on what is queued later closes a ring when that depends on it")
+    func future() async throws {
+        let stage = try await Stage.open()
+        try await stage.commit(["A←B"])
+        await #expect(throws: PipelineError.self) { try await stage.commit(["B←A"]) }
+        try await stage.close()
+    }
+
+    @Test("Y4 the same by a change of an operation that is queued")
+    func modified() async throws {
+        let stage = try await Stage.open()
+        try await stage.commit(["A", "B←A"])
+        let b = stage.id("B")
+        await #expect(throws: PipelineError.self) { try await stage.edit("A") { try $0.addDependencies([b]) } }
+        try await stage.play([.resume("A"), .done("A", "B"), .done("B")])
+        try await stage.close()
+    }
+
+    @Test("two contexts that do not know of each other: the later commit throws, and queues nothing")
+    func concurrent() async throws {
+        let stage = try await Stage.open()
+        try await stage.commit(["A", "B"])
+        let (a, b) = (stage.id("A"), stage.id("B"))
+        let other = try stage.stack.create(.private, named: "other")
+        try await stage.stack.on(other) { try $0.find(a)?.addDependencies([b]) }
+        try await stage.edit("B") { try $0.addDependencies([a]) }
+        let error = try await #require(throws: PipelineError.self) { try await other.commit() }
+        #expect(error.code == .dependencyCycle)
+        try await stage.stack.background { context in
+            let dependants = try context.fetch(OperationDependency.all).map(\.dependant)
+            #expect(dependants == [b.number])
+        }
+        try await stage.play([.resume("A"), .done("A", "B"), .done("B")])
+        try await stage.close()
+    }
+
+    @Test("Y6 two thousand operations in layers, each with two dependencies: the check is not exponential")
+    func layered() async throws {
+        let stage = try await Stage.open()
+        try await stage.stack.background { context in
+            var before: [QueuedOperation] = []
+            for layer in 0..<200 {
+                let operations = (0..<10).map { context.enqueue(Named(name: "\(layer) \($0)"), in: .work) }
+                if !before.isEmpty {
+                    for (place, operation) in operations.enumerated() {
+                        try operation.addDependencies([before[place], before[(place + 1) % 10]])
+                    }
+                }
+                before = operations
+            }
+            let (first, last) = (try #require(try context.first(QueuedOperation.all)), before[0])
+            let error = try #require(throws: PipelineError.self) { try first.addDependencies([last]) }
+            #expect(error.operations.count == 200)
+            try context.commit()
+        }
+        try await stage.close()
+    }
+}

@@ -1,0 +1,196 @@
+import Foundation
+import Strata
+import StrataPipeline
+import StrataTesting
+import Synchronization
+import Testing
+
+/// A store with one pipeline, whose handlers wait for the test to say what comes of them.
+final class Stage: Sendable {
+    private struct State {
+        var names: [ObjectID<QueuedOperation>: String] = [:]
+        var ids: [String: ObjectID<QueuedOperation>] = [:]
+        var outcomes: [String: Result<Outcome, any Error>] = [:]
+        var waiting: [String: CheckedContinuation<Outcome, any Error>] = [:]
+        var seen = 0
+    }
+
+    let stack: ContextStack
+    let clock: VirtualClock
+    let pipeline: Pipeline
+    let log: EventLog
+    private let state: Hall
+
+    /// What outlives a pipeline that is opened again.
+    private final class Hall: Sendable {
+        let state = Mutex(State())
+
+        func run(_ name: String) async throws -> Outcome {
+            try await withTaskCancellationHandler {
+                try await withCheckedThrowingContinuation { continuation in
+                    let outcome = state.withLock { state in
+                        if let outcome = state.outcomes.removeValue(forKey: name) { return outcome as Result? }
+                        if Task.isCancelled { return .failure(CancellationError()) }
+                        state.waiting[name] = continuation
+                        return nil
+                    }
+                    if let outcome { continuation.resume(with: outcome) }
+                }
+            } onCancel: {
+                state.withLock { $0.waiting.removeValue(forKey: name) }?.resume(throwing: CancellationError())
+            }
+        }
+    }
+
+    private init(_ stack: ContextStack, _ clock: VirtualClock, _ pipeline: Pipeline, _ hall: Hall) {
+        self.stack = stack
+        self.clock = clock
+        self.pipeline = pipeline
+        state = hall
+        log = EventLog(pipeline)
+    }
+
+    static func open(
+        _ location: StoreLocation = .inMemory,
+        ordering: PipelineOrdering = .flat,
+        max: Int? = 8,
+        retry: RetryPolicy = .standard,
+        whenFailed: FailurePolicy? = nil,
+        timeout: Duration? = nil,
+        constraints: [any ConstraintObserver] = [],
+        retention: FinishedRetention = .standard
+    ) async throws -> Stage {
+        let stack = try await ContextStack.open(location, models: Pipeline.models, stack: .rootOnly)
+        let hall = Hall()
+        let clock = VirtualClock()
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            ordering: ordering,
+            maxConcurrent: max,
+            retry: retry,
+            whenFailed: whenFailed,
+            timeout: timeout,
+            constraints: constraints,
+            retention: retention,
+            isSuspended: true,
+            clock: clock
+        ) { (attempt: Attempt<Named>) in try await hall.run(attempt.payload.name) }
+        return Stage(stack, clock, pipeline, hall)
+    }
+
+    func close() async throws {
+        try await stack.close()
+    }
+
+    // MARK: What a test does
+
+    /// One commit that queues these operations.
+    func commit(_ entries: [Entry], lane: @Sendable (String) -> String = { _ in "" }) async throws {
+        let known = state.state.withLock { $0.ids }
+        let lanes = Dictionary(entries.map { ($0.name, lane($0.name)) }) { $1 }
+        // Ids of operations that are named before they are queued.
+        var ids = known
+        for name in entries.flatMap({ [$0.name] + $0.prerequisites }) where ids[name] == nil {
+            ids[name] = try stack.newID(for: QueuedOperation.self)
+        }
+        let all = ids
+        state.state.withLock { state in
+            state.ids = all
+            for (name, id) in all { state.names[id] = name }
+        }
+        try await stack.background { context in
+            for entry in entries {
+                let operation = try #require(
+                    try context.enqueue(
+                        Named(name: entry.name),
+                        as: all[entry.name]!,
+                        in: .work,
+                        lane: lanes[entry.name]!,
+                        priority: entry.priority
+                    )
+                )
+                if !entry.prerequisites.isEmpty {
+                    try operation.addDependencies(entry.prerequisites.map { all[$0]! })
+                }
+            }
+            try context.commit()
+        }
+        await pipeline.settled()
+    }
+
+    /// Knows the operations of another stage on the same file.
+    func learn(from other: Stage) {
+        let (names, ids) = other.state.state.withLock { ($0.names, $0.ids) }
+        state.state.withLock { state in (state.names, state.ids) = (names, ids) }
+    }
+
+    func id(_ name: String) -> ObjectID<QueuedOperation> { state.state.withLock { $0.ids[name]! } }
+
+    /// Changes an operation in a commit of its own.
+    func edit(_ name: String, _ body: @escaping @Sendable (QueuedOperation) throws -> Void) async throws {
+        let id = id(name)
+        try await stack.background { context in
+            try body(try #require(try context.find(id)))
+            try context.commit()
+        }
+        await pipeline.settled()
+    }
+
+    /// Lets a handler come to its end, and waits until that is written.
+    func end(
+        _ name: String,
+        id: ObjectID<QueuedOperation>? = nil,
+        _ outcome: Result<Outcome, any Error> = .success(.done)
+    ) async {
+        let id = id ?? self.id(name)
+        let count = log.events.count { $0.isEnd(of: id) }
+        let waiting = state.state.withLock { state in
+            let waiting = state.waiting.removeValue(forKey: name)
+            if waiting == nil { state.outcomes[name] = outcome }
+            return waiting
+        }
+        waiting?.resume(with: outcome)
+        await log.waitForEnd(of: id, count: count + 1)
+    }
+
+    /// The operations that were started since this was last asked, by name.
+    func takeStarts() -> [String] {
+        let started = log.started
+        return state.state.withLock { state in
+            defer { state.seen = started.count }
+            return started.dropFirst(state.seen).map { state.names[$0] ?? "\($0)" }
+        }
+    }
+
+    /// The operation as it is in the store; nil where it is queued no more.
+    func row(_ name: String) async throws -> QueuedOperation.Row? {
+        let id = id(name)
+        return try await stack.background { try $0.find(id)?.snapshot }
+    }
+
+    /// What became of an operation; nil where it is not done with.
+    func result(_ name: String) async throws -> OperationResult? {
+        let id = id(name)
+        return try await stack.background { context in
+            try context.first(FinishedOperation.where { $0.id.in([id.counterpart(FinishedOperation.self)]) })?.result
+        }
+    }
+
+    /// Plays the steps of a table's row, and holds what each starts against what it should.
+    func play(_ steps: [Step], sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        for (index, step) in steps.enumerated() {
+            switch step.event {
+            case .resume: pipeline.resume()
+            case .suspend: pipeline.suspend()
+            case .complete(let name): await end(name)
+            case .limit(let limit): try pipeline.setMaxConcurrent(limit)
+            case .pass(let duration): clock.advance(by: duration)
+            case .commit(let entries): try await commit(entries)
+            case .skip(let name): try await edit(name) { $0.skip() }
+            }
+            await pipeline.settled()
+            #expect(takeStarts() == step.starts, "step \(index): \(step)", sourceLocation: sourceLocation)
+        }
+    }
+}
