@@ -252,7 +252,9 @@ extension Entity {
             guard try write(update, seen: theirs.version, job) else { return try merge(change, job) }
         }
         adjust(result, job)
-        if info.outgoing.contains(where: { verdict.givenUp.contains($0.column) }) {
+        // Also where others have set the same: it is theirs as well, and may lead to what this commit deletes.
+        let theirColumns = change.columns.intersection(theirs.row._$differences(from: base)).union(verdict.givenUp)
+        if info.outgoing.contains(where: { theirColumns.contains($0.column) }) {
             job.kept[info.index, default: []].insert(number)
         }
         return result
