@@ -4,6 +4,7 @@ import Strata
 /// What holds as soon as a commit is in the store, whichever process and context it comes from.
 extension QueuedOperation: CommitFollower {
     package static func follow(_ commit: FollowedCommit<Row>, in transaction: StoreTransaction) throws {
+        try refuseFinished(commit.inserted, transaction)
         guard !commit.updated.isEmpty || !commit.deleted.isEmpty else { return }
         let book = OperationBook(transaction)
         for number in commit.updated { try book.carryOut(number) }
@@ -13,10 +14,22 @@ extension QueuedOperation: CommitFollower {
             for row in rows { try book.goOn(row.pipeline, row.lane) }
         } else {
             // It is not known from which lanes.
-            for name in try transaction.names() {
-                try book.set(.pending, of: transaction.numbers(QueueSQL.selectWaiting, [.text(name)]))
-            }
+            try book.lookAtAllAgain()
         }
+    }
+
+    /// An id that was handed out beforehand may have been used by another context, and be done with already.
+    private static func refuseFinished(_ inserted: [Int64], _ transaction: StoreTransaction) throws {
+        guard let first = inserted.first, let last = inserted.last else { return }
+        // In most commits there is none between the first and the last.
+        let finished = try transaction.numbers(QueueSQL.selectFinishedBetween, [.integer(first), .integer(last)])
+        let known = Set(inserted).intersection(finished)
+        guard !known.isEmpty else { return }
+        throw PipelineError(
+            .alreadyFinished,
+            "Operations of these ids have been queued and finished before: an id is used once.",
+            operations: known.sorted()
+        )
     }
 }
 
@@ -28,7 +41,8 @@ extension OperationDependency: CommitFollower {
                 try transaction.numbers(QueueSQL.selectDependant, [.integer($0)])
             }
         )
-        for row in commit.deletedRows ?? [] { try book.lookAgain(row.dependant) }
+        guard let rows = commit.deletedRows else { return try book.lookAtAllAgain() }
+        for row in rows { try book.lookAgain(row.dependant) }
     }
 }
 
@@ -40,20 +54,19 @@ extension OperationHold: CommitFollower {
                 try book.lookAgain(owner)
             }
         }
-        for row in commit.deletedRows ?? [] { try book.lookAgain(row.operation) }
+        guard let rows = commit.deletedRows else { return try book.lookAtAllAgain() }
+        for row in rows { try book.lookAgain(row.operation) }
     }
 }
 
 extension OperationBook {
-    /// By the declarations that the store remembers.
-    init(_ transaction: StoreTransaction) {
-        self.init(transaction: transaction, now: Date()) { name in
-            var ordering = PipelineOrdering.flat
-            try transaction.rows(QueueSQL.selectOrdering, [.text(name.rawValue)]) {
-                ordering = try $0.read(PipelineOrdering.self, at: 1)
-            }
-            // Where it is not so, the operation that is looked at again is found to be first or not.
-            return Rules(ordering: ordering, isBlockedByFailed: false)
+    /// - Parameter known: the rules of pipelines that are open here. For others those count that the store remembers.
+    init(_ transaction: StoreTransaction, now: Date = Date(), _ known: [PipelineName: Rules] = [:]) {
+        self.init(transaction: transaction, now: now) { name in
+            if let rules = known[name] { return rules }
+            var rules = Rules()
+            try transaction.rows(QueueSQL.selectRecord, [.text(name.rawValue)]) { rules = try Rules($0) }
+            return rules
         }
     }
 }

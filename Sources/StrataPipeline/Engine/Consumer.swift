@@ -15,14 +15,21 @@ struct Consumer: Sendable {
     /// Whether nothing was ready when it was last looked, and nothing has happened since.
     var isDry = false
 
-    var freeSlots: Int {
+    var freeSlots: Int { freeSlots(afterEnds: 0) }
+
+    /// How many operations may be started once so many of those that run have ended.
+    func freeSlots(afterEnds ended: Int) -> Int {
         guard suspensions == 0 else { return 0 }
         // Without a limit as many as one transaction takes.
-        return maxConcurrent.map { max($0 - running.count, 0) } ?? 256
+        return maxConcurrent.map { max($0 - (running.count - ended), 0) } ?? 256
     }
 
     var rules: OperationBook.Rules {
-        OperationBook.Rules(ordering: options.ordering, isBlockedByFailed: options.whenFailed == .block)
+        OperationBook.Rules(
+            ordering: options.ordering,
+            isBlockedByFailed: options.whenFailed == .block,
+            crashLimit: options.crashLimit
+        )
     }
 }
 

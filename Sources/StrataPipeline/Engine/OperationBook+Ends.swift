@@ -25,7 +25,8 @@ extension OperationBook {
     func end(
         _ operation: ClaimedOperation,
         _ outcome: Result<Outcome, any Error>,
-        _ options: PipelineOptions
+        _ options: PipelineOptions,
+        isSatisfied: Bool = false
     ) throws -> Report {
         let claim = operation.claim
         var holder: (pipeline: PipelineName, lane: String, attempts: Int, request: OperationRequest?)?
@@ -39,7 +40,12 @@ extension OperationBook {
                 try row.read(Int64?.self, at: 3).flatMap { OperationRequest(rawValue: Int($0)) }
             )
         }
-        guard let holder else { return .lost }
+        guard let holder else {
+            // What was kept waiting until its handler has ended.
+            try lookAgain(claim.operation)
+            try goOn(operation.pipeline, operation.lane)
+            return .lost
+        }
         let isDone =
             switch outcome {
             case .success(let outcome): outcome.isDone
@@ -53,12 +59,12 @@ extension OperationBook {
                 try finish(claim.operation, result, in: holder.pipeline, holder.lane)
                 return .finished(result)
             case .retry:
-                try putBack(claim.operation, .pending, withoutAttempts: holder.attempts)
+                try putBack(operation, .pending, withoutAttempts: holder.attempts)
                 return .retrying(at: now, message: "on request")
             }
         }
         switch outcome {
-        case .success(let outcome): return try end(operation, outcome.kind, holder.attempts, options)
+        case .success(let outcome): return try end(operation, outcome.kind, holder.attempts, options, isSatisfied)
         case .failure(let error): return try fail(operation, error, holder.attempts, options)
         }
     }
@@ -67,7 +73,8 @@ extension OperationBook {
         _ operation: ClaimedOperation,
         _ outcome: Outcome.Kind,
         _ attempts: Int,
-        _ options: PipelineOptions
+        _ options: PipelineOptions,
+        _ isSatisfied: Bool
     ) throws -> Report {
         let number = operation.claim.operation
         switch outcome {
@@ -87,13 +94,13 @@ extension OperationBook {
                 )
             }
             return try retry(operation, after: pause.seconds, "on request of the handler")
-        case .wait(let constraint) where options.isSatisfied(constraint) ?? false:
+        case .wait(let constraint) where isSatisfied:
             // It is so by now, or the handler sees it otherwise: soon again, and not at once.
             try hold(number, HoldName.retry, until: now.addingTimeInterval(Self.doubtPause))
-            try putBack(number, .held, withoutAttempts: 1)
+            try putBack(operation, .held, withoutAttempts: 1)
             return .waiting(constraint)
         case .wait(let constraint):
-            try putBack(number, .held, withoutAttempts: 1, constraint)
+            try putBack(operation, .held, withoutAttempts: 1, constraint)
             return .waiting(constraint)
         case .fail(let reason):
             return try failForGood(operation, reason, attempts, options)
@@ -108,7 +115,7 @@ extension OperationBook {
     ) throws -> Report {
         if error is CancellationError {
             // Given back: nobody has failed.
-            try putBack(operation.claim.operation, .pending, withoutAttempts: 1)
+            try putBack(operation, .pending, withoutAttempts: 1)
             return .retrying(at: now, message: "cancelled")
         }
         let message = Self.text(of: error)
@@ -130,7 +137,7 @@ extension OperationBook {
         // A handler that asks for no pause at all shall not spin.
         let until = now.addingTimeInterval(max(pause, Self.leastPause))
         try hold(operation.claim.operation, HoldName.retry, until: until)
-        try putBack(operation.claim.operation, .held, withoutAttempts: 0)
+        try putBack(operation, .held, withoutAttempts: 0)
         return .retrying(at: until, message: message)
     }
 
@@ -149,8 +156,7 @@ extension OperationBook {
             try finish(number, .dropped, in: operation.pipeline, operation.lane)
             return .finished(.dropped)
         }
-        try putBack(number, .failed, withoutAttempts: 0)
-        if options.whenFailed == .park { try goOn(operation.pipeline, operation.lane) }
+        try putBack(operation, .failed, withoutAttempts: 0)
         return .failed(message)
     }
 
@@ -168,12 +174,14 @@ extension OperationBook {
         try transaction.note(updated: [number], ["failures"], of: QueuedOperation.self)
     }
 
+    /// Lets an operation stand in its queue again. What comes before it by now has its turn, where it was kept waiting by the attempt.
     private func putBack(
-        _ number: Int64,
+        _ operation: ClaimedOperation,
         _ status: OperationStatus,
         withoutAttempts attempts: Int,
         _ constraint: Constraint? = nil
     ) throws {
+        let number = operation.claim.operation
         try transaction.run(
             QueueSQL.putBack,
             [
@@ -182,6 +190,9 @@ extension OperationBook {
             ]
         )
         try transaction.note(updated: [number], QueueSQL.putBackColumns, of: QueuedOperation.self)
+        // In `commits` it stands among those of its commit, unless it has failed.
+        guard try rules(operation.pipeline).ordering.isExclusive || status == .failed else { return }
+        try goOn(operation.pipeline, operation.lane)
     }
 }
 

@@ -13,9 +13,40 @@ struct OperationBook {
     /// How a pipeline orders its operations, and whether those wait for one that has failed.
     let rules: (PipelineName) throws -> Rules
 
-    struct Rules {
-        var ordering: PipelineOrdering
-        var isBlockedByFailed: Bool
+    struct Rules: Equatable {
+        var ordering = PipelineOrdering.flat
+        var isBlockedByFailed = false
+        var crashLimit = 5
+
+        init(ordering: PipelineOrdering = .flat, isBlockedByFailed: Bool = false, crashLimit: Int = 5) {
+            self.ordering = ordering
+            self.isBlockedByFailed = isBlockedByFailed
+            self.crashLimit = crashLimit
+        }
+
+        /// Those of a ``PipelineRecord``.
+        init(_ row: RowReader) throws {
+            ordering = try row.read(PipelineOrdering.self, at: 1)
+            isBlockedByFailed = try row.read(Bool.self, at: 2)
+            crashLimit = try row.read(Int.self, at: 3)
+        }
+    }
+
+    /// What handlers that run keep others from, though the store may know nothing of them any more.
+    struct Busy {
+        var operations: Set<Int64> = []
+        var lanes: Set<Lane> = []
+    }
+
+    struct Lane: Hashable {
+        let pipeline: PipelineName
+        let name: String
+    }
+
+    /// Those of one lane that may run side by side.
+    private struct Group: Equatable {
+        let sortKey: Double
+        let commit: Int64
     }
 
     static let statusColumns = ["status"]
@@ -34,9 +65,12 @@ struct OperationBook {
     /// Takes operations of a pipeline, the best first, at most so many. Those that turn out to have to wait are marked.
     ///
     /// - Returns: what was taken, and whether there may be more to take.
-    func claim(_ limit: Int, of pipeline: PipelineName, by worker: Int64) throws -> (
-        claims: [ClaimedOperation], isDry: Bool
-    ) {
+    func claim(
+        _ limit: Int,
+        of pipeline: PipelineName,
+        by worker: Int64,
+        besides busy: Busy = Busy()
+    ) throws -> (claims: [ClaimedOperation], isDry: Bool) {
         let rules = try rules(pipeline)
         var claims: [ClaimedOperation] = []
         var looked = 0
@@ -51,7 +85,7 @@ struct OperationBook {
             for candidate in candidates where claims.count < limit {
                 guard looked < Self.lookLimit else { return (claims, false) }
                 looked += 1
-                if let claimed = try claim(candidate, of: pipeline, rules, by: worker) { claims.append(claimed) }
+                if let claimed = try claim(candidate, of: pipeline, rules, by: worker, busy) { claims.append(claimed) }
             }
         }
         return (claims, false)
@@ -64,9 +98,10 @@ struct OperationBook {
         _ number: Int64,
         of pipeline: PipelineName,
         _ rules: Rules,
-        by worker: Int64
+        by worker: Int64,
+        _ busy: Busy
     ) throws -> ClaimedOperation? {
-        var found: (claimed: ClaimedOperation, commit: Int64)?
+        var found: (claimed: ClaimedOperation, group: Group)?
         try transaction.rows(QueueSQL.selectForClaim, [.integer(number)]) { row in
             guard try row.read(Int64.self, at: 8) == 0 else { return }
             let claimed = ClaimedOperation(
@@ -78,10 +113,10 @@ struct OperationBook {
                 payload: try row.read(Data.self, at: 6),
                 payloadVersion: try row.read(Int.self, at: 7)
             )
-            found = (claimed, try row.read(Int64.self, at: 2))
+            found = (claimed, Group(sortKey: try row.read(Double.self, at: 1), commit: try row.read(Int64.self, at: 2)))
         }
         // It has been marked by what was looked at before it.
-        guard let (claimed, commit) = found else { return nil }
+        guard let (claimed, group) = found else { return nil }
         if let hold = try latestHold(of: number), hold > now {
             try set(.held, of: [number])
             return nil
@@ -90,7 +125,11 @@ struct OperationBook {
             try set(.waiting, of: [number])
             return nil
         }
-        if rules.ordering.isSerial, try !isFirst(number, commit, claimed.lane, of: pipeline, rules) {
+        // A handler that has lost its operation ends soon, and then it is looked at again.
+        let isBusy =
+            busy.operations.contains(number)
+            || rules.ordering.isExclusive && busy.lanes.contains(Lane(pipeline: pipeline, name: claimed.lane))
+        if try isBusy || rules.ordering.isSerial && !isFirst(number, group, claimed.lane, of: pipeline, rules) {
             try set(.waiting, of: [number])
             return nil
         }
@@ -113,26 +152,36 @@ struct OperationBook {
     /// Whether it is an operation's turn in its lane.
     private func isFirst(
         _ number: Int64,
-        _ commit: Int64,
+        _ group: Group,
         _ lane: String,
         of pipeline: PipelineName,
         _ rules: Rules
     ) throws -> Bool {
         let place: [StoredValue] = [.text(pipeline.rawValue), .text(lane)]
-        if rules.ordering == .commits {
-            let sql = QueueSQL.selectFirstCommit(countingFailed: rules.isBlockedByFailed)
-            return try transaction.integer(sql, place) == commit
-        }
+        if rules.ordering == .commits { return try firstGroup(of: place, rules) == group }
         let sql = QueueSQL.selectFirst(rules.ordering, countingFailed: rules.isBlockedByFailed)
         guard try transaction.integer(sql, place) == number else { return false }
         // What was inserted before the one that runs waits for its end all the same.
         return try transaction.integer(QueueSQL.selectActiveOfLane, place) == nil
     }
 
+    /// Those of a lane whose turn it is; nil where there are none.
+    private func firstGroup(of place: [StoredValue], _ rules: Rules) throws -> Group? {
+        var group: Group?
+        let sql = QueueSQL.selectFirst(rules.ordering, countingFailed: rules.isBlockedByFailed)
+        try transaction.rows(sql, place) { row in
+            group = Group(sortKey: try row.read(Double.self, at: 3), commit: try row.read(Int64.self, at: 2))
+        }
+        return group
+    }
+
     // MARK: Ends
 
     /// Takes an operation off the queue, and lets those go on that have waited for it.
     func finish(_ number: Int64, _ result: OperationResult, in pipeline: PipelineName, _ lane: String) throws {
+        let place: [StoredValue] = [.text(pipeline.rawValue), .text(lane)]
+        let rules = try rules(pipeline)
+        let before = rules.ordering == .commits ? try firstGroup(of: place, rules) : nil
         try transaction.run(
             QueueSQL.archive,
             [.text(result.rawValue), .real(now.timeIntervalSinceReferenceDate), version, .integer(number)]
@@ -141,6 +190,8 @@ struct OperationBook {
         try transaction.run(QueueSQL.delete, [.integer(number)])
         try transaction.note(deleted: [number], of: QueuedOperation.self)
         try letGo(of: number)
+        // Of a commit that is not done with, the others have their turn already.
+        if let before, try firstGroup(of: place, rules) == before { return }
         try goOn(pipeline, lane)
     }
 
@@ -166,9 +217,9 @@ struct OperationBook {
         guard rules.ordering.isSerial else { return }
         let place: [StoredValue] = [.text(pipeline.rawValue), .text(lane)]
         if rules.ordering == .commits {
-            let sql = QueueSQL.selectFirstCommit(countingFailed: rules.isBlockedByFailed)
-            guard let commit = try transaction.integer(sql, place) else { return }
-            try set(.pending, of: transaction.numbers(QueueSQL.selectWaitingOfCommit, place + [.integer(commit)]))
+            guard let first = try firstGroup(of: place, rules) else { return }
+            let values = place + [.real(first.sortKey), .integer(first.commit)]
+            try set(.pending, of: transaction.numbers(QueueSQL.selectWaitingOfCommit, values))
         } else {
             var first: Int64?
             let sql = QueueSQL.selectFirst(rules.ordering, countingFailed: rules.isBlockedByFailed)
@@ -231,6 +282,11 @@ struct OperationBook {
         try set(.pending, of: [number])
     }
 
+    /// Has the turn of all that wait come again, where it is not known which of them do not have to any more.
+    func lookAtAllAgain() throws {
+        try set(.pending, of: transaction.numbers(QueueSQL.selectAllWaiting, []))
+    }
+
     // MARK: Requests
 
     struct Standing {
@@ -280,7 +336,11 @@ struct OperationBook {
 
     /// Refuses dependencies by which operations would wait for each other.
     func checkDependants(_ dependants: [Int64]) throws {
-        let ring = try DependencyRing.find(from: dependants) {
+        // A ring leads back to where it begins; so nobody of whom nothing depends is part of one.
+        let starts = try dependants.filter {
+            try transaction.integer(QueueSQL.selectAnyDependant, [.integer($0)]) != nil
+        }
+        let ring = try DependencyRing.find(from: starts) {
             try transaction.numbers(QueueSQL.selectPrerequisites, [.integer($0)])
         }
         if let ring { throw DependencyRing.error(ring) }

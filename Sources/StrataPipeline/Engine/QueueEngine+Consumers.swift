@@ -21,26 +21,48 @@ extension QueueEngine {
         let now = clock.now
         var worker: Int64 = 0
         try stack.transact(author: Self.author) { transaction in
-            let book = OperationBook(transaction: transaction, now: now) { _ in consumer.rules }
-            if known == nil { try book.rescueOfTheDead(consumer.options.crashLimit, self.storeKey) }
+            let book = OperationBook(transaction, now: now, [consumer.name: consumer.rules])
+            if known == nil { try book.rescueOfTheDead(self.storeKey) }
             worker = try known ?? book.register(.own)
+            // Before anybody else can see it in the store.
+            LiveWorkers.insert(LiveWorkers.Key(store: self.storeKey, number: worker))
             for name in formerNames { try book.move(name, to: consumer.name) }
-            try book.declare(consumer.name, consumer.options.ordering)
+            try book.declare(consumer.name, consumer.rules)
             var nextHold: Date?
             try transaction.rows(QueueSQL.selectNextHold, []) { nextHold = try $0.read(Date?.self, at: 0) }
             state.withLock { $0.nextHold = nextHold }
         }
-        LiveWorkers.insert(LiveWorkers.Key(store: storeKey, number: worker))
         state.withLock { state in
             state.worker = worker
+            state.haveConstraintsChanged = true
             state.consumers[consumer.name] = consumer
         }
+    }
+
+    /// Moves what is queued under names that no open pipeline has.
+    func adoptUndeclared(_ name: PipelineName) async throws -> [PipelineName] {
+        let moved = try await onQueue {
+            let open = self.state.withLock { $0.consumers.mapValues(\.rules) }
+            var moved: [PipelineName] = []
+            try self.stack.transact(author: Self.author) { transaction in
+                let book = OperationBook(transaction, now: self.clock.now, open)
+                moved = try transaction.names().map { PipelineName($0) }.filter { open[$0] == nil }
+                for other in moved { try book.move(other, to: name) }
+            }
+            return moved
+        }
+        state.withLock { $0.isNews = true }
+        scheduleTurn()
+        return moved
     }
 
     /// What tells this store from others of this process.
     var storeKey: String { "\(stack.historyToken)".split(separator: "-").last.map { String($0) } ?? "" }
 
     // MARK: Suspension
+
+    /// Whether the pipeline of this name is the one with these events.
+    func isOpen(_ name: PipelineName, _ hub: EventHub) -> Bool { state.withLock { $0.consumers[name]?.events === hub } }
 
     func suspend(_ name: PipelineName) -> Int {
         state.withLock { state in
@@ -74,7 +96,7 @@ extension QueueEngine {
     func remove(_ name: PipelineName, _ grace: Duration = .zero) async {
         state.withLock { $0.consumers[name]?.suspensions += 1 }
         // What has been claimed is started first.
-        await settle()
+        await takeTurn()
         if grace > .zero { await waitForEnds(of: name, grace) }
         let tasks = state.withLock { state in
             state.running.values.filter { $0.pipeline == name }.compactMap(\.task)
@@ -82,7 +104,7 @@ extension QueueEngine {
         for task in tasks { task.cancel() }
         for task in tasks { await task.value }
         // What they have said is written by now or by the turn that is due.
-        await settle()
+        await takeTurn()
         let (consumer, isLast) = state.withLock { state in
             (state.consumers.removeValue(forKey: name), state.consumers.isEmpty)
         }
@@ -120,19 +142,27 @@ extension QueueEngine {
     }
 
     func stop() async {
-        for name in state.withLock({ Array($0.consumers.keys) }) { await remove(name) }
+        let names = state.withLock { state in
+            state.suspensions += 1
+            return Array(state.consumers.keys)
+        }
+        for name in names { await remove(name) }
+        state.withLock { $0.suspensions -= 1 }
     }
 
     /// Nothing is open any more: the worker leaves, and the stack is let go.
     private func end() async {
         try? await onQueue {
-            let worker = self.state.withLock { state in
+            let worker = self.state.withLock { state -> Int64? in
+                // Another one may have been opened meanwhile.
+                guard state.consumers.isEmpty else { return nil }
                 state.alarm?.cancel()
-                state.alarm = nil
+                (state.alarm, state.alarmDate) = (nil, nil)
                 defer { state.worker = nil }
                 return state.worker
             }
             guard let worker else { return }
+            self.stack.removeEngine(Self.name)
             LiveWorkers.remove(LiveWorkers.Key(store: self.storeKey, number: worker))
             // Where this fails, the next one who opens the store finds that the worker is no more.
             try self.stack.transact(author: Self.author) { transaction in
@@ -171,31 +201,34 @@ extension OperationBook {
     }
 
     /// Remembers how a pipeline orders its operations. Where that has changed, all that wait are looked at again.
-    func declare(_ name: PipelineName, _ ordering: PipelineOrdering) throws {
-        var known: (id: Int64, ordering: PipelineOrdering)?
-        try transaction.rows(QueueSQL.selectOrdering, [.text(name.rawValue)]) { row in
-            known = (try row.read(Int64.self, at: 0), try row.read(PipelineOrdering.self, at: 1))
+    func declare(_ name: PipelineName, _ rules: Rules) throws {
+        var known: (id: Int64, rules: Rules)?
+        try transaction.rows(QueueSQL.selectRecord, [.text(name.rawValue)]) { row in
+            known = (try row.read(Int64.self, at: 0), try Rules(row))
         }
-        guard known?.ordering != ordering else { return }
+        guard known?.rules != rules else { return }
+        let values: [StoredValue] = [
+            .text(rules.ordering.rawValue), .integer(rules.isBlockedByFailed ? 1 : 0),
+            .integer(Int64(rules.crashLimit)),
+            .integer(transaction.number),
+        ]
         if let known {
-            try transaction.run(
-                QueueSQL.updateRecord,
-                [.text(ordering.rawValue), .integer(transaction.number), .integer(known.id)]
+            try transaction.run(QueueSQL.updateRecord, values + [.integer(known.id)])
+            try transaction.note(
+                updated: [known.id],
+                ["ordering", "isBlockedByFailed", "crashLimit"],
+                of: PipelineRecord.self
             )
-            try transaction.note(updated: [known.id], ["ordering"], of: PipelineRecord.self)
         } else {
             let id = try transaction.newID()
-            try transaction.run(
-                QueueSQL.insertRecord,
-                [.integer(id), .text(name.rawValue), .text(ordering.rawValue), .integer(transaction.number)]
-            )
+            try transaction.run(QueueSQL.insertRecord, [.integer(id), .text(name.rawValue)] + values)
             try transaction.note(inserted: [id], of: PipelineRecord.self)
         }
         try set(.pending, of: transaction.numbers(QueueSQL.selectWaiting, [.text(name.rawValue)]))
     }
 
     /// Puts back what workers have left that are no more.
-    func rescueOfTheDead(_ crashLimit: Int, _ store: String) throws {
+    func rescueOfTheDead(_ store: String) throws {
         var dead: [Int64] = []
         try transaction.rows(QueueSQL.selectWorkers, []) { row in
             let number = try row.read(Int64.self, at: 0)
@@ -209,7 +242,7 @@ extension OperationBook {
                 ? !LiveWorkers.contains(LiveWorkers.Key(store: store, number: number)) : identity.isDead
             if isGone { dead.append(number) }
         }
-        for worker in dead { try rescue(worker, crashLimit) }
+        for worker in dead { try rescue(worker) }
     }
 
     /// Says that a worker lives; false where others have taken it for dead.
@@ -230,8 +263,7 @@ extension OperationBook {
     func rescueOfTheSilent(
         _ known: [Int64: (beat: Int, missed: Int)],
         except own: Int64,
-        missedLimit: Int,
-        _ crashLimit: Int
+        missedLimit: Int
     ) throws -> [Int64: (beat: Int, missed: Int)] {
         var workers: [Int64: (beat: Int, isDead: Bool)] = [:]
         try transaction.rows(QueueSQL.selectWorkers, []) { row in
@@ -246,13 +278,13 @@ extension OperationBook {
         var result: [Int64: (beat: Int, missed: Int)] = [:]
         for worker in busy.union(workers.keys) where worker != own {
             guard let (beat, isDead) = workers[worker], !isDead else {
-                try rescue(worker, crashLimit)
+                try rescue(worker)
                 continue
             }
             // Who runs nothing need not beat.
             guard busy.contains(worker) else { continue }
             let missed = known[worker].map { $0.beat == beat ? $0.missed + 1 : 0 } ?? 0
-            if missed >= missedLimit { try rescue(worker, crashLimit) } else { result[worker] = (beat, missed) }
+            if missed >= missedLimit { try rescue(worker) } else { result[worker] = (beat, missed) }
         }
         return result
     }
@@ -281,13 +313,14 @@ extension OperationBook {
     }
 
     /// Puts back what a worker has left, and forgets it.
-    func rescue(_ worker: Int64, _ crashLimit: Int) throws {
+    func rescue(_ worker: Int64) throws {
         var left: [(number: Int64, crashes: Int)] = []
         try transaction.rows(QueueSQL.selectActiveOfWorker, [.integer(worker)]) { row in
             left.append((try row.read(Int64.self, at: 0), try row.read(Int.self, at: 1)))
         }
         for (number, crashes) in left {
-            let status: OperationStatus = crashes + 1 >= crashLimit ? .failed : .pending
+            guard let pipeline = try state(of: number)?.pipeline else { continue }
+            let status: OperationStatus = crashes + 1 >= (try rules(pipeline)).crashLimit ? .failed : .pending
             // A crash is counted for itself, and takes no attempt.
             try transaction.run(
                 QueueSQL.rescue,
@@ -297,6 +330,8 @@ extension OperationBook {
                 ]
             )
             try transaction.note(updated: [number], QueueSQL.rescueColumns, of: QueuedOperation.self)
+            // Somebody may have asked for something while it ran.
+            try carryOut(number)
         }
         try transaction.run(QueueSQL.deleteWorker, [.integer(worker)])
         try transaction.note(deleted: [worker], of: PipelineWorker.self)

@@ -16,6 +16,9 @@ extension QueueEngine {
         /// Whether there are attempts for which this worker has to live.
         var isWorking = false
         var others: [Int64: (beat: Int, missed: Int)] = [:]
+        var busy = OperationBook.Busy()
+        /// The constraints of each pipeline that are satisfied.
+        var satisfied: [PipelineName: [Constraint]] = [:]
 
         var isEmpty: Bool {
             ended.isEmpty && progress.isEmpty && !isDue && !isBeatDue && !haveConstraintsChanged
@@ -27,8 +30,7 @@ extension QueueEngine {
     private struct Done {
         var claims: [ClaimedOperation] = []
         var dry: Set<PipelineName> = []
-        var events: [(PipelineName, PipelineEvent)] = []
-        var lost: [Claim] = []
+        var events: [(hub: EventHub, event: PipelineEvent)] = []
         var requested: Set<Int64> = []
         var nextHold: Date?
         var others: [Int64: (beat: Int, missed: Int)]?
@@ -55,12 +57,29 @@ extension QueueEngine {
             return putBack(work, error)
         }
         settle(work, done)
-        for (pipeline, event) in done.events { work.consumers[pipeline]?.events.send(event) }
+        for (hub, event) in done.events { hub.send(event) }
         for claim in done.claims { start(claim, work.consumers[claim.pipeline]) }
         setAlarm()
     }
 
     private func takeWork(_ now: Date) -> Work? {
+        var taken = takeState(now)
+        guard let work = taken else { return nil }
+        // Asked here, since it is somebody else's code, which may use the stack.
+        for (place, ending) in work.ended.enumerated() {
+            if case .success(let outcome) = ending.outcome, case .wait(let constraint) = outcome.kind {
+                taken?.ended[place].isSatisfied = ending.consumer.options.isSatisfied(constraint) ?? false
+            }
+        }
+        if work.haveConstraintsChanged || work.isBeatDue {
+            taken?.satisfied = work.consumers.mapValues { consumer in
+                consumer.options.constraints.filter(\.isSatisfied).map(\.constraint)
+            }
+        }
+        return taken
+    }
+
+    private func takeState(_ now: Date) -> Work? {
         state.withLock { state in
             guard let worker = state.worker else { return nil }
             var work = Work()
@@ -75,6 +94,10 @@ extension QueueEngine {
             work.haveConstraintsChanged = state.haveConstraintsChanged
             work.isWorking = !state.running.isEmpty
             work.others = state.others
+            for (number, running) in state.running where !running.isEnding {
+                work.busy.operations.insert(number)
+                work.busy.lanes.insert(OperationBook.Lane(pipeline: running.pipeline, name: running.lane))
+            }
             (state.ended, state.progress, state.isNews) = ([], [:], false)
             state.haveConstraintsChanged = false
             if work.isBeatDue { state.nextBeat = now.addingTimeInterval(Self.beatInterval) }
@@ -96,13 +119,8 @@ extension QueueEngine {
     }
 
     private func write(_ work: Work, _ now: Date, _ transaction: StoreTransaction, _ done: inout Done) throws {
-        let book = OperationBook(transaction: transaction, now: now) { name in
-            work.consumers[name]?.rules ?? OperationBook.Rules(ordering: .flat, isBlockedByFailed: false)
-        }
-        for ending in work.ended where !ending.isWritten {
-            guard let consumer = work.consumers[ending.operation.pipeline] else { continue }
-            try write(ending, consumer, book, &done)
-        }
+        let book = OperationBook(transaction, now: now, work.consumers.mapValues(\.rules))
+        for ending in work.ended where !ending.isWritten { try write(ending, book, &done) }
         for (claim, fraction) in work.progress {
             let values: [StoredValue] = [
                 .real(fraction), .integer(transaction.number), .integer(claim.operation), .integer(claim.worker),
@@ -115,10 +133,8 @@ extension QueueEngine {
         if work.isDue || work.isBeatDue { while try book.releaseDueHolds() {} }
         if work.isBeatDue { try beat(work, book, &done) }
         if work.haveConstraintsChanged || work.isBeatDue {
-            for consumer in work.consumers.values {
-                for constraint in consumer.options.constraints where constraint.isSatisfied {
-                    try book.wake(constraint.constraint, of: consumer.name)
-                }
+            for (name, constraints) in work.satisfied {
+                for constraint in constraints { try book.wake(constraint, of: name) }
             }
         }
         if work.isNews { try lookAtRunning(work, book, &done) }
@@ -138,9 +154,9 @@ extension QueueEngine {
         _ done: inout Done
     ) throws {
         let ended = work.ended.reduce(0) { $0 + ($1.operation.pipeline == consumer.name ? 1 : 0) }
-        let slots = consumer.suspensions > 0 ? 0 : min(consumer.freeSlots + ended, consumer.maxConcurrent ?? 256)
+        let slots = consumer.freeSlots(afterEnds: ended)
         guard slots > 0 else { return }
-        let (claims, isDry) = try book.claim(slots, of: consumer.name, by: worker)
+        let (claims, isDry) = try book.claim(slots, of: consumer.name, by: worker, besides: work.busy)
         done.claims += claims
         if isDry { done.dry.insert(consumer.name) }
     }
@@ -153,12 +169,10 @@ extension QueueEngine {
             done.worker = worker
             done.requested.formUnion(state.withLock { $0.running.keys })
         }
-        let crashLimit = work.consumers.values.map(\.options.crashLimit).max() ?? 5
         done.others = try book.rescueOfTheSilent(
             work.others,
             except: done.worker ?? work.worker,
-            missedLimit: Self.missedLimit,
-            crashLimit
+            missedLimit: Self.missedLimit
         )
         let retentions = work.consumers.values.map(\.options.retention)
         if let age = retentions.map(\.maximumAge).max(), let count = retentions.map(\.maximumCount).max() {
@@ -187,16 +201,23 @@ extension QueueEngine {
         let (tasks, ends) = state.withLock { state in
             for ending in work.ended {
                 let number = ending.operation.claim.operation
-                if state.running[number]?.claim == ending.operation.claim { state.running[number] = nil }
+                guard state.running[number]?.claim == ending.operation.claim else { continue }
+                state.running[number] = nil
                 state.consumers[ending.operation.pipeline]?.running.remove(number)
             }
             // What has ended may have been waited for by any.
-            let mayHaveFreed = !work.ended.isEmpty || work.isDue
+            let mayHaveFreed =
+                !work.ended.isEmpty || work.isDue || work.haveConstraintsChanged || work.isBeatDue
+            let unwanted = done.requested.compactMap { state.running[$0]?.task }
             for (name, consumer) in state.consumers {
                 state.consumers[name]?.isDry = done.dry.contains(name) || consumer.isDry && !mayHaveFreed
             }
             for claimed in done.claims {
-                state.running[claimed.claim.operation] = Running(claim: claimed.claim, pipeline: claimed.pipeline)
+                state.running[claimed.claim.operation] = Running(
+                    claim: claimed.claim,
+                    pipeline: claimed.pipeline,
+                    lane: claimed.lane
+                )
                 state.consumers[claimed.pipeline]?.running.insert(claimed.claim.operation)
             }
             state.nextHold = done.nextHold
@@ -205,7 +226,7 @@ extension QueueEngine {
             let busy = Set(state.running.values.map(\.pipeline))
             let ends = state.endWaiters.filter { !busy.contains($0.pipeline) }
             state.endWaiters.removeAll { !busy.contains($0.pipeline) }
-            return (done.requested.compactMap { state.running[$0]?.task }, ends)
+            return (unwanted, ends)
         }
         if let worker = done.worker { LiveWorkers.insert(LiveWorkers.Key(store: storeKey, number: worker)) }
         for task in tasks { task.cancel() }
@@ -227,10 +248,17 @@ extension QueueEngine {
     }
 
     private func setAlarm(at date: Date?) {
+        // Most turns change nothing about it.
+        guard state.withLock({ $0.alarmDate != date }) else { return }
         // Not under the lock: what is due already is done at once.
-        let alarm = date.map { date in clock.alarm(at: date) { [weak self] in self?.scheduleTurn() } }
+        let alarm = date.map { date in
+            clock.alarm(at: date) { [weak self] in
+                self?.state.withLock { $0.alarmDate = nil }
+                self?.scheduleTurn()
+            }
+        }
         let old = state.withLock { state in
-            defer { state.alarm = alarm }
+            defer { (state.alarm, state.alarmDate) = (alarm, date) }
             return state.alarm
         }
         old?.cancel()
@@ -238,17 +266,16 @@ extension QueueEngine {
 
     // MARK: Ends of attempts
 
-    private func write(
-        _ ending: Ending,
-        _ consumer: Consumer,
-        _ book: OperationBook,
-        _ done: inout Done
-    ) throws {
+    private func write(_ ending: Ending, _ book: OperationBook, _ done: inout Done) throws {
         let operation = ending.operation
+        let report = try book.end(
+            operation,
+            ending.outcome,
+            ending.consumer.options,
+            isSatisfied: ending.isSatisfied
+        )
         let id = stack.id(operation.claim.operation, of: QueuedOperation.self)
-        let report = try book.end(operation, ending.outcome, consumer.options)
-        if case .lost = report { done.lost.append(operation.claim) }
-        done.events.append((consumer.name, report.event(id)))
+        done.events.append((ending.consumer.events, report.event(id)))
     }
 
     // MARK: Handlers
@@ -271,7 +298,7 @@ extension QueueEngine {
                 operations: [operation.claim.operation]
             )
             // What the handler says of its cancellation comes too late.
-            self?.end(Ending(operation: operation, outcome: .failure(error)))
+            self?.end(Ending(operation: operation, consumer: consumer, outcome: .failure(error)))
             task.cancel()
         }
         let isOver = state.withLock { state in
@@ -286,13 +313,13 @@ extension QueueEngine {
         var ending: Ending
         do {
             let outcome = try await consumer.handler(operation, self)
-            ending = Ending(operation: operation, outcome: .success(outcome))
+            ending = Ending(operation: operation, consumer: consumer, outcome: .success(outcome))
             if case .doneCommitting(let changes) = outcome.kind {
                 try await commit(changes, operation, consumer)
                 ending.isWritten = true
             }
         } catch {
-            ending = Ending(operation: operation, outcome: .failure(Self.reason(error)))
+            ending = Ending(operation: operation, consumer: consumer, outcome: .failure(Self.reason(error)))
         }
         if ending.isWritten {
             consumer.events.send(
@@ -325,9 +352,7 @@ extension QueueEngine {
         try await stack.overStore { context in
             try changes(context)
             try context.commit(author: Self.author) { transaction in
-                let book = OperationBook(transaction: transaction, now: now) { name in
-                    all[name] ?? OperationBook.Rules(ordering: .flat, isBlockedByFailed: false)
-                }
+                let book = OperationBook(transaction, now: now, all)
                 let report = try book.end(operation, .success(.done), options)
                 if case .lost = report { throw Self.lostError(operation.claim) }
             }

@@ -22,6 +22,7 @@ final class QueueEngine: StackEngine {
         /// What was last known of the next hold's end.
         var nextHold: Date?
         var alarm: (any PipelineAlarm)?
+        var alarmDate: Date?
         var isTurnScheduled = false
         /// Whether operations may have become ready that the engine does not know of.
         var isNews = false
@@ -41,6 +42,7 @@ final class QueueEngine: StackEngine {
     struct Running: Sendable {
         let claim: Claim
         let pipeline: PipelineName
+        let lane: String
         var task: Task<Void, Never>?
         /// Rings when it has taken too long.
         var deadline: (any PipelineAlarm)?
@@ -51,9 +53,12 @@ final class QueueEngine: StackEngine {
     /// What came of an attempt.
     struct Ending: Sendable {
         let operation: ClaimedOperation
+        let consumer: Consumer
         let outcome: Result<Outcome, any Error>
         /// Whether it is in the store already, with the handler's own changes.
         var isWritten = false
+        /// Whether what it waits for is there, as far as anybody knows.
+        var isSatisfied = false
     }
 
     /// The name under which the history has what engines commit.
@@ -117,6 +122,16 @@ final class QueueEngine: StackEngine {
             return state.idleWaiters
         }
         for waiter in waiters { waiter.resume() }
+    }
+
+    /// Takes one turn, after those that are due.
+    func takeTurn() async {
+        await withCheckedContinuation { continuation in
+            queue.async {
+                self.runTurn()
+                continuation.resume()
+            }
+        }
     }
 
     /// Does something on the queue, where nothing is written meanwhile.

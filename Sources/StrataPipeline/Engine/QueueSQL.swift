@@ -32,16 +32,9 @@ enum QueueSQL {
             ordering == .lifo
             ? "\"sortKey\" DESC, \"commit\" DESC, \"id\" DESC" : "\"sortKey\", \"commit\", \"id\""
         return """
-            SELECT "id", "status", "commit" FROM \(operations) WHERE "pipeline" = ? AND "lane" = ?\
+            SELECT "id", "status", "commit", "sortKey" FROM \(operations) WHERE "pipeline" = ? AND "lane" = ?\
             \(countingFailed ? "" : " AND \"status\" <> 4") ORDER BY \(order) LIMIT 1
             """
-    }
-    /// The earliest commit of a lane that is not done with.
-    static func selectFirstCommit(countingFailed: Bool) -> String {
-        """
-        SELECT min("commit") FROM \(operations) WHERE "pipeline" = ? AND "lane" = ?\
-        \(countingFailed ? "" : " AND \"status\" <> 4")
-        """
     }
     static let selectActiveOfLane = """
         SELECT "id" FROM \(operations) WHERE "status" = 3 AND "pipeline" = ? AND "lane" = ? LIMIT 1
@@ -62,12 +55,12 @@ enum QueueSQL {
     static let selectHolds = "SELECT \"id\" FROM \(holds) WHERE \"operation\" = ?"
     static let deleteHolds = "DELETE FROM \(holds) WHERE \"operation\" = ?"
     static let selectWaitingOfCommit = """
-        SELECT "id" FROM \(operations) WHERE "pipeline" = ? AND "lane" = ? AND "commit" = ? AND "status" = 1
+        SELECT "id" FROM \(operations) WHERE "pipeline" = ? AND "lane" = ? AND "sortKey" = ? AND "commit" = ? AND "status" = 1
         """
     static let selectLane =
         "SELECT \"pipeline\", \"lane\", \"status\", \"request\", \"constraint\" FROM \(operations) WHERE \"id\" = ?"
     static let archive = """
-        INSERT INTO "FinishedOperation" ("id", "pipeline", "type", "payload", "payloadVersion", "lane", "key", "commit", \
+        INSERT OR REPLACE INTO "FinishedOperation" ("id", "pipeline", "type", "payload", "payloadVersion", "lane", "key", "commit", \
         "enqueuedAt", "result", "finishedAt", "attempts", "failures", "_version") \
         SELECT "id", "pipeline", "type", "payload", "payloadVersion", "lane", "key", "commit", \
         "enqueuedAt", ?, ?, "attempts", "failures", ? FROM \(operations) WHERE "id" = ?
@@ -148,10 +141,15 @@ enum QueueSQL {
 
     // Declarations.
 
-    static let selectOrdering = "SELECT \"id\", \"ordering\" FROM \"PipelineRecord\" WHERE \"name\" = ?"
-    static let insertRecord =
-        "INSERT INTO \"PipelineRecord\" (\"id\", \"name\", \"ordering\", \"_version\") VALUES (?, ?, ?, ?)"
-    static let updateRecord = "UPDATE \"PipelineRecord\" SET \"ordering\" = ?, \"_version\" = ? WHERE \"id\" = ?"
+    static let selectRecord = """
+        SELECT "id", "ordering", "isBlockedByFailed", "crashLimit" FROM "PipelineRecord" WHERE "name" = ?
+        """
+    static let insertRecord = """
+        INSERT INTO "PipelineRecord" ("id", "name", "ordering", "isBlockedByFailed", "crashLimit", "_version") VALUES (?, ?, ?, ?, ?, ?)
+        """
+    static let updateRecord = """
+        UPDATE "PipelineRecord" SET "ordering" = ?, "isBlockedByFailed" = ?, "crashLimit" = ?, "_version" = ? WHERE "id" = ?
+        """
     static let selectWaiting = "SELECT \"id\" FROM \(operations) WHERE \"status\" = 1 AND \"pipeline\" = ?"
     static let selectNames = "SELECT DISTINCT \"pipeline\" FROM \(operations)"
     static let selectOfPipeline = "SELECT \"id\" FROM \(operations) WHERE \"pipeline\" = ?"
@@ -160,9 +158,15 @@ enum QueueSQL {
         WHERE "id" = ?
         """
 
+    static let selectAllWaiting = """
+        SELECT "id" FROM \(operations) WHERE "status" = 1 OR "status" = 2 AND "constraint" IS NULL
+        """
+    static let selectFinishedBetween = "SELECT \"id\" FROM \"FinishedOperation\" WHERE \"id\" BETWEEN ? AND ?"
+
     // Rings.
 
     static let selectDependant = "SELECT \"dependant\" FROM \(dependencies) WHERE \"id\" = ?"
+    static let selectAnyDependant = "SELECT 1 FROM \(dependencies) WHERE \"prerequisite\" = ? LIMIT 1"
     static let selectPrerequisites = """
         SELECT d."prerequisite" FROM \(dependencies) d JOIN \(operations) o ON o."id" = d."prerequisite" WHERE d."dependant" = ?
         """

@@ -25,14 +25,18 @@ struct WorkerIdentity: Sendable, Equatable {
     var isDead: Bool {
         guard machine == Self.own.machine else { return false }
         guard process != Self.own.process else { return start != Self.own.start }
-        guard let now = Self.startTime(of: process) else { return true }
-        return now != start
+        if let now = Self.startTime(of: process) { return now != start }
+        // Where others' processes cannot be looked at, they can be asked for all the same.
+        return kill(pid_t(truncatingIfNeeded: process), 0) != 0 && errno == ESRCH
     }
 
     /// Which start of which machine this is; see random(4) for the boot id of Linux.
     private static let bootID: String = {
         let text = try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)
-        return text?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ProcessInfo.processInfo.hostName
+        // Containers of one machine number their processes apart; see pid_namespaces(7).
+        let space = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/ns/pid")
+        return (text?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ProcessInfo.processInfo.hostName)
+            + (space.map { " \($0)" } ?? "")
     }()
 
     /// When a process was started, in the units of the system; nil where there is none. On Linux the 22nd field of proc_pid_stat(5).

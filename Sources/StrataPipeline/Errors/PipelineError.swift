@@ -13,6 +13,8 @@ public struct PipelineError: Error, Sendable, CustomStringConvertible {
         public static let alreadyOpen = Code("alreadyOpen")
         /// The stack was opened without ``Pipeline/models``.
         public static let modelsMissing = Code("modelsMissing")
+        /// An id that was handed out beforehand has been used before.
+        public static let alreadyFinished = Code("alreadyFinished")
         /// Another process holds the operation by now, or it is queued no more.
         public static let leaseLost = Code("leaseLost")
         /// The payload cannot be read.

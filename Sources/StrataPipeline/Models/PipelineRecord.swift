@@ -7,4 +7,8 @@ public final class PipelineRecord {
     @Attribute(.unique) public internal(set) var name: PipelineName
     /// In which order its operations run.
     public internal(set) var ordering: PipelineOrdering
+    /// Whether those behind an operation that has failed wait for it.
+    public internal(set) var isBlockedByFailed: Bool
+    /// How often a process may end during one operation.
+    public internal(set) var crashLimit: Int
 }

@@ -16,7 +16,8 @@ extension QueuedOperation {
         return try Payload.decoded(payload, version: payloadVersion)
     }
 
-    /// Sets another payload. An attempt that runs keeps the one that it was started with.
+    /// Sets another payload. An attempt that runs keeps the one that it was started with, and where that is done, so is the operation: to
+    /// have it done once more, ask for ``retry()`` as well.
     ///
     /// - Throws: what encoding throws.
     public func setPayload<Payload: OperationPayload>(_ payload: Payload) throws {
@@ -111,7 +112,8 @@ extension QueuedOperation {
     /// Takes the operation as done, from the commit on; otherwise as ``skip()``.
     public func complete() { decide(.complete) }
 
-    /// Lets an operation that has failed, or waits for a moment or a constraint, be tried again at once, with fresh attempts.
+    /// Lets an operation that has failed, or waits for a constraint or for its next attempt, be tried again at once, with fresh attempts.
+    /// Its other holds stay.
     public func retry() { decide(.retry) }
 
     private func decide(_ request: OperationRequest) {

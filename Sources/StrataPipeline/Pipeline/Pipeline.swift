@@ -102,33 +102,50 @@ public final class Pipeline: Sendable {
         }
     }
 
+    /// Whether it has not been closed. Another one of its name may be open by now.
+    private var isOpen: Bool { engine.isOpen(name, hub) }
+
     // MARK: Suspension
 
-    /// Starts no operations any more, until ``resume()`` is called as often. Those that run go on.
+    /// Starts no operations any more, until ``resume()`` is called as often. Those that run go on, and those that are just being
+    /// claimed.
     ///
     /// - Returns: how often it is suspended now.
     @discardableResult
-    public func suspend() -> Int { engine.suspend(name) }
+    public func suspend() -> Int { isOpen ? engine.suspend(name) : 0 }
 
     /// Takes one ``suspend()`` back; where there is none, nothing happens.
     ///
     /// - Returns: how often it is suspended now.
     @discardableResult
-    public func resume() -> Int { engine.resume(name) }
+    public func resume() -> Int { isOpen ? engine.resume(name) : 0 }
 
     /// How often it is suspended.
-    public var suspensions: Int { engine.suspensions(of: name) }
+    public var suspensions: Int { isOpen ? engine.suspensions(of: name) : 0 }
 
     /// How many handlers run at once at most; nil for any number.
-    public var maxConcurrent: Int? { engine.limit(of: name) }
+    public var maxConcurrent: Int? { isOpen ? engine.limit(of: name) : nil }
 
     /// Changes how many handlers run at once. Those that run go on.
     ///
     /// - Throws: ``PipelineError`` with `invalidArgument` for less than one.
     public func setMaxConcurrent(_ limit: Int?) throws {
         if let limit { try Self.checkLimit(limit) }
-        engine.setLimit(limit, of: name)
+        if isOpen { engine.setLimit(limit, of: name) }
     }
+
+    // MARK: Taking over
+
+    /// Moves here what is queued under names that no open pipeline of this stack has, in its order: of pipelines that a program declares
+    /// no more. Called once all pipelines are open, most often on the one that is named ``PipelineName/default``.
+    ///
+    /// Pipelines that only another process has open are not known here: where there are such, name what is to be moved by `formerNames`.
+    ///
+    /// - Returns: the names that there were.
+    /// - Throws: what the store reports.
+    /// - Complexity: O(operations that are moved), and a look at the names of all.
+    @discardableResult
+    public func adoptUndeclared() async throws -> [PipelineName] { try await engine.adoptUndeclared(name) }
 
     // MARK: Observing
 
@@ -148,7 +165,9 @@ public final class Pipeline: Sendable {
     /// are cancelled and waited for; what they have not done by then is given back, and the attempt does not count.
     ///
     /// - Parameter grace: how long handlers may go on, by the clock of the pipeline.
-    public func close(grace: Duration = .zero) async { await engine.remove(name, grace) }
+    public func close(grace: Duration = .zero) async {
+        if isOpen { await engine.remove(name, grace) }
+    }
 }
 
 extension Attempt {

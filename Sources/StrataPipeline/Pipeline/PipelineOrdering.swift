@@ -5,7 +5,8 @@ public enum PipelineOrdering: String, AttributeValue, CaseIterable {
     /// Any operation that is ready: the greatest priority first, then the earliest commit, then the earliest inserted. Any number
     /// run side by side.
     case flat
-    /// All operations of one commit before those of the next; among those of one commit as `flat`.
+    /// All operations of one commit before those of the next; among those of one commit as `flat`. Where a ``QueuedOperation/sortKey`` is
+    /// set, commits are ordered by that first.
     case commits
     /// One after the other, first in, first out.
     case fifo
@@ -14,4 +15,6 @@ public enum PipelineOrdering: String, AttributeValue, CaseIterable {
 
     /// Whether an operation may have to wait for others of its lane.
     var isSerial: Bool { self != .flat }
+    /// Whether it runs alone in its lane.
+    var isExclusive: Bool { self == .fifo || self == .lifo }
 }

@@ -231,6 +231,111 @@ import Testing
         try await stage.close()
     }
 
+    @Test("T15 what is queued for a pipeline that is declared no more goes to the default one, in its order")
+    func undeclared() async throws {
+        let stage = try await Stage.open(max: 1)
+        try await stage.stack.background { context in
+            for name in ["A", "B"] { context.enqueue(Named(name: name), in: "gone") }
+            try context.commit()
+        }
+        #expect(try await stage.pipeline.adoptUndeclared() == ["gone"])
+        stage.pipeline.resume()
+        let ids = try await stage.stack.background {
+            try $0.rows(QueuedOperation.all.sorted { $0.id.ascending }).map(\.id)
+        }
+        await stage.end("A", id: ids[0])
+        await stage.end("B", id: ids[1])
+        #expect(stage.log.finished == ids)
+        try await stage.close()
+    }
+
+    @Test("T24 what one commit does to the queue is told at once")
+    func changes() async throws {
+        let stage = try await Stage.open()
+        try await stage.commit(["B", "D"])
+        let (b, d) = (stage.id("B"), stage.id("D"))
+        var changes = stage.stack.changes(of: QueuedOperation.self).makeAsyncIterator()
+        let a = try await stage.stack.background { context in
+            let a = context.enqueue(Named(name: "A"), in: .work)
+            try context.find(b)?.priority = 5
+            context.delete(try #require(try context.find(d)))
+            try context.commit()
+            return a.id
+        }
+        let told = try #require(try await changes.next())
+        #expect(told.inserted == [a] && told.updated == [b] && told.deleted == [d])
+        try await stage.close()
+    }
+
+    @Test("T25 where the first commit is emptied by hand, the next one starts")
+    func emptiedCommit() async throws {
+        let stage = try await Stage.open(ordering: .commits)
+        try await stage.commit(["A", "B"])
+        try await stage.commit(["C"])
+        try await stage.play([.resume("A", "B"), .done("A"), .suspend()])
+        try await stage.edit("B") { $0.skip() }
+        await stage.log.waitForEnd(of: stage.id("B"))
+        try await stage.play([.resume("C"), .done("C")])
+        try await stage.close()
+    }
+
+    @Test("D25 what is given back with nothing else ready starts again")
+    func givenBack() async throws {
+        let stage = try await Stage.open()
+        try await stage.commit(["A"])
+        try await stage.play([.resume("A")])
+        try await stage.edit("A") { $0.retry() }
+        await stage.log.waitForEnd(of: stage.id("A"))
+        #expect(stage.takeStarts() == ["A"])
+        try await stage.play([.done("A")])
+        try await stage.close()
+    }
+
+    @Test(
+        "L15 a payload that cannot be read parks its operation with the bytes kept; one of an earlier version is migrated"
+    )
+    func payloads() async throws {
+        struct Old: OperationPayload {
+            static let operationType = "Sized"
+            var size: Int
+        }
+        struct New: OperationPayload {
+            static let operationType = "Sized"
+            static let payloadVersion = 2
+            var bytes: Int
+
+            static func migrate(_ data: Data, from version: Int) throws -> New {
+                New(bytes: try JSONDecoder().decode(Old.self, from: data).size * 1024)
+            }
+        }
+        struct Newest: OperationPayload {
+            static let operationType = "Sized"
+            static let payloadVersion = 3
+            var bytes: Int
+        }
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        let (sizes, size) = AsyncStream.makeStream(of: Int.self)
+        let pipeline = try await Pipeline.open(stack, named: .work, isSuspended: true, clock: VirtualClock()) {
+            (attempt: Attempt<New>) in
+            size.yield(attempt.payload.bytes)
+            return .done
+        }
+        let log = EventLog(pipeline)
+        let newest = try await stack.background { context in
+            let newest = context.enqueue(Newest(bytes: 7), in: .work, priority: 1)
+            context.enqueue(Old(size: 3), in: .work)
+            try context.commit()
+            return newest.id
+        }
+        pipeline.resume()
+        #expect(await sizes.first { _ in true } == 3072)
+        await log.waitForEnd(of: newest)
+        let row = try #require(try await stack.background { try $0.find(newest)?.snapshot })
+        #expect(row.status == .failed && row.attempts == 1)
+        #expect(row.payload == Data(#"{"bytes":7}"#.utf8))
+        try await stack.close()
+    }
+
     @Test("T17 another ordering holds from the next opening on, and the order of commits stays known")
     func otherOrdering() async throws {
         let stage = try await Stage.open(ordering: .commits, max: 1)

@@ -202,7 +202,7 @@ import Testing
                 }
                 let worker = try book.register(WorkerIdentity(process: 1, start: 1, machine: "elsewhere"))
                 _ = try book.claim(1, of: .work, by: worker)
-                try book.rescue(worker, 5)
+                try book.rescue(worker)
             }
         }
         let row = try #require(try await stage.row("A"))
@@ -242,6 +242,133 @@ import Testing
         #expect(try await stage.result("A") == .completed)
         let row = try #require(try await stage.row("B"))
         #expect(row.status == .pending && row.attempts == 0 && row.crashes == 0)
+        try await stage.close()
+    }
+
+    @Test("an id that another context has used and that is done with is refused by the commit")
+    func usedID() async throws {
+        let stage = try await Stage.open()
+        let id = try stage.stack.newID(for: QueuedOperation.self)
+        let late = try stage.stack.create(.private, named: "late")
+        try await late.perform { _ = try $0.enqueue(Named(name: "late"), as: id, in: .work) }
+        stage.pipeline.resume()
+        try await stage.stack.background { context in
+            _ = try context.enqueue(Named(name: "A"), as: id, in: .work)
+            try context.commit()
+        }
+        await stage.end("A", id: id)
+        let error = try await #require(throws: PipelineError.self) { try await late.commit() }
+        #expect(error.code == .alreadyFinished && error.operations == [id.number])
+        try await stage.close()
+    }
+
+    @Test("a lower limit holds as soon as handlers end")
+    func lowerLimit() async throws {
+        let stage = try await Stage.open(max: 3)
+        try await stage.commit(["a", "b", "c", "d", "e"])
+        try await stage.play([
+            .resume("a", "b", "c"), .limit(1), .done("a"), .done("b"), .done("c", "d"), .done("d", "e"),
+        ])
+        try await stage.close()
+    }
+
+    @Test("K5 the running operation is deleted: the next one starts when its handler has ended")
+    func deletedWhileRunning() async throws {
+        let stage = try await Stage.open(ordering: .fifo)
+        try await stage.commit(["A", "B"])
+        try await stage.play([.resume("A")])
+        let id = stage.id("A")
+        // A batch, which asks nobody; a context would be told that it runs by now.
+        try await stage.stack.background { context in
+            _ = try context.batchDelete(QueuedOperation.where { $0.id == id })
+        }
+        await stage.log.waitForEnd(of: id)
+        #expect(stage.takeStarts() == ["B"])
+        let ends = stage.log.events.map { event in
+            switch event {
+            case .lost: "lost"
+            case .started: "started"
+            default: "else"
+            }
+        }
+        #expect(ends == ["started", "lost", "started"])
+        try await stage.play([.done("B")])
+        try await stage.close()
+    }
+
+    @Test("another failure policy holds from the next opening on")
+    func otherPolicy() async throws {
+        let stage = try await Stage.open(ordering: .fifo, retry: .never, whenFailed: .block)
+        try await stage.commit(["A", "B"])
+        try await stage.play([.resume("A")])
+        await stage.end("A", .failure(Stop()))
+        try await stage.play([.resume()])
+        await stage.pipeline.close()
+        let again = try await Pipeline.open(
+            stage.stack,
+            named: .work,
+            ordering: .fifo,
+            whenFailed: .park,
+            isSuspended: true,
+            clock: stage.clock
+        ) { (_: Attempt<Named>) in .done }
+        let log = EventLog(again)
+        again.resume()
+        await log.waitForEnd(of: stage.id("B"))
+        // The old handle is of something that is closed, and does nothing to this one.
+        #expect(stage.pipeline.suspend() == 0 && again.suspensions == 0)
+        await stage.pipeline.close()
+        #expect(again.maxConcurrent == 8)
+        try await stage.close()
+    }
+
+    @Test("holds and dependencies that a batch deletes are waited for no more")
+    func batchReleased() async throws {
+        let stage = try await Stage.open()
+        try await stage.commit(["A", "B←A", "C"])
+        let until = stage.clock.now.addingTimeInterval(60)
+        try await stage.edit("C") { try $0.hold("hold", until: until) }
+        try await stage.play([.resume("A")])
+        try await stage.stack.background { context in
+            _ = try context.batchDelete(OperationDependency.all)
+            _ = try context.batchDelete(OperationHold.all)
+        }
+        await stage.pipeline.settled()
+        #expect(stage.takeStarts() == ["B", "C"])
+        for name in ["A", "B", "C"] { await stage.end(name) }
+        try await stage.close()
+    }
+
+    @Test("what somebody has asked for while an operation ran is done after its process has ended")
+    func requestAndCrash() async throws {
+        let stage = try await Stage.open()
+        try await stage.commit(["A", "B←A"])
+        var worker: Int64 = 0
+        try stage.stack.transact(author: "test") { transaction in
+            let book = OperationBook(transaction)
+            worker = try book.register(WorkerIdentity(process: 1, start: 1, machine: "elsewhere"))
+            _ = try book.claim(1, of: .work, by: worker)
+        }
+        try await stage.edit("A") { $0.skip() }
+        #expect(try await stage.row("A")?.status == .active)
+        let dead = worker
+        try stage.stack.transact(author: "test") { try OperationBook($0).rescue(dead) }
+        #expect(try await stage.result("A") == .skipped)
+        try await stage.play([.resume("B"), .done("B")])
+        try await stage.close()
+    }
+
+    @Test("a constraint that is satisfied while the pipeline is suspended is noticed when it is resumed")
+    func suspendedConstraint() async throws {
+        let network = ManualConstraint(.network, isSatisfied: false)
+        let stage = try await Stage.open(constraints: [network])
+        try await stage.commit(["A"])
+        try await stage.play([.resume("A")])
+        await stage.end("A", .success(.wait(.network)))
+        stage.pipeline.suspend()
+        network.set(true)
+        await stage.pipeline.settled()
+        try await stage.play([.resume("A"), .done("A")])
         try await stage.close()
     }
 

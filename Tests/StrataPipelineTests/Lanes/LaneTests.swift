@@ -121,6 +121,38 @@ import Testing
         try await stage.close()
     }
 
+    @Test("K9 many commits and ends at the same moment: one start for each attempt, in order")
+    func atOnce() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        let seen = Mutex<[String]>([])
+        let pipeline = try await Pipeline.open(stack, named: .work, ordering: .fifo, clock: VirtualClock()) {
+            (attempt: Attempt<Named>) in
+            seen.withLock { $0.append(attempt.payload.name) }
+            await Task.yield()
+            return .done
+        }
+        let log = EventLog(pipeline)
+        await withTaskGroup(of: Void.self) { group in
+            for lane in 0..<8 {
+                group.addTask {
+                    for number in 0..<50 {
+                        try? await stack.background { context in
+                            context.enqueue(Named(name: "\(lane) \(number)"), in: .work, lane: "\(lane)")
+                            try context.commit()
+                        }
+                    }
+                }
+            }
+        }
+        await log.wait { $0.count { if case .finished = $0 { true } else { false } } == 400 }
+        let names = seen.withLock { $0 }
+        #expect(names.count == 400)
+        for lane in 0..<8 {
+            #expect(names.filter { $0.hasPrefix("\(lane) ") } == (0..<50).map { "\(lane) \($0)" })
+        }
+        try await stack.close()
+    }
+
     @Test("K11 ten operations in one lane, of ten commits, in their order")
     func tenInOrder() async throws {
         let stage = try await Stage.open(ordering: .fifo)

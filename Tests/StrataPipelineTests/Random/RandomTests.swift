@@ -1,0 +1,172 @@
+import Foundation
+import Strata
+import StrataPipeline
+import StrataTesting
+import Testing
+
+/// Random histories of a pipeline against a reference model: after each step the same operations have been started, in the same
+/// order, and the store says of each what the model says.
+///
+/// `STRATA_PIPELINE_RUNS` says how many, `STRATA_SEED` which one is the first.
+@Suite("6.7 random histories of pipelines") struct RandomTests {
+    struct Stop: Error {}
+
+    private static let environment = ProcessInfo.processInfo.environment
+    private static let runs = environment["STRATA_PIPELINE_RUNS"].flatMap { Int($0) } ?? 300
+
+    @Test("as the model says", .timeLimit(.minutes(20)))
+    func histories() async throws {
+        let first = Self.environment["STRATA_SEED"].flatMap { UInt64($0) } ?? .random(in: 0..<1_000_000_000)
+        for seed in first..<(first + UInt64(Self.runs)) {
+            let failure = try await Self.play(seed)
+            if let failure {
+                Issue.record("seed \(seed): \(failure)")
+                return
+            }
+        }
+    }
+
+    /// Plays a history. Gives what did not agree.
+    private static func play(_ seed: UInt64) async throws -> String? {
+        var dice = SeededGenerator(seed: seed)
+        let ordering = PipelineOrdering.allCases.randomElement(using: &dice)!
+        let whenFailed = [FailurePolicy.block, .park, .drop].randomElement(using: &dice)!
+        let limit = Int.random(in: 1...4, using: &dice)
+        let network = ManualConstraint(.network, isSatisfied: false)
+        let stage = try await Stage.open(
+            ordering: ordering,
+            max: limit,
+            retry: RetryPolicy(maxAttempts: nil, base: .zero),
+            whenFailed: whenFailed,
+            constraints: [network]
+        )
+        var model = ModelQueue(ordering: ordering, whenFailed: whenFailed, limit: limit)
+        var names = 0
+        var trace: [String] = ["\(ordering) \(whenFailed) \(limit)"]
+        for _ in 0..<25 {
+            let running = model.running.map(\.name).sorted().randomElement(using: &dice)
+            let idle = model.queued.values.filter { !$0.isRunning }.map(\.name).sorted().randomElement(using: &dice)
+            switch Int.random(in: 0..<16, using: &dice) {
+            case 0..<4:
+                var entries: [(name: String, lane: String, priority: Int, prerequisites: Set<String>)] = []
+                for _ in 0..<Int.random(in: 1...3, using: &dice) {
+                    names += 1
+                    // In serial orders only on what is in other lanes: a dependency on what comes later in one's own is a ring.
+                    let lane = ["a", "b", "c"].randomElement(using: &dice)!
+                    var prerequisites: Set<String> = []
+                    let known = model.queued.values.filter { ordering == .flat || $0.lane == lane }.map(\.name).sorted()
+                    if ordering != .lifo, Int.random(in: 0..<3, using: &dice) == 0 {
+                        if let other = known.randomElement(using: &dice) { prerequisites.insert(other) }
+                    }
+                    entries.append(("op\(names)", lane, Int.random(in: 0..<3, using: &dice), prerequisites))
+                }
+                trace.append("commit \(entries)")
+                model.commit(entries)
+                let lanes = Dictionary(uniqueKeysWithValues: entries.map { ($0.name, $0.lane) })
+                try await stage.commit(
+                    entries.map { entry in
+                        var made = Entry(stringLiteral: entry.name)
+                        made.priority = entry.priority
+                        made.prerequisites = entry.prerequisites.sorted()
+                        return made
+                    },
+                    lane: { lanes[$0]! }
+                )
+            case 4..<8:
+                guard let running else { continue }
+                trace.append("done \(running)")
+                model.finish(running, .completed)
+                await stage.end(running)
+            case 8:
+                guard let running else { continue }
+                trace.append("throw \(running)")
+                model.putBack(running, counting: true, heldFor: 1)
+                await stage.end(running, .failure(Stop()))
+            case 9:
+                guard let running else { continue }
+                switch Int.random(in: 0..<3, using: &dice) {
+                case 0:
+                    trace.append("wait \(running)")
+                    model.putBack(running, counting: false, constrained: true)
+                    await stage.end(running, .success(.wait(.network)))
+                case 1:
+                    trace.append("fail \(running)")
+                    model.fail(running)
+                    await stage.end(running, .success(.fail("no")))
+                default:
+                    trace.append("retry \(running) in 5")
+                    model.putBack(running, counting: true, heldFor: 5)
+                    await stage.end(running, .success(.retry(after: .seconds(5))))
+                }
+            case 10:
+                guard let idle else { continue }
+                trace.append("skip \(idle)")
+                model.finish(idle, .skipped)
+                try await stage.edit(idle) { $0.skip() }
+            case 11:
+                guard let idle else { continue }
+                trace.append("retry \(idle)")
+                model.retry(idle)
+                try await stage.edit(idle) { $0.retry() }
+            case 12:
+                guard let idle else { continue }
+                let priority = Int.random(in: 0..<5, using: &dice)
+                trace.append("priority \(idle) \(priority)")
+                model.queued[idle]?.priority = priority
+                try await stage.edit(idle) { $0.priority = priority }
+            case 13:
+                if Bool.random(using: &dice) {
+                    trace.append("suspend")
+                    model.suspensions += 1
+                    stage.pipeline.suspend()
+                } else {
+                    trace.append("resume")
+                    model.suspensions = max(model.suspensions - 1, 0)
+                    stage.pipeline.resume()
+                }
+            case 14:
+                let seconds = Int.random(in: 1...6, using: &dice)
+                trace.append("pass \(seconds)")
+                model.now += seconds
+                stage.clock.advance(by: .seconds(seconds))
+            default:
+                trace.append("network")
+                for name in model.queued.keys { model.queued[name]?.isConstrained = false }
+                network.set(true)
+                await stage.pipeline.settled()
+                network.set(false)
+            }
+            await stage.pipeline.settled()
+            let (wanted, started) = (model.start(), stage.takeStarts())
+            trace.append("→ \(started)")
+            if wanted != started { return "\(started) were started, not \(wanted): \(trace.suffix(40))" }
+            if let failure = try await compare(model, stage) { return "\(failure): \(trace.suffix(40))" }
+        }
+        try await stage.close()
+        return nil
+    }
+
+    private static func compare(_ model: ModelQueue, _ stage: Stage) async throws -> String? {
+        let (rows, finished) = try await stage.stack.background { context in
+            (try context.rows(QueuedOperation.all), try context.rows(FinishedOperation.all))
+        }
+        guard rows.count == model.queued.count, finished.count == model.results.count else {
+            return "\(rows.count) and \(finished.count) rows, not \(model.queued.count) and \(model.results.count)"
+        }
+        for (name, operation) in model.queued {
+            guard let row = rows.first(where: { $0.id == stage.id(name) }) else { return "\(name) is not queued" }
+            let isRunning = row.status == .active
+            if isRunning != operation.isRunning { return "\(name) is \(row.status)" }
+            if (row.status == .failed) != operation.isFailed { return "\(name) is \(row.status)" }
+            if row.attempts != operation.attempts {
+                return "\(name) has \(row.attempts) attempts, not \(operation.attempts)"
+            }
+        }
+        for (name, result) in model.results {
+            let id = stage.id(name).number
+            guard let row = finished.first(where: { $0.id.number == id }) else { return "\(name) is not finished" }
+            if row.result != result { return "\(name) is \(row.result), not \(result)" }
+        }
+        return nil
+    }
+}
