@@ -85,7 +85,7 @@ let package = Package(
         // Works on a store in a process of its own, which tests kill.
         .executableTarget(
             name: "strata-crash",
-            dependencies: ["Strata", "StoreModels", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: ["Strata", "StrataPipeline", "StoreModels", .product(name: "GRDB", package: "GRDB.swift")],
             path: "Tests/Helpers/StrataCrash"
         ),
         .testTarget(
@@ -93,7 +93,10 @@ let package = Package(
             name: "GuideTests",
             dependencies: ["Strata", "StrataPipeline", "StrataTesting"]
         ),
-        .testTarget(name: "StrataPipelineTests", dependencies: ["Strata", "StrataPipeline", "StrataTesting"]),
+        .testTarget(
+            name: "StrataPipelineTests",
+            dependencies: ["Strata", "StrataPipeline", "StrataTesting", "StoreModels", "strata-crash"]
+        ),
         .testTarget(
             name: "StrataSQLTests",
             dependencies: ["Strata", "CStrataSQLite"]

@@ -40,12 +40,7 @@ extension OperationBook {
                 try row.read(Int64?.self, at: 3).flatMap { OperationRequest(rawValue: Int($0)) }
             )
         }
-        guard let holder else {
-            // What was kept waiting until its handler has ended.
-            try lookAgain(claim.operation)
-            try goOn(operation.pipeline, operation.lane)
-            return .lost
-        }
+        guard let holder else { return .lost }
         let isDone =
             switch outcome {
             case .success(let outcome): outcome.isDone

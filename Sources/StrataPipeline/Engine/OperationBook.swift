@@ -74,21 +74,36 @@ struct OperationBook {
         let rules = try rules(pipeline)
         var claims: [ClaimedOperation] = []
         var looked = 0
+        // What only this process keeps from being claimed stays as it is: somebody else may claim it, and this one may end at any moment.
+        var passed: Set<Int64> = []
         while claims.count < limit {
             // One more than needed says whether there are more.
-            let count = min(limit - claims.count + 1, 256)
+            let count = min(limit - claims.count + 1, 256) + passed.count
             let candidates = try transaction.numbers(
                 QueueSQL.selectCandidates,
                 [.text(pipeline.rawValue), .integer(Int64(count))]
-            )
+            ).filter { !passed.contains($0) }
             if candidates.isEmpty { return (claims, true) }
             for candidate in candidates where claims.count < limit {
                 guard looked < Self.lookLimit else { return (claims, false) }
                 looked += 1
-                if let claimed = try claim(candidate, of: pipeline, rules, by: worker, busy) { claims.append(claimed) }
+                switch try claim(candidate, of: pipeline, rules, by: worker, busy) {
+                case .claimed(let claimed): claims.append(claimed)
+                case .passed: passed.insert(candidate)
+                case .waits: continue
+                }
             }
         }
         return (claims, false)
+    }
+
+    /// What came of looking at an operation that may be claimed.
+    private enum Look {
+        case claimed(ClaimedOperation)
+        /// It has to wait, and is marked so.
+        case waits
+        /// A handler of this process stands in its way.
+        case passed
     }
 
     /// How many operations one transaction looks at, so that others have their turn.
@@ -100,7 +115,7 @@ struct OperationBook {
         _ rules: Rules,
         by worker: Int64,
         _ busy: Busy
-    ) throws -> ClaimedOperation? {
+    ) throws -> Look {
         var found: (claimed: ClaimedOperation, group: Group)?
         try transaction.rows(QueueSQL.selectForClaim, [.integer(number)]) { row in
             guard try row.read(Int64.self, at: 8) == 0 else { return }
@@ -116,29 +131,30 @@ struct OperationBook {
             found = (claimed, Group(sortKey: try row.read(Double.self, at: 1), commit: try row.read(Int64.self, at: 2)))
         }
         // It has been marked by what was looked at before it.
-        guard let (claimed, group) = found else { return nil }
+        guard let (claimed, group) = found else { return .waits }
         if let hold = try latestHold(of: number), hold > now {
             try set(.held, of: [number])
-            return nil
+            return .waits
         }
         if try transaction.integer(QueueSQL.selectPrerequisite, [.integer(number)]) != nil {
             try set(.waiting, of: [number])
-            return nil
+            return .waits
         }
-        // A handler that has lost its operation ends soon, and then it is looked at again.
-        let isBusy =
-            busy.operations.contains(number)
-            || rules.ordering.isExclusive && busy.lanes.contains(Lane(pipeline: pipeline, name: claimed.lane))
-        if try isBusy || rules.ordering.isSerial && !isFirst(number, group, claimed.lane, of: pipeline, rules) {
+        if rules.ordering.isSerial, try !isFirst(number, group, claimed.lane, of: pipeline, rules) {
             try set(.waiting, of: [number])
-            return nil
+            return .waits
+        }
+        // A handler that has lost its operation ends soon, or has just committed its end.
+        let lane = Lane(pipeline: pipeline, name: claimed.lane)
+        if busy.operations.contains(number) || rules.ordering.isExclusive && busy.lanes.contains(lane) {
+            return .passed
         }
         try transaction.run(
             QueueSQL.claim,
             [.integer(worker), .real(now.timeIntervalSinceReferenceDate), version, .integer(number)]
         )
         try transaction.note(updated: [number], Self.claimColumns, of: QueuedOperation.self)
-        return claimed
+        return .claimed(claimed)
     }
 
     private static let claimColumns = ["status", "worker", "epoch", "attempts", "startedAt", "progress"]

@@ -33,6 +33,7 @@ do {
     case "memory": try await Work.memory()
     case "soak": try await SoakProcess.run(path, seed: number, steps: numbers[1])
     case "open": try await Work.open(path)
+    case "drain": try await Work.drain(path)
     default: throw StrataError(.misuse, "There is no command '\(arguments[1])'.")
     }
 } catch {

@@ -1,0 +1,34 @@
+import Foundation
+import Strata
+import StrataPipeline
+import StoreModels
+
+struct Chore: OperationPayload {
+    var number: Int
+}
+
+extension Work {
+    /// Runs what is queued in a pipeline, with a mark for each operation in the commit of its end, until nothing is left.
+    static func drain(_ path: String) async throws {
+        let url = URL(fileURLWithPath: path)
+        let stack = try await ContextStack.open(.sqlite(url), models: [Mark.self] + Pipeline.models, stack: .rootOnly)
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: "chores",
+            ordering: .fifo,
+            maxConcurrent: 4,
+            crashLimit: 1000
+        ) { (attempt: Attempt<Chore>) in
+            let (number, process) = (attempt.id.number, Int(ProcessInfo.processInfo.processIdentifier))
+            try await Task.sleep(for: .milliseconds(Int.random(in: 0...3)))
+            return .done { $0.insert(Mark(operation: number, process: process)) }
+        }
+        // Bounded: whoever has started this kills it long before.
+        for _ in 0..<6000 {
+            try await Task.sleep(for: .milliseconds(20))
+            if try await stack.background({ try $0.count(QueuedOperation.all) }) == 0 { break }
+        }
+        await pipeline.close()
+        try await stack.close()
+    }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import StoreModels
+import Strata
+import StrataPipeline
+import Synchronization
+import Testing
+
+private struct Chore: OperationPayload {
+    var number: Int
+}
+
+@Suite("P12 L1 L2 L3 several processes drain one pipeline, and are killed") struct ProcessTests {
+    private static let lanes = 6
+    private static let perLane = 40
+
+    @Test("every operation ends once, with its mark, and lanes keep their order", .timeLimit(.minutes(5)))
+    func killed() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("strata-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let url = folder.appendingPathComponent("s.sqlite")
+        let stack = try await ContextStack.open(.sqlite(url), models: [Mark.self] + Pipeline.models, stack: .rootOnly)
+        try await stack.background { context in
+            for number in 0..<Self.perLane {
+                for lane in 0..<Self.lanes {
+                    context.enqueue(Chore(number: number), in: "chores", lane: "\(lane)")
+                }
+            }
+            try context.commit()
+        }
+        var workers = try (0..<3).map { _ in try WorkerProcess("drain", url.path) }
+        var kills = 0
+        let deadline = Date(timeIntervalSinceNow: 120)
+        while try await stack.background({ try $0.count(QueuedOperation.all) }) > 0, Date() < deadline {
+            try await Task.sleep(for: .milliseconds(Int.random(in: 100...300)))
+            guard kills < 12 else { continue }
+            let victim = Int.random(in: 0..<workers.count)
+            workers[victim].kill()
+            await workers[victim].wait()
+            kills += 1
+            workers[victim] = try WorkerProcess("drain", url.path)
+        }
+        for worker in workers { await worker.wait() }
+        let (left, marks, finished) = try await stack.background { context in
+            (
+                try context.rows(QueuedOperation.all), try context.rows(Mark.all).map(\.operation),
+                try context.rows(FinishedOperation.all.sorted { $0.finishedAt })
+            )
+        }
+        #expect(left.isEmpty, "after \(kills) kills: \(left.map { "\($0.id) \($0.status)" })")
+        #expect(marks.count == Self.lanes * Self.perLane && Set(marks).count == marks.count, "after \(kills) kills")
+        #expect(finished.count == Self.lanes * Self.perLane && finished.allSatisfy { $0.result == .completed })
+        for lane in 0..<Self.lanes {
+            let ids = finished.filter { $0.lane == "\(lane)" }.map(\.id.number)
+            #expect(ids == ids.sorted(), "lane \(lane) after \(kills) kills")
+        }
+        #expect(kills > 0)
+        try await stack.close()
+    }
+}
+
+/// A process of `strata-crash`, ended by its id.
+private final class WorkerProcess: Sendable {
+    private let process: Mutex<Process>
+    private let ended: AsyncStream<Void>
+
+    init(_ arguments: String...) throws {
+        let process = Process()
+        let own =
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
+        let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? own
+        // The tests and the helper are built into one folder.
+        process.executableURL = URL(fileURLWithPath: bundle).deletingLastPathComponent().appendingPathComponent(
+            "strata-crash"
+        )
+        process.arguments = arguments
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = FileHandle.nullDevice
+        let (ended, end) = AsyncStream.makeStream(of: Void.self)
+        process.terminationHandler = { _ in end.finish() }
+        try process.run()
+        self.ended = ended
+        self.process = Mutex(process)
+    }
+
+    deinit { kill() }
+
+    func kill() {
+        process.withLock { process in
+            if process.isRunning { _ = Foundation.kill(process.processIdentifier, SIGKILL) }
+        }
+    }
+
+    func wait() async { for await _ in ended {} }
+}
