@@ -14,6 +14,7 @@ public final class VirtualClock: PipelineClock {
         var now: Date
         var next = 0
         var alarms: [Int: (date: Date, body: @Sendable () -> Void)] = [:]
+        var waiters: [(date: Date, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
     private let state: Mutex<State>
@@ -26,41 +27,54 @@ public final class VirtualClock: PipelineClock {
 
     /// Remembers what to do at a moment; at once, if that is past.
     public func alarm(at date: Date, _ body: @escaping @Sendable () -> Void) -> any PipelineAlarm {
-        let number: Int? = state.withLock { state in
-            guard date > state.now else { return nil }
+        let (number, woken) = state.withLock { state in
+            guard date > state.now else { return (nil as Int?, [] as [CheckedContinuation<Void, Never>]) }
             state.next += 1
             state.alarms[state.next] = (date, body)
-            return state.next
+            defer { state.waiters.removeAll { $0.date == date } }
+            return (state.next, state.waiters.filter { $0.date == date }.map(\.continuation))
         }
+        for waiter in woken { waiter.resume() }
         if number == nil { body() }
         return VirtualAlarm(clock: self, number: number)
     }
 
-    /// Moves the clock on, and does what is due by then, the earliest first.
+    /// Moves the clock on.
     public func advance(by duration: Duration) {
-        let (seconds, attoseconds) = duration.components
-        advance(to: now.addingTimeInterval(Double(seconds) + Double(attoseconds) / 1e18))
+        advance(to: now.addingTimeInterval(duration.seconds))
     }
 
-    /// Moves the clock to a moment that is not before the present one.
+    /// Moves the clock to a moment that is not before the present one, and does what is due by then, the earliest first.
+    ///
+    /// All of it finds the clock at the new moment already: it jumps. Move it in steps to see what happens between.
     public func advance(to date: Date) {
-        while true {
-            let body: (@Sendable () -> Void)? = state.withLock { state in
-                guard let next = state.alarms.min(by: { $0.value.date < $1.value.date }), next.value.date <= date else {
-                    state.now = max(state.now, date)
-                    return nil
-                }
-                state.alarms[next.key] = nil
-                state.now = max(state.now, next.value.date)
-                return next.value.body
+        let due = state.withLock { state in
+            state.now = max(state.now, date)
+            let due = state.alarms.filter { $0.value.date <= state.now }
+            for number in due.keys { state.alarms[number] = nil }
+            return due.sorted { ($0.value.date, $0.key) < ($1.value.date, $1.key) }.map(\.value.body)
+        }
+        for body in due { body() }
+    }
+
+    /// The moments at which something is to be done, in order.
+    public var alarms: [Date] { state.withLock { $0.alarms.values.map(\.date).sorted() } }
+
+    /// Waits until something is to be done when so much time will have passed.
+    ///
+    /// What waits by the clock is often begun by a task of its own; without this a test might move the clock before that has come
+    /// so far.
+    public func waitForAlarm(after duration: Duration) async {
+        let date = now.addingTimeInterval(duration.seconds)
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                let isThere = state.alarms.values.contains { $0.date == date }
+                if !isThere { state.waiters.append((date, continuation)) }
+                return isThere
             }
-            guard let body else { return }
-            body()
+            if isThere { continuation.resume() }
         }
     }
-
-    /// The moment of the next alarm; nil where there is none.
-    public var nextAlarm: Date? { state.withLock { $0.alarms.values.map(\.date).min() } }
 
     fileprivate func cancel(_ number: Int) { state.withLock { _ = $0.alarms.removeValue(forKey: number) } }
 }

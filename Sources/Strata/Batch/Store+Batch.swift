@@ -33,24 +33,18 @@ extension Store {
         _ body: (BatchJob) throws -> Void
     ) throws -> ChangeSet {
         var done: ChangeSet?
-        let time = Date()
         try write(for: context()) { connection in
             watch?.hasBegun()
             let base = try connection.sequence()
             try layers.takeIn(base, schema, connection, by: nil)
-            let job = BatchJob(connection, schema, base: base, time: time)
+            let job = BatchJob(connection, schema, base: base, time: Date())
             defer { job.cleanUp() }
             try body(job)
-            let changes = ChangeSet(
-                token: HistoryToken(job.changes.isEmpty ? base : job.sequence, of: identity.fingerprint),
-                time: time,
-                author: author,
-                changes: job.changes
-            )
-            done = changes
-            guard !job.changes.isEmpty else { return [] }
-            try connection.note(job.sequence, time, author, job.changes, retention)
-            layers.hub.announce(changes)
+            guard !job.changes.isEmpty else {
+                done = changeSet(base, job, author)
+                return []
+            }
+            done = try announce(job, author)
             let followed =
                 isFollowed ? try follow(job.sequence, job.changes, [:], author, on: connection) : []
             return job.tables.union(followed).sorted()
@@ -62,5 +56,22 @@ extension Store {
         }
         // After a transaction without an error there is one.
         return done!
+    }
+
+    /// Writes what a job has changed into the history, under its number, and has it told once that is committed.
+    func announce(_ job: BatchJob, _ author: String?) throws -> ChangeSet {
+        let changes = changeSet(job.sequence, job, author)
+        try job.connection.note(job.sequence, job.time, author, job.changes, retention)
+        layers.hub.announce(changes)
+        return changes
+    }
+
+    private func changeSet(_ sequence: Int64, _ job: BatchJob, _ author: String?) -> ChangeSet {
+        ChangeSet(
+            token: HistoryToken(sequence, of: identity.fingerprint),
+            time: job.time,
+            author: author,
+            changes: job.changes
+        )
     }
 }

@@ -57,7 +57,11 @@ extension ObjectContext {
     ///
     /// - Parameter others: their segments, by context.
     func commit(with others: [Int: Set<Int>]) throws {
-        let pending = try beginCommit(with: others)
+        try carryOut(try beginCommit(with: others))
+    }
+
+    /// Writes a commit that was begun, and shows what came of it.
+    func carryOut(_ pending: PendingCommit) throws {
         let result = Result { try pending.write() }
         finishCommit(pending, result)
         _ = try result.get()

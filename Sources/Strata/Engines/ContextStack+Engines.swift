@@ -46,9 +46,12 @@ extension ContextStack {
     /// Whether the stack was opened with a model.
     package func knows(_ model: any Model.Type) -> Bool { (try? core.engine.schema.index(of: model)) != nil }
 
+    /// What tells the store of this stack from others.
+    package var fingerprint: UInt16 { core.engine.identity.fingerprint }
+
     /// The id of a row of this stack's store.
     package func id<Object: Model>(_ number: Int64, of model: Object.Type) -> ObjectID<Object> {
-        ObjectID(number: number, fingerprint: core.engine.ids.fingerprint)
+        ObjectID(number: number, fingerprint: fingerprint)
     }
 
     /// What is told of this stack, to whom.

@@ -5,13 +5,9 @@ extension ObjectContext {
     package func commit(author: String, alongside body: @escaping @Sendable (StoreTransaction) throws -> Void) throws {
         var pending = try beginCommit()
         pending.alongside = (author, body)
-        let result = Result { try pending.write() }
-        finishCommit(pending, result)
-        _ = try result.get()
+        try carryOut(pending)
     }
-}
 
-extension ObjectContext {
     /// Inserts an object under an id that was handed out before by ``ContextStack/newID(for:)``. Nil where it is taken.
     package func insert<Object: Model>(_ object: Object, as id: ObjectID<Object>) throws -> Object? {
         // Also where it was deleted here: an id is used once.

@@ -17,27 +17,17 @@ extension Store {
         on connection: Connection,
         alongside: ((StoreTransaction) throws -> Void)? = nil
     ) throws -> Set<String> {
-        let due = schema.followers.filter { changes.tables[schema.entities[$0.entity].info.table] != nil }
-        guard !due.isEmpty || alongside != nil else { return [] }
-        let time = Date()
-        let job = BatchJob(connection, schema, base: base, time: time)
-        let transaction = StoreTransaction(job)
-        for (entity, type) in due {
-            guard let changes = changes.tables[schema.entities[entity].info.table] else { continue }
-            try passing { try type.follow(changes, parts[entity], in: transaction) }
+        let due = schema.followers.compactMap { entity, type in
+            changes.tables[schema.entities[entity].info.table].map { (type, $0, parts[entity]) }
         }
+        guard !due.isEmpty || alongside != nil else { return [] }
+        let job = BatchJob(connection, schema, base: base, time: Date())
+        let transaction = StoreTransaction(job)
+        for (type, changes, part) in due { try passing { try type.follow(changes, part, in: transaction) } }
         if let alongside { try passing { try alongside(transaction) } }
         transaction.finish()
         guard !job.changes.isEmpty else { return [] }
-        try connection.note(job.sequence, time, author, job.changes, retention)
-        layers.hub.announce(
-            ChangeSet(
-                token: HistoryToken(job.sequence, of: identity.fingerprint),
-                time: time,
-                author: author,
-                changes: job.changes
-            )
-        )
+        _ = try announce(job, author)
         return job.tables
     }
 

@@ -18,8 +18,6 @@ package final class StoreTransaction {
 
     /// The number of the commit that this becomes.
     package var number: Int64 { job.sequence }
-    /// The sixteen bits of the store's ids.
-    var fingerprint: UInt16 { job.connection.fingerprint }
 
     /// Runs a statement, and gives the number of rows that it has changed.
     @discardableResult

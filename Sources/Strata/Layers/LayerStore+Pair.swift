@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import Foundation
 
 extension LayerStore {
     /// A snapshot's number with the layers that belong to it.
@@ -60,10 +54,12 @@ extension LayerStore {
                 )
             }
             if let pair { return pair }
-            // A commit is about to be taken over; it may be copying the journal first.
-            if reached <= sequence { usleep(50) }
+            if reached <= sequence { Self.waitForCommit() }
         }
     }
+
+    /// Waits a little for a commit that is in the file and about to be taken over; it may be copying the journal first.
+    static func waitForCommit() { usleep(50) }
 
     /// Takes in commits of other processes through the one that a connection sees.
     func absorb(through sequence: Int64, _ schema: Schema, _ connection: Connection, _ state: inout State) throws {

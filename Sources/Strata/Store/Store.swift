@@ -131,8 +131,7 @@ final class Store: Sendable {
             while true {
                 let reading = LayerReading(connection: reader.connection, sequence: try reader.begin())
                 if let result = try body(reading) { return result }
-                // Where a commit is just being taken over, that is a matter of moments.
-                usleep(50)
+                LayerStore.waitForCommit()
             }
         } catch {
             throw StrataError(grdb: error)

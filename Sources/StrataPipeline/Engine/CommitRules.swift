@@ -41,8 +41,7 @@ extension OperationDependency: CommitFollower {
                 try transaction.numbers(QueueSQL.selectDependant, [.integer($0)])
             }
         )
-        guard let rows = commit.deletedRows else { return try book.lookAtAllAgain() }
-        for row in rows { try book.lookAgain(row.dependant) }
+        try book.lookAgain(afterDeletesOf: commit) { $0.dependant }
     }
 }
 
@@ -54,8 +53,7 @@ extension OperationHold: CommitFollower {
                 try book.lookAgain(owner)
             }
         }
-        guard let rows = commit.deletedRows else { return try book.lookAtAllAgain() }
-        for row in rows { try book.lookAgain(row.operation) }
+        try book.lookAgain(afterDeletesOf: commit) { $0.operation }
     }
 }
 

@@ -43,8 +43,8 @@ struct PipelineOptions: Sendable {
     var retention: FinishedRetention
     var constraints: [any ConstraintObserver]
 
-    /// Whether a constraint is satisfied; nil where nobody knows.
-    func isSatisfied(_ constraint: Constraint) -> Bool? {
-        constraints.first { $0.constraint == constraint }?.isSatisfied
+    /// Whether a constraint is known to be satisfied.
+    func isSatisfied(_ constraint: Constraint) -> Bool {
+        constraints.first { $0.constraint == constraint }?.isSatisfied ?? false
     }
 }

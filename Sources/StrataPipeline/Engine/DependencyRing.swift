@@ -1,26 +1,5 @@
 /// Looks for operations that wait for each other.
 enum DependencyRing {
-    /// The way from one operation to another by what each depends on, both included; nil where there is none.
-    ///
-    /// - Complexity: O(operations and dependencies on the way).
-    static func find(from start: Int64, to end: Int64, _ prerequisites: (Int64) throws -> [Int64]) rethrows -> [Int64]?
-    {
-        var cameFrom: [Int64: Int64] = [start: start]
-        var pending = [start]
-        while let next = pending.popLast() {
-            if next == end {
-                var way = [end]
-                while let last = way.last, last != start, let before = cameFrom[last] { way.append(before) }
-                return way.reversed()
-            }
-            for prerequisite in try prerequisites(next) where cameFrom[prerequisite] == nil {
-                cameFrom[prerequisite] = next
-                pending.append(prerequisite)
-            }
-        }
-        return nil
-    }
-
     /// A ring that can be reached from any of these operations; nil where there is none.
     ///
     /// - Complexity: O(operations and dependencies that are reached).

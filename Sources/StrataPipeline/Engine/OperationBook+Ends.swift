@@ -37,7 +37,7 @@ extension OperationBook {
             holder = (
                 PipelineName(try row.read(String.self, at: 0)), try row.read(String.self, at: 1),
                 try row.read(Int.self, at: 2),
-                try row.read(Int64?.self, at: 3).flatMap { OperationRequest(rawValue: Int($0)) }
+                try row.request(at: 3)
             )
         }
         guard let holder else { return .lost }

@@ -272,8 +272,12 @@ struct OperationBook {
         guard let id = try transaction.integer(QueueSQL.selectHoldNamed, [.integer(number), .text(name)]) else {
             return
         }
-        try transaction.run(QueueSQL.deleteHold, [.integer(id)])
-        try transaction.note(deleted: [id], of: OperationHold.self)
+        try delete(hold: id)
+    }
+
+    private func delete(hold: Int64) throws {
+        try transaction.run(QueueSQL.deleteHold, [.integer(hold)])
+        try transaction.note(deleted: [hold], of: OperationHold.self)
     }
 
     /// Takes holds away whose time has come. Says whether there were any.
@@ -283,8 +287,7 @@ struct OperationBook {
             due.append((try row.read(Int64.self, at: 0), try row.read(Int64.self, at: 1)))
         }
         for (hold, operation) in due {
-            try transaction.run(QueueSQL.deleteHold, [.integer(hold)])
-            try transaction.note(deleted: [hold], of: OperationHold.self)
+            try delete(hold: hold)
             try lookAgain(operation)
         }
         return !due.isEmpty
@@ -301,6 +304,15 @@ struct OperationBook {
     /// Has the turn of all that wait come again, where it is not known which of them do not have to any more.
     func lookAtAllAgain() throws {
         try set(.pending, of: transaction.numbers(QueueSQL.selectAllWaiting, []))
+    }
+
+    /// Has the turn of those come again whose holds or dependencies were deleted.
+    ///
+    /// - Parameter owner: the operation that a deleted row has kept waiting.
+    func lookAgain<Row>(afterDeletesOf commit: FollowedCommit<Row>, _ owner: (Row) -> Int64) throws {
+        guard !commit.deleted.isEmpty else { return }
+        guard let rows = commit.deletedRows else { return try lookAtAllAgain() }
+        for row in rows { try lookAgain(owner(row)) }
     }
 
     // MARK: Requests
@@ -321,7 +333,7 @@ struct OperationBook {
                 pipeline: PipelineName(try row.read(String.self, at: 0)),
                 lane: try row.read(String.self, at: 1),
                 status: try row.read(OperationStatus.self, at: 2),
-                request: try row.read(Int64?.self, at: 3).flatMap { OperationRequest(rawValue: Int($0)) },
+                request: try row.request(at: 3),
                 constraint: try row.read(String?.self, at: 4)
             )
         }
@@ -367,4 +379,11 @@ struct OperationBook {
 enum HoldName {
     static let start = "start"
     static let retry = "retry"
+}
+
+extension RowReader {
+    /// Reads what somebody has asked for; nil for nothing.
+    func request(at column: Int32) throws -> OperationRequest? {
+        try read(Int64?.self, at: column).flatMap { OperationRequest(rawValue: Int($0)) }
+    }
 }

@@ -22,10 +22,10 @@ extension QueueEngine {
         var worker: Int64 = 0
         try stack.transact(author: Self.author) { transaction in
             let book = OperationBook(transaction, now: now, [consumer.name: consumer.rules])
-            if known == nil { try book.rescueOfTheDead(self.storeKey) }
+            if known == nil { try book.rescueOfTheDead { LiveWorkers.contains(self.key(of: $0)) } }
             worker = try known ?? book.register(.own)
             // Before anybody else can see it in the store.
-            LiveWorkers.insert(LiveWorkers.Key(store: self.storeKey, number: worker))
+            LiveWorkers.insert(self.key(of: worker))
             for name in formerNames { try book.move(name, to: consumer.name) }
             try book.declare(consumer.name, consumer.rules)
             var nextHold: Date?
@@ -56,8 +56,8 @@ extension QueueEngine {
         return moved
     }
 
-    /// What tells this store from others of this process.
-    var storeKey: String { "\(stack.historyToken)".split(separator: "-").last.map { String($0) } ?? "" }
+    /// What a worker of this stack is known by in this process.
+    func key(of worker: Int64) -> LiveWorkers.Key { LiveWorkers.Key(store: stack.fingerprint, number: worker) }
 
     // MARK: Suspension
 
@@ -114,22 +114,24 @@ extension QueueEngine {
 
     /// Waits until no handler of a pipeline runs any more, at most so long.
     private func waitForEnds(of name: PipelineName, _ grace: Duration) async {
-        let alarm = clock.alarm(at: clock.now.addingTimeInterval(grace.seconds)) { [weak self] in
-            let waiters = self?.state.withLock { state in
-                defer { state.endWaiters.removeAll { $0.pipeline == name } }
-                return state.endWaiters.filter { $0.pipeline == name }
-            }
-            for waiter in waiters ?? [] { waiter.continuation.resume() }
-        }
+        var alarm: (any PipelineAlarm)?
         await withCheckedContinuation { continuation in
             let isRunning = state.withLock { state in
                 let isRunning = state.running.values.contains { $0.pipeline == name }
                 if isRunning { state.endWaiters.append((name, continuation)) }
                 return isRunning
             }
-            if !isRunning { continuation.resume() }
+            guard isRunning else { return continuation.resume() }
+            // Set only now: an alarm that rings before anybody waits would wake nobody.
+            alarm = clock.alarm(at: clock.now.addingTimeInterval(grace.seconds)) { [weak self] in
+                let waiters = self?.state.withLock { state in
+                    defer { state.endWaiters.removeAll { $0.pipeline == name } }
+                    return state.endWaiters.filter { $0.pipeline == name }
+                }
+                for waiter in waiters ?? [] { waiter.continuation.resume() }
+            }
         }
-        alarm.cancel()
+        alarm?.cancel()
     }
 
     /// Leaves everything as a process does that is killed: for tests.
@@ -138,7 +140,7 @@ extension QueueEngine {
             state.suspensions += 1
             return state.worker
         }
-        if let worker { LiveWorkers.remove(LiveWorkers.Key(store: storeKey, number: worker)) }
+        if let worker { LiveWorkers.remove(key(of: worker)) }
     }
 
     func stop() async {
@@ -163,11 +165,10 @@ extension QueueEngine {
             }
             guard let worker else { return }
             self.stack.removeEngine(Self.name)
-            LiveWorkers.remove(LiveWorkers.Key(store: self.storeKey, number: worker))
+            LiveWorkers.remove(self.key(of: worker))
             // Where this fails, the next one who opens the store finds that the worker is no more.
             try self.stack.transact(author: Self.author) { transaction in
-                try transaction.run(QueueSQL.deleteWorker, [.integer(worker)])
-                try transaction.note(deleted: [worker], of: PipelineWorker.self)
+                try OperationBook(transaction).forget(worker)
             }
         }
     }
@@ -228,21 +229,26 @@ extension OperationBook {
     }
 
     /// Puts back what workers have left that are no more.
-    func rescueOfTheDead(_ store: String) throws {
-        var dead: [Int64] = []
+    ///
+    /// - Parameter isAlive: whether a worker of this process lives.
+    func rescueOfTheDead(_ isAlive: (Int64) -> Bool) throws {
+        for worker in try workers() {
+            let isDead = worker.identity == .own ? !isAlive(worker.number) : worker.identity.isDead
+            if isDead { try rescue(worker.number) }
+        }
+    }
+
+    private func workers() throws -> [(number: Int64, identity: WorkerIdentity, beat: Int)] {
+        var workers: [(number: Int64, identity: WorkerIdentity, beat: Int)] = []
         try transaction.rows(QueueSQL.selectWorkers, []) { row in
-            let number = try row.read(Int64.self, at: 0)
             let identity = WorkerIdentity(
                 process: try row.read(Int.self, at: 1),
                 start: try row.read(Int.self, at: 2),
                 machine: try row.read(String.self, at: 3)
             )
-            let isGone =
-                identity == .own
-                ? !LiveWorkers.contains(LiveWorkers.Key(store: store, number: number)) : identity.isDead
-            if isGone { dead.append(number) }
+            workers.append((try row.read(Int64.self, at: 0), identity, try row.read(Int.self, at: 4)))
         }
-        for worker in dead { try rescue(worker) }
+        return workers
     }
 
     /// Says that a worker lives; false where others have taken it for dead.
@@ -265,19 +271,11 @@ extension OperationBook {
         except own: Int64,
         missedLimit: Int
     ) throws -> [Int64: (beat: Int, missed: Int)] {
-        var workers: [Int64: (beat: Int, isDead: Bool)] = [:]
-        try transaction.rows(QueueSQL.selectWorkers, []) { row in
-            let identity = WorkerIdentity(
-                process: try row.read(Int.self, at: 1),
-                start: try row.read(Int.self, at: 2),
-                machine: try row.read(String.self, at: 3)
-            )
-            workers[try row.read(Int64.self, at: 0)] = (try row.read(Int.self, at: 4), identity.isDead)
-        }
+        let workers = Dictionary(uniqueKeysWithValues: try workers().map { ($0.number, $0) })
         let busy = Set(try transaction.numbers(QueueSQL.selectBusyWorkers, []))
         var result: [Int64: (beat: Int, missed: Int)] = [:]
         for worker in busy.union(workers.keys) where worker != own {
-            guard let (beat, isDead) = workers[worker], !isDead else {
+            guard let (_, identity, beat) = workers[worker], !identity.isDead else {
                 try rescue(worker)
                 continue
             }
@@ -333,6 +331,11 @@ extension OperationBook {
             // Somebody may have asked for something while it ran.
             try carryOut(number)
         }
+        try forget(worker)
+    }
+
+    /// Takes a worker off the list.
+    func forget(_ worker: Int64) throws {
         try transaction.run(QueueSQL.deleteWorker, [.integer(worker)])
         try transaction.note(deleted: [worker], of: PipelineWorker.self)
     }

@@ -68,7 +68,7 @@ extension QueueEngine {
         // Asked here, since it is somebody else's code, which may use the stack.
         for (place, ending) in work.ended.enumerated() {
             if case .success(let outcome) = ending.outcome, case .wait(let constraint) = outcome.kind {
-                taken?.ended[place].isSatisfied = ending.consumer.options.isSatisfied(constraint) ?? false
+                taken?.ended[place].isSatisfied = ending.consumer.options.isSatisfied(constraint)
             }
         }
         if work.haveConstraintsChanged || work.isBeatDue {
@@ -190,7 +190,7 @@ extension QueueEngine {
                 [.integer(claim.operation), .integer(claim.worker), .integer(claim.epoch)]
             ) { row in
                 isHeld = true
-                request = try row.read(Int64?.self, at: 3).flatMap { OperationRequest(rawValue: Int($0)) }
+                request = try row.request(at: 3)
             }
             if !isHeld || request != nil { done.requested.insert(claim.operation) }
         }
@@ -228,7 +228,7 @@ extension QueueEngine {
             state.endWaiters.removeAll { !busy.contains($0.pipeline) }
             return (unwanted, ends)
         }
-        if let worker = done.worker { LiveWorkers.insert(LiveWorkers.Key(store: storeKey, number: worker)) }
+        if let worker = done.worker { LiveWorkers.insert(key(of: worker)) }
         for task in tasks { task.cancel() }
         for end in ends { end.continuation.resume() }
         // What was not looked at because there was too much has its turn next.

@@ -144,12 +144,14 @@ final class QueueEngine: StackEngine {
     /// Waits until everything that is known has been looked at and written. Handlers may run still.
     func settle() async {
         await withCheckedContinuation { continuation in
-            let isIdle = state.withLock { state in
-                if state.isTurnScheduled { state.idleWaiters.append(continuation) }
-                return !state.isTurnScheduled
+            // After the turn that may be running, which may have asked for another one.
+            queue.async {
+                let isIdle = self.state.withLock { state in
+                    if state.isTurnScheduled { state.idleWaiters.append(continuation) }
+                    return !state.isTurnScheduled
+                }
+                if isIdle { continuation.resume() }
             }
-            // A turn may be running.
-            if isIdle { queue.async { continuation.resume() } }
         }
     }
 

@@ -90,8 +90,7 @@ enum QueueSQL {
         """
     static let upsertHold = """
         INSERT INTO \(holds) ("id", "operation", "name", "until", "_version") VALUES (?, ?, ?, ?, ?) \
-        ON CONFLICT ("operation", "name") DO UPDATE SET "until" = excluded."until", "_version" = excluded."_version" \
-        RETURNING "id"
+        ON CONFLICT ("operation", "name") DO UPDATE SET "until" = excluded."until", "_version" = excluded."_version"
         """
     static let selectHoldNamed = "SELECT \"id\" FROM \(holds) WHERE \"operation\" = ? AND \"name\" = ?"
     static let deleteHold = "DELETE FROM \(holds) WHERE \"id\" = ?"

@@ -60,7 +60,7 @@ enum LiveWorkers {
     private static let numbers = Mutex<Set<Key>>([])
 
     struct Key: Hashable {
-        let store: String
+        let store: UInt16
         let number: Int64
     }
 

@@ -72,11 +72,11 @@ extension QueuedOperation {
 
     private func checkRing(_ other: ObjectID<QueuedOperation>, _ context: ObjectContext) throws {
         let own = id.number
-        if other.number == own { throw DependencyRing.error([own]) }
-        // A ring leads back here; so where nobody depends on this operation there is none.
-        guard try context.exists(.of(prerequisite: own)) else { return }
-        let ring = try DependencyRing.find(from: other.number, to: own) { number in
-            try context.fetch(.of(dependant: number)).map(\.prerequisite)
+        // A ring leads back here; so where nobody depends on this operation there is none but that of itself.
+        guard try other.number == own || context.exists(.of(prerequisite: own)) else { return }
+        let ring = try DependencyRing.find(from: CollectionOfOne(own)) { number in
+            // Whatever else this one depends on does not lead back: that was asked before.
+            number == own ? [other.number] : try context.fetch(.of(dependant: number)).map(\.prerequisite)
         }
         if let ring { throw DependencyRing.error(ring) }
     }

@@ -33,7 +33,7 @@ public struct RetryPolicy: Sendable, Hashable {
 }
 
 extension Duration {
-    var seconds: Double {
+    package var seconds: Double {
         let (seconds, attoseconds) = components
         return Double(seconds) + Double(attoseconds) / 1e18
     }

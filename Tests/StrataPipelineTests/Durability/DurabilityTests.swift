@@ -1,4 +1,5 @@
 import Foundation
+import StoreModels
 import Strata
 import Synchronization
 import Testing
@@ -81,10 +82,8 @@ import Testing
 
     @Test("T6 the order of commits is kept over a restart")
     func commitsAfterReopening() async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("strata-\(UUID())")
-        defer { try? FileManager.default.removeItem(at: folder) }
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let location = StoreLocation.sqlite(folder.appendingPathComponent("s.sqlite"))
+        let folder = try ScratchFolder()
+        let location = StoreLocation.sqlite(folder.file("s.sqlite"))
         let first = try await Stage.open(location, ordering: .commits)
         try await first.commit(["A"])
         try await first.commit(["B"])
@@ -97,10 +96,8 @@ import Testing
 
     @Test("T7 what was active when its process ended is pending again, under the same id, and its crash is counted")
     func abandoned() async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("strata-\(UUID())")
-        defer { try? FileManager.default.removeItem(at: folder) }
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let location = StoreLocation.sqlite(folder.appendingPathComponent("s.sqlite"))
+        let folder = try ScratchFolder()
+        let location = StoreLocation.sqlite(folder.file("s.sqlite"))
         let first = try await Stage.open(location)
         try await first.commit(["A"])
         try await first.play([.resume("A")])
@@ -123,10 +120,8 @@ import Testing
 
     @Test("T9 holds and attempts outlive a restart")
     func holds() async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("strata-\(UUID())")
-        defer { try? FileManager.default.removeItem(at: folder) }
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let location = StoreLocation.sqlite(folder.appendingPathComponent("s.sqlite"))
+        let folder = try ScratchFolder()
+        let location = StoreLocation.sqlite(folder.file("s.sqlite"))
         let first = try await Stage.open(location)
         let hour = first.clock.now.addingTimeInterval(3600)
         try await first.commit(["A", "B"])
@@ -291,51 +286,6 @@ import Testing
         try await stage.close()
     }
 
-    @Test(
-        "L15 a payload that cannot be read parks its operation with the bytes kept; one of an earlier version is migrated"
-    )
-    func payloads() async throws {
-        struct Old: OperationPayload {
-            static let operationType = "Sized"
-            var size: Int
-        }
-        struct New: OperationPayload {
-            static let operationType = "Sized"
-            static let payloadVersion = 2
-            var bytes: Int
-
-            static func migrate(_ data: Data, from version: Int) throws -> New {
-                New(bytes: try JSONDecoder().decode(Old.self, from: data).size * 1024)
-            }
-        }
-        struct Newest: OperationPayload {
-            static let operationType = "Sized"
-            static let payloadVersion = 3
-            var bytes: Int
-        }
-        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
-        let (sizes, size) = AsyncStream.makeStream(of: Int.self)
-        let pipeline = try await Pipeline.open(stack, named: .work, isSuspended: true, clock: VirtualClock()) {
-            (attempt: Attempt<New>) in
-            size.yield(attempt.payload.bytes)
-            return .done
-        }
-        let log = EventLog(pipeline)
-        let newest = try await stack.background { context in
-            let newest = context.enqueue(Newest(bytes: 7), in: .work, priority: 1)
-            context.enqueue(Old(size: 3), in: .work)
-            try context.commit()
-            return newest.id
-        }
-        pipeline.resume()
-        #expect(await sizes.first { _ in true } == 3072)
-        await log.waitForEnd(of: newest)
-        let row = try #require(try await stack.background { try $0.find(newest)?.snapshot })
-        #expect(row.status == .failed && row.attempts == 1)
-        #expect(row.payload == Data(#"{"bytes":7}"#.utf8))
-        try await stack.close()
-    }
-
     @Test("T17 another ordering holds from the next opening on, and the order of commits stays known")
     func otherOrdering() async throws {
         let stage = try await Stage.open(ordering: .commits, max: 1)
@@ -373,150 +323,6 @@ import Testing
         try await stage.commit(["A", "B←A"])
         try await stage.stack.background { _ = try $0.batchDelete(QueuedOperation.all) }
         try await stage.play([.resume(), .commit("C", starts: ["C"]), .done("C")])
-        try await stage.close()
-    }
-
-    @Test("T21 an operation of another payload type fails for good, with its bytes, and stops nobody")
-    func otherType() async throws {
-        struct Other: OperationPayload { var number: Int }
-        let stage = try await Stage.open(max: 1)
-        let id = try await stage.stack.background { context in
-            let operation = context.enqueue(Other(number: 7), in: .work, priority: 1)
-            try context.commit()
-            return operation.id
-        }
-        try await stage.commit(["A"])
-        stage.pipeline.resume()
-        await stage.log.waitForEnd(of: id)
-        #expect(stage.takeStarts().suffix(1) == ["A"])
-        try await stage.stack.background { context in
-            let operation = try #require(try context.find(id))
-            #expect(operation.status == .failed && operation.attempts == 1)
-            #expect(try operation.payload(as: Other.self).number == 7)
-        }
-        try await stage.close()
-    }
-
-    @Test("D24 an id is queued once; a second time changes nothing")
-    func twice() async throws {
-        let stage = try await Stage.open()
-        let id = try stage.stack.newID(for: QueuedOperation.self)
-        for isFirst in [true, false] {
-            try await stage.stack.background { context in
-                let operation = try context.enqueue(Named(name: isFirst ? "A" : "B"), as: id, in: .work)
-                #expect((operation != nil) == isFirst)
-                try context.commit()
-            }
-        }
-        // Two contexts at the same time: the later one is refused.
-        let other = try stage.stack.newID(for: QueuedOperation.self)
-        let later = try stage.stack.create(.private, named: "later")
-        try await later.perform { _ = try $0.enqueue(Named(name: "D"), as: other, in: .work) }
-        try await stage.stack.background { context in
-            _ = try context.enqueue(Named(name: "C"), as: other, in: .work)
-            try context.commit()
-        }
-        let error = try await #require(throws: StrataError.self) { try await later.commit() }
-        #expect(error.code == .notUnique)
-        #expect(try await stage.stack.background { try $0.find(id)?.payload(as: Named.self).name } == "A")
-        try await stage.close()
-    }
-
-    @Test(
-        "what is finished does not come back by an edit that came late, whatever the policy",
-        arguments: [true, false]
-    )
-    func lateEdit(_ saves: Bool) async throws {
-        let stage = try await Stage.open()
-        try await stage.commit(["A"])
-        let id = stage.id("A")
-        let parent = try stage.stack.create(.private, named: "parent")
-        let late = try await stage.stack.on(parent) { _ in try stage.stack.create(.private, named: "late") }
-        try await late.perform { context in
-            context.mergePolicy = .mine
-            try #require(try context.find(id)).priority = 9
-        }
-        try await stage.play([.resume("A"), .done("A")])
-        let error = try await #require(throws: StrataError.self) {
-            if saves { try await late.save() } else { try await late.commit() }
-        }
-        #expect(error.code == .conflict)
-        #expect(try await stage.row("A") == nil)
-        try await stage.close()
-    }
-
-    @Test("a delete does not contradict what the engine has noted meanwhile", arguments: [true, false])
-    func lateDelete(_ saves: Bool) async throws {
-        let stage = try await Stage.open(max: 1)
-        try await stage.commit(["A", "B←A"])
-        let id = stage.id("B")
-        let parent = try stage.stack.create(.private, named: "parent")
-        let late = try await stage.stack.on(parent) { _ in try stage.stack.create(.private, named: "late") }
-        try await late.perform { $0.delete(try #require(try $0.find(id))) }
-        try await stage.play([.resume("A")])
-        if saves {
-            try await late.save()
-            try await parent.commit()
-        } else {
-            try await late.commit()
-        }
-        #expect(try await stage.row("B") == nil)
-        try await stage.play([.done("A")])
-        try await stage.close()
-    }
-
-    @Test("L14 a key is queued once in a pipeline at a time")
-    func keys() async throws {
-        let stage = try await Stage.open()
-        for isFirst in [true, false] {
-            do {
-                try await stage.stack.background { context in
-                    context.enqueue(Named(name: "A"), in: .work, key: "k")
-                    context.enqueue(Named(name: "A"), in: "elsewhere", key: isFirst ? "k" : "other")
-                    try context.commit()
-                }
-                #expect(isFirst)
-            } catch let error as StrataError {
-                #expect(!isFirst && error.code == .notUnique)
-            }
-        }
-        let id = try #require(
-            try await stage.stack.background { try $0.first(QueuedOperation.where { $0.pipeline == .work })?.id }
-        )
-        try await stage.stack.background { context in
-            try context.find(id)?.skip()
-            try context.commit()
-            context.enqueue(Named(name: "A"), in: .work, key: "k")
-            try context.commit()
-        }
-        try await stage.close()
-    }
-
-    @Test("a payload that cannot be encoded is refused by the save")
-    func unencodable() async throws {
-        struct Bad: OperationPayload { var number: Double }
-        let stage = try await Stage.open()
-        try await stage.stack.background { context in
-            context.enqueue(Bad(number: .nan), in: .work)
-            let error = try #require(throws: StrataError.self) { try context.commit() }
-            #expect(error.code == .validation && error.details.first?.column == "payload")
-        }
-        try await stage.close()
-    }
-
-    @Test("a stack without the models, a second pipeline of a name and a limit of none are refused")
-    func refusals() async throws {
-        let bare = try await ContextStack.open(.inMemory, models: [Note.self], stack: .rootOnly)
-        await #expect(throws: PipelineError.self) {
-            try await Pipeline.open(bare, named: .work) { (_: Attempt<Named>) in .done }
-        }
-        try await bare.close()
-        let stage = try await Stage.open()
-        let error = try await #require(throws: PipelineError.self) {
-            try await Pipeline.open(stage.stack, named: .work) { (_: Attempt<Named>) in .done }
-        }
-        #expect(error.code == .alreadyOpen)
-        #expect(throws: PipelineError.self) { try stage.pipeline.setMaxConcurrent(0) }
         try await stage.close()
     }
 }

@@ -236,6 +236,7 @@ import Testing
         try await stage.commit(["A", "B"])
         try await stage.play([.resume("A", "B")])
         async let closing: Void = stage.pipeline.close(grace: .seconds(20))
+        await stage.clock.waitForAlarm(after: .seconds(20))
         await stage.end("A")
         stage.clock.advance(by: .seconds(21))
         await closing

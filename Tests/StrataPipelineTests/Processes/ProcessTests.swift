@@ -2,7 +2,6 @@ import Foundation
 import StoreModels
 import Strata
 import StrataPipeline
-import Synchronization
 import Testing
 
 private struct Chore: OperationPayload {
@@ -15,10 +14,8 @@ private struct Chore: OperationPayload {
 
     @Test("every operation ends once, with its mark, and lanes keep their order", .timeLimit(.minutes(5)))
     func killed() async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("strata-\(UUID())")
-        defer { try? FileManager.default.removeItem(at: folder) }
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let url = folder.appendingPathComponent("s.sqlite")
+        let folder = try ScratchFolder()
+        let url = folder.file("s.sqlite")
         let stack = try await ContextStack.open(.sqlite(url), models: [Mark.self] + Pipeline.models, stack: .rootOnly)
         try await stack.background { context in
             for number in 0..<Self.perLane {
@@ -28,7 +25,7 @@ private struct Chore: OperationPayload {
             }
             try context.commit()
         }
-        var workers = try (0..<3).map { _ in try WorkerProcess("drain", url.path) }
+        var workers = try (0..<3).map { _ in try Child("drain", url.path) }
         var kills = 0
         let deadline = Date(timeIntervalSinceNow: 120)
         while try await stack.background({ try $0.count(QueuedOperation.all) }) > 0, Date() < deadline {
@@ -38,7 +35,7 @@ private struct Chore: OperationPayload {
             workers[victim].kill()
             await workers[victim].wait()
             kills += 1
-            workers[victim] = try WorkerProcess("drain", url.path)
+            workers[victim] = try Child("drain", url.path)
         }
         for worker in workers { await worker.wait() }
         let (left, marks, finished) = try await stack.background { context in
@@ -57,39 +54,4 @@ private struct Chore: OperationPayload {
         #expect(kills > 0)
         try await stack.close()
     }
-}
-
-/// A process of `strata-crash`, ended by its id.
-private final class WorkerProcess: Sendable {
-    private let process: Mutex<Process>
-    private let ended: AsyncStream<Void>
-
-    init(_ arguments: String...) throws {
-        let process = Process()
-        let own =
-            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
-        let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? own
-        // The tests and the helper are built into one folder.
-        process.executableURL = URL(fileURLWithPath: bundle).deletingLastPathComponent().appendingPathComponent(
-            "strata-crash"
-        )
-        process.arguments = arguments
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = FileHandle.nullDevice
-        let (ended, end) = AsyncStream.makeStream(of: Void.self)
-        process.terminationHandler = { _ in end.finish() }
-        try process.run()
-        self.ended = ended
-        self.process = Mutex(process)
-    }
-
-    deinit { kill() }
-
-    func kill() {
-        process.withLock { process in
-            if process.isRunning { _ = Foundation.kill(process.processIdentifier, SIGKILL) }
-        }
-    }
-
-    func wait() async { for await _ in ended {} }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import StoreModels
 import Strata
 import StrataPipeline
 import StrataTesting
@@ -28,7 +29,7 @@ import Testing
 
     /// Plays a history. Gives what did not agree.
     private static func play(_ seed: UInt64) async throws -> String? {
-        var dice = SeededGenerator(seed: seed)
+        var dice = Dice(seed: seed)
         let ordering = PipelineOrdering.allCases.randomElement(using: &dice)!
         let whenFailed = [FailurePolicy.block, .park, .drop].randomElement(using: &dice)!
         let limit = Int.random(in: 1...4, using: &dice)

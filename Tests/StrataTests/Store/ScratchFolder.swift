@@ -5,19 +5,10 @@ import Testing
 
 @testable import Strata
 
-/// A folder that is gone with the last reference to it.
-final class ScratchFolder: Sendable {
-    let url: URL
+/// For the tests whose own models have the names of models of `StoreModels`, which they do not import.
+typealias ScratchFolder = StoreModels.ScratchFolder
 
-    init(_ base: URL = FileManager.default.temporaryDirectory) throws {
-        url = base.appendingPathComponent("strata-tests-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-    }
-
-    deinit { try? FileManager.default.removeItem(at: url) }
-
-    func file(_ name: String) -> URL { url.appendingPathComponent(name) }
-
+extension ScratchFolder {
     /// The files in it that this process has open.
     func openFiles() throws -> [String] {
         let place = url.resolvingSymlinksInPath().path

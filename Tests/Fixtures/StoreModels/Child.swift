@@ -1,11 +1,10 @@
 import Foundation
 import Synchronization
-import Testing
 
 /// A process of `strata-crash`, which the tests talk to by its output and end by its id.
-final class Child: Sendable {
+public final class Child: Sendable {
     /// What the process has written, line by line; ends with the process.
-    let lines: AsyncStream<String>
+    public let lines: AsyncStream<String>
     private let process: Mutex<Process>
     private let ended: AsyncStream<Void>
 
@@ -18,7 +17,8 @@ final class Child: Sendable {
         return named.map { URL(fileURLWithPath: $0).deletingLastPathComponent() } ?? place
     }()
 
-    init(_ arguments: String...) throws {
+    /// Starts the process with these arguments.
+    public init(_ arguments: String...) throws {
         let process = Process()
         process.executableURL = Self.folder.appendingPathComponent("strata-crash")
         process.arguments = arguments
@@ -54,22 +54,23 @@ final class Child: Sendable {
         self.process = Mutex(process)
     }
 
-    var id: Int32 { process.withLock { $0.processIdentifier } }
+    /// The number of the process.
+    public var id: Int32 { process.withLock { $0.processIdentifier } }
 
     deinit { kill() }
 
     /// Ends it at once, without giving it a chance to do anything.
-    func kill() {
+    public func kill() {
         process.withLock { process in
             if process.isRunning { _ = Foundation.kill(process.processIdentifier, SIGKILL) }
         }
     }
 
     /// Waits for its end.
-    func wait() async { for await _ in ended {} }
+    public func wait() async { for await _ in ended {} }
 
     /// Waits for its end and gives the lines that nobody has read yet.
-    func end() async -> [String] {
+    public func end() async -> [String] {
         await wait()
         var rest: [String] = []
         for await line in lines { rest.append(line) }
@@ -77,7 +78,7 @@ final class Child: Sendable {
     }
 
     /// The next line.
-    func next() async throws -> String {
+    public func next() async throws -> String {
         for await line in lines { return line }
         throw ChildError()
     }
