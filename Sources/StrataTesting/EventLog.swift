@@ -2,7 +2,7 @@ public import Strata
 public import StrataPipeline
 import Synchronization
 
-/// Everything that happens to the operations of a pipeline, in its order, for tests to look at and to wait for.
+/// Everything that happens to the operations of a pipeline or broker, in its order, for tests to look at and to wait for.
 public final class EventLog: Sendable {
     private struct Waiter {
         let isEnough: @Sendable ([PipelineEvent]) -> Bool
@@ -15,12 +15,12 @@ public final class EventLog: Sendable {
     }
 
     private let state = Mutex(State())
-    private let pipeline: Pipeline
+    private let runner: any OperationRunner
 
     /// Begins to write down what happens.
-    public init(_ pipeline: Pipeline) {
-        self.pipeline = pipeline
-        pipeline.listen { [weak self] in self?.note($0) }
+    public init(_ runner: any OperationRunner) {
+        self.runner = runner
+        runner.listen { [weak self] in self?.note($0) }
     }
 
     private func note(_ event: PipelineEvent) {
@@ -58,7 +58,7 @@ public final class EventLog: Sendable {
             }
             if isThere { continuation.resume() }
         }
-        await pipeline.settle()
+        await runner.settle()
     }
 
     /// Waits until so many attempts of an operation have ended.
@@ -77,7 +77,7 @@ extension PipelineEvent {
     }
 }
 
-extension Pipeline {
+extension OperationRunner {
     /// Waits until everything that was committed and said so far has been looked at and written. Handlers may run still.
     public func settled() async { await settle() }
 }

@@ -1,17 +1,33 @@
 import Foundation
 import Strata
 
-/// A pipeline as the engine knows it.
+/// A pipeline or a broker as the engine knows it.
 struct Consumer: Sendable {
-    let name: PipelineName
+    typealias ID = Int
+
+    /// Which operations it takes.
+    enum Scope: Sendable {
+        /// Those of one pipeline.
+        case pipeline(PipelineName)
+        /// Those of all queues that these words are true of.
+        case queues(@Sendable (PipelineName) -> Bool)
+    }
+
+    /// Given by the engine.
+    var id: ID = 0
+    /// What it is called in errors.
+    let name: String
+    let scope: Scope
     let options: PipelineOptions
     let handler: @Sendable (ClaimedOperation, QueueEngine) async throws -> Outcome
-    let events: EventHub
+    let events = EventHub()
     var maxConcurrent: Int?
     /// How often it was suspended and not resumed.
     var suspensions = 0
     /// The operations whose handlers run.
     var running: Set<Int64> = []
+    /// The queue that has had its turn last; the next one comes after it.
+    var cursor = ""
     /// Whether nothing was ready when it was last looked, and nothing has happened since.
     var isDry = false
 
@@ -22,6 +38,14 @@ struct Consumer: Sendable {
         guard suspensions == 0 else { return 0 }
         // Without a limit as many as one transaction takes.
         return maxConcurrent.map { max($0 - (running.count - ended), 0) } ?? 256
+    }
+
+    /// Whether operations under a name are its.
+    func takes(_ name: PipelineName) -> Bool {
+        switch scope {
+        case .pipeline(let own): own == name
+        case .queues(let isOwn): isOwn(name)
+        }
     }
 
     var rules: OperationBook.Rules {
@@ -42,6 +66,15 @@ struct PipelineOptions: Sendable {
     var timeout: Duration?
     var retention: FinishedRetention
     var constraints: [any ConstraintObserver]
+
+    static func checkLimit(_ limit: Int) throws {
+        guard limit > 0 else {
+            throw PipelineError(
+                .invalidArgument,
+                "At least one operation runs at once, not \(limit). To run none, suspend."
+            )
+        }
+    }
 
     /// Whether a constraint is known to be satisfied.
     func isSatisfied(_ constraint: Constraint) -> Bool {

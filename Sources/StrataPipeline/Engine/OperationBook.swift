@@ -71,9 +71,20 @@ struct OperationBook {
         by worker: Int64,
         besides busy: Busy = Busy()
     ) throws -> (claims: [ClaimedOperation], isDry: Bool) {
+        var looks = Self.lookLimit
+        return try claim(limit, of: pipeline, by: worker, besides: busy, &looks)
+    }
+
+    /// - Parameter looks: how many operations may be looked at still.
+    func claim(
+        _ limit: Int,
+        of pipeline: PipelineName,
+        by worker: Int64,
+        besides busy: Busy,
+        _ looks: inout Int
+    ) throws -> (claims: [ClaimedOperation], isDry: Bool) {
         let rules = try rules(pipeline)
         var claims: [ClaimedOperation] = []
-        var looked = 0
         // What only this process keeps from being claimed stays as it is: somebody else may claim it, and this one may end at any moment.
         var passed: Set<Int64> = []
         while claims.count < limit {
@@ -85,8 +96,8 @@ struct OperationBook {
             ).filter { !passed.contains($0) }
             if candidates.isEmpty { return (claims, true) }
             for candidate in candidates where claims.count < limit {
-                guard looked < Self.lookLimit else { return (claims, false) }
-                looked += 1
+                guard looks > 0 else { return (claims, false) }
+                looks -= 1
                 switch try claim(candidate, of: pipeline, rules, by: worker, busy) {
                 case .claimed(let claimed): claims.append(claimed)
                 case .passed: passed.insert(candidate)
@@ -107,7 +118,7 @@ struct OperationBook {
     }
 
     /// How many operations one transaction looks at, so that others have their turn.
-    private static let lookLimit = 2000
+    static let lookLimit = 2000
 
     private func claim(
         _ number: Int64,

@@ -4,49 +4,103 @@ import Strata
 extension QueueEngine {
     // MARK: Opening
 
-    /// Begins to run the operations of a pipeline.
-    func add(_ consumer: Consumer, formerNames: [PipelineName]) async throws {
-        try await onQueue { try self.addOnQueue(consumer, formerNames) }
-        scheduleTurn()
+    /// Begins to run what a consumer takes.
+    static func open(
+        _ consumer: Consumer,
+        formerNames: [PipelineName] = [],
+        on stack: ContextStack,
+        _ clock: any PipelineClock
+    ) async throws -> RunnerHandle {
+        if let limit = consumer.maxConcurrent { try PipelineOptions.checkLimit(limit) }
+        let engine = try of(stack, clock)
+        let id = try await engine.onQueue { try engine.add(consumer, formerNames) }
+        engine.scheduleTurn()
+        for constraint in consumer.options.constraints {
+            constraint.observe { [weak engine] in engine?.constraintsChanged() }
+        }
+        return RunnerHandle(id: id, engine: engine, hub: consumer.events)
     }
 
-    private func addOnQueue(_ consumer: Consumer, _ formerNames: [PipelineName]) throws {
-        let (known, isOpen) = state.withLock { ($0.worker, $0.consumers[consumer.name] != nil) }
-        if isOpen {
-            throw PipelineError(
-                .alreadyOpen,
-                "A pipeline named '\(consumer.name)' is open on this stack already. Close it first, or take another name."
-            )
-        }
+    /// Runs on the queue.
+    private func add(_ consumer: Consumer, _ formerNames: [PipelineName]) throws -> Consumer.ID {
+        let (known, others) = state.withLock { ($0.worker, Array($0.consumers.values)) }
         let now = clock.now
         var worker: Int64 = 0
         try stack.transact(author: Self.author) { transaction in
-            let book = OperationBook(transaction, now: now, [consumer.name: consumer.rules])
+            try Self.checkNames(of: consumer, others, transaction)
+            let book = OperationBook(transaction, now: now, Self.rules(of: [consumer]))
             if known == nil { try book.rescueOfTheDead { LiveWorkers.contains(self.key(of: $0)) } }
             worker = try known ?? book.register(.own)
             // Before anybody else can see it in the store.
             LiveWorkers.insert(self.key(of: worker))
-            for name in formerNames { try book.move(name, to: consumer.name) }
-            try book.declare(consumer.name, consumer.rules)
+            if case .pipeline(let name) = consumer.scope {
+                for former in formerNames { try book.move(former, to: name) }
+                try book.declare(name, consumer.rules)
+            }
             var nextHold: Date?
             try transaction.rows(QueueSQL.selectNextHold, []) { nextHold = try $0.read(Date?.self, at: 0) }
             state.withLock { $0.nextHold = nextHold }
         }
-        state.withLock { state in
+        return state.withLock { state in
             state.worker = worker
             state.haveConstraintsChanged = true
-            state.consumers[consumer.name] = consumer
+            state.lastConsumer += 1
+            state.disputed = []
+            state.consumers[state.lastConsumer] = consumer
+            state.consumers[state.lastConsumer]?.id = state.lastConsumer
+            return state.lastConsumer
+        }
+    }
+
+    /// Refuses a consumer that would take what another one takes, as far as that is known by now.
+    private static func checkNames(
+        of consumer: Consumer,
+        _ others: [Consumer],
+        _ transaction: StoreTransaction
+    ) throws {
+        if case .pipeline(let name) = consumer.scope {
+            guard let other = others.first(where: { $0.takes(name) }) else { return }
+            if case .queues = other.scope { throw claimedTwice(name, [consumer, other]) }
+            throw PipelineError(
+                .alreadyOpen,
+                "A pipeline named '\(name)' is open on this stack already. Close it first, or take another name."
+            )
+        }
+        var names = try transaction.names().map { PipelineName($0) }
+        for other in others {
+            if case .pipeline(let name) = other.scope { names.append(name) }
+        }
+        for name in names where consumer.takes(name) {
+            guard let other = others.first(where: { $0.takes(name) }) else { continue }
+            throw claimedTwice(name, [consumer, other])
+        }
+    }
+
+    static func claimedTwice(_ name: PipelineName, _ consumers: [Consumer]) -> PipelineError {
+        PipelineError(
+            .queueClaimedTwice,
+            "Queue '\(name)' is taken by \(consumers.map(\.name).joined(separator: " and by ")). Each queue is one runner's: "
+                + "change what they say of the names that they take."
+        )
+    }
+
+    /// The rules of the pipelines among these. Those of a broker's queues are in the store.
+    static func rules(of consumers: some Sequence<Consumer>) -> [PipelineName: OperationBook.Rules] {
+        consumers.reduce(into: [:]) { rules, consumer in
+            if case .pipeline(let name) = consumer.scope { rules[name] = consumer.rules }
         }
     }
 
     /// Moves what is queued under names that no open pipeline has.
     func adoptUndeclared(_ name: PipelineName) async throws -> [PipelineName] {
         let moved = try await onQueue {
-            let open = self.state.withLock { $0.consumers.mapValues(\.rules) }
+            let open = self.state.withLock { Array($0.consumers.values) }
             var moved: [PipelineName] = []
             try self.stack.transact(author: Self.author) { transaction in
-                let book = OperationBook(transaction, now: self.clock.now, open)
-                moved = try transaction.names().map { PipelineName($0) }.filter { open[$0] == nil }
+                let book = OperationBook(transaction, now: self.clock.now, Self.rules(of: open))
+                moved = try transaction.names().map { PipelineName($0) }.filter { name in
+                    !open.contains { $0.takes(name) }
+                }
                 for other in moved { try book.move(other, to: name) }
             }
             return moved
@@ -61,72 +115,76 @@ extension QueueEngine {
 
     // MARK: Suspension
 
-    /// Whether the pipeline of this name is the one with these events.
-    func isOpen(_ name: PipelineName, _ hub: EventHub) -> Bool { state.withLock { $0.consumers[name]?.events === hub } }
-
-    func suspend(_ name: PipelineName) -> Int {
+    func suspend(_ id: Consumer.ID) -> Int {
         state.withLock { state in
-            state.consumers[name]?.suspensions += 1
-            return state.consumers[name]?.suspensions ?? 0
+            state.consumers[id]?.suspensions += 1
+            return state.consumers[id]?.suspensions ?? 0
         }
     }
 
-    func resume(_ name: PipelineName) -> Int {
+    func resume(_ id: Consumer.ID) -> Int {
         let left = state.withLock { state in
-            guard let suspensions = state.consumers[name]?.suspensions, suspensions > 0 else { return 0 }
-            state.consumers[name]?.suspensions -= 1
+            guard let suspensions = state.consumers[id]?.suspensions, suspensions > 0 else { return 0 }
+            state.consumers[id]?.suspensions -= 1
             return suspensions - 1
         }
         if left == 0 { scheduleTurn() }
         return left
     }
 
-    func suspensions(of name: PipelineName) -> Int { state.withLock { $0.consumers[name]?.suspensions ?? 0 } }
+    func suspensions(of id: Consumer.ID) -> Int { state.withLock { $0.consumers[id]?.suspensions ?? 0 } }
 
-    func limit(of name: PipelineName) -> Int? { state.withLock { $0.consumers[name]?.maxConcurrent } }
+    func limit(of id: Consumer.ID) -> Int? { state.withLock { $0.consumers[id]?.maxConcurrent } }
 
-    func setLimit(_ limit: Int?, of name: PipelineName) {
-        state.withLock { $0.consumers[name]?.maxConcurrent = limit }
+    func setLimit(_ limit: Int?, of id: Consumer.ID) {
+        state.withLock { $0.consumers[id]?.maxConcurrent = limit }
         scheduleTurn()
     }
 
     // MARK: Closing
 
-    /// Ends a pipeline, after its handlers, which may go on for a while.
-    func remove(_ name: PipelineName, _ grace: Duration = .zero) async {
-        state.withLock { $0.consumers[name]?.suspensions += 1 }
+    /// Ends a pipeline or broker, after its handlers, which may go on for a while.
+    func remove(_ id: Consumer.ID, _ grace: Duration = .zero) async {
+        let isOpen = state.withLock { state in
+            state.consumers[id]?.suspensions += 1
+            return state.consumers[id] != nil
+        }
+        guard isOpen else { return }
         // What has been claimed is started first.
         await takeTurn()
-        if grace > .zero { await waitForEnds(of: name, grace) }
+        if grace > .zero { await waitForEnds(of: id, grace) }
         let tasks = state.withLock { state in
-            state.running.values.filter { $0.pipeline == name }.compactMap(\.task)
+            state.running.values.filter { $0.consumer == id }.compactMap(\.task)
         }
         for task in tasks { task.cancel() }
         for task in tasks { await task.value }
         // What they have said is written by now or by the turn that is due.
         await takeTurn()
         let (consumer, isLast) = state.withLock { state in
-            (state.consumers.removeValue(forKey: name), state.consumers.isEmpty)
+            (state.consumers.removeValue(forKey: id), state.consumers.isEmpty)
         }
         consumer?.events.finish()
         if isLast { await end() }
+        // What two have taken may be one's now.
+        state.withLock { state in (state.isNews, state.disputed) = (true, []) }
+        scheduleTurn()
     }
 
-    /// Waits until no handler of a pipeline runs any more, at most so long.
-    private func waitForEnds(of name: PipelineName, _ grace: Duration) async {
+    /// Waits until no handler of a consumer runs any more, at most so long.
+    private func waitForEnds(of id: Consumer.ID, _ grace: Duration) async {
         var alarm: (any PipelineAlarm)?
         await withCheckedContinuation { continuation in
             let isRunning = state.withLock { state in
-                let isRunning = state.running.values.contains { $0.pipeline == name }
-                if isRunning { state.endWaiters.append((name, continuation)) }
+                let isRunning = state.running.values.contains { $0.consumer == id }
+                if isRunning { state.endWaiters.append((id, continuation)) }
                 return isRunning
             }
             guard isRunning else { return continuation.resume() }
             // Set only now: an alarm that rings before anybody waits would wake nobody.
             alarm = clock.alarm(at: clock.now.addingTimeInterval(grace.seconds)) { [weak self] in
                 let waiters = self?.state.withLock { state in
-                    defer { state.endWaiters.removeAll { $0.pipeline == name } }
-                    return state.endWaiters.filter { $0.pipeline == name }
+                    defer { state.endWaiters.removeAll { $0.consumer == id } }
+                    return state.endWaiters.filter { $0.consumer == id }
                 }
                 for waiter in waiters ?? [] { waiter.continuation.resume() }
             }
@@ -144,11 +202,11 @@ extension QueueEngine {
     }
 
     func stop() async {
-        let names = state.withLock { state in
+        let ids = state.withLock { state in
             state.suspensions += 1
             return Array(state.consumers.keys)
         }
-        for name in names { await remove(name) }
+        for id in ids { await remove(id) }
         state.withLock { $0.suspensions -= 1 }
     }
 
@@ -202,7 +260,9 @@ extension OperationBook {
     }
 
     /// Remembers how a pipeline orders its operations. Where that has changed, all that wait are looked at again.
-    func declare(_ name: PipelineName, _ rules: Rules) throws {
+    ///
+    /// - Parameter isTransient: whether it may be forgotten when nothing is queued there.
+    func declare(_ name: PipelineName, _ rules: Rules, isTransient: Bool = false) throws {
         var known: (id: Int64, rules: Rules)?
         try transaction.rows(QueueSQL.selectRecord, [.text(name.rawValue)]) { row in
             known = (try row.read(Int64.self, at: 0), try Rules(row))
@@ -222,7 +282,8 @@ extension OperationBook {
             )
         } else {
             let id = try transaction.newID()
-            try transaction.run(QueueSQL.insertRecord, [.integer(id), .text(name.rawValue)] + values)
+            let head: [StoredValue] = [.integer(id), .text(name.rawValue), .integer(isTransient ? 1 : 0)]
+            try transaction.run(QueueSQL.insertRecord, head + values)
             try transaction.note(inserted: [id], of: PipelineRecord.self)
         }
         try set(.pending, of: transaction.numbers(QueueSQL.selectWaiting, [.text(name.rawValue)]))
@@ -288,11 +349,12 @@ extension OperationBook {
     }
 
     /// Has operations tried again that have waited for a constraint.
-    func wake(_ constraint: Constraint, of pipeline: PipelineName) throws {
-        let waiting = try transaction.numbers(
-            QueueSQL.selectConstrained,
-            [.text(pipeline.rawValue), .text(constraint.rawValue)]
-        )
+    func wake(_ constraint: Constraint, of consumer: Consumer) throws {
+        var waiting: [Int64] = []
+        try transaction.rows(QueueSQL.selectConstrained, [.text(constraint.rawValue)]) { row in
+            guard consumer.takes(PipelineName(try row.read(String.self, at: 1))) else { return }
+            waiting.append(try row.read(Int64.self, at: 0))
+        }
         for number in waiting {
             try transaction.run(QueueSQL.wake, [.integer(transaction.number), .integer(number)])
             try transaction.note(updated: [number], ["status", "constraint"], of: QueuedOperation.self)
@@ -308,6 +370,13 @@ extension OperationBook {
             try transaction.run(QueueSQL.deleteFinished, [.integer(number)])
             try transaction.note(deleted: [number], of: FinishedOperation.self)
         }
+    }
+
+    /// Forgets the queues of brokers where nothing is queued any more, a bounded number of them.
+    func forgetEmptyQueues() throws {
+        let empty = try transaction.numbers(QueueSQL.selectEmptyRecords, [])
+        for record in empty { try transaction.run(QueueSQL.deleteRecord, [.integer(record)]) }
+        try transaction.note(deleted: empty, of: PipelineRecord.self)
     }
 
     /// Puts back what a worker has left, and forgets it.

@@ -6,7 +6,7 @@ extension QueueEngine {
     private struct Work {
         var ended: [Ending] = []
         var progress: [Claim: Double] = [:]
-        var consumers: [PipelineName: Consumer] = [:]
+        var consumers: [Consumer.ID: Consumer] = [:]
         var worker: Int64 = 0
         var isDue = false
         var isNews = false
@@ -17,8 +17,8 @@ extension QueueEngine {
         var isWorking = false
         var others: [Int64: (beat: Int, missed: Int)] = [:]
         var busy = OperationBook.Busy()
-        /// The constraints of each pipeline that are satisfied.
-        var satisfied: [PipelineName: [Constraint]] = [:]
+        /// The constraints of each consumer that are satisfied.
+        var satisfied: [Consumer.ID: [Constraint]] = [:]
 
         var isEmpty: Bool {
             ended.isEmpty && progress.isEmpty && !isDue && !isBeatDue && !haveConstraintsChanged
@@ -28,8 +28,12 @@ extension QueueEngine {
 
     /// What came of one turn.
     private struct Done {
-        var claims: [ClaimedOperation] = []
-        var dry: Set<PipelineName> = []
+        var claims: [(operation: ClaimedOperation, consumer: Consumer.ID)] = []
+        var dry: Set<Consumer.ID> = []
+        /// The queue of each broker that has had its turn last.
+        var cursors: [Consumer.ID: String] = [:]
+        /// The queues that several take, with those.
+        var disputed: [PipelineName: [Consumer]] = [:]
         var events: [(hub: EventHub, event: PipelineEvent)] = []
         var requested: Set<Int64> = []
         var nextHold: Date?
@@ -58,7 +62,8 @@ extension QueueEngine {
         }
         settle(work, done)
         for (hub, event) in done.events { hub.send(event) }
-        for claim in done.claims { start(claim, work.consumers[claim.pipeline]) }
+        report(done.disputed)
+        for claim in done.claims { start(claim.operation, work.consumers[claim.consumer]) }
         setAlarm()
     }
 
@@ -96,7 +101,7 @@ extension QueueEngine {
             work.others = state.others
             for (number, running) in state.running where !running.isEnding {
                 work.busy.operations.insert(number)
-                work.busy.lanes.insert(OperationBook.Lane(pipeline: running.pipeline, name: running.lane))
+                work.busy.lanes.insert(running.lane)
             }
             (state.ended, state.progress, state.isNews) = ([], [:], false)
             state.haveConstraintsChanged = false
@@ -119,8 +124,8 @@ extension QueueEngine {
     }
 
     private func write(_ work: Work, _ now: Date, _ transaction: StoreTransaction, _ done: inout Done) throws {
-        let book = OperationBook(transaction, now: now, work.consumers.mapValues(\.rules))
-        for ending in work.ended where !ending.isWritten { try write(ending, book, &done) }
+        let book = OperationBook(transaction, now: now, Self.rules(of: work.consumers.values))
+        for ending in work.ended { try write(ending, book, &done) }
         for (claim, fraction) in work.progress {
             let values: [StoredValue] = [
                 .real(fraction), .integer(transaction.number), .integer(claim.operation), .integer(claim.worker),
@@ -133,13 +138,13 @@ extension QueueEngine {
         if work.isDue || work.isBeatDue { while try book.releaseDueHolds() {} }
         if work.isBeatDue { try beat(work, book, &done) }
         if work.haveConstraintsChanged || work.isBeatDue {
-            for (name, constraints) in work.satisfied {
-                for constraint in constraints { try book.wake(constraint, of: name) }
+            for (id, constraints) in work.satisfied {
+                for constraint in constraints { try book.wake(constraint, of: work.consumers[id]!) }
             }
         }
         if work.isNews { try lookAtRunning(work, book, &done) }
         if !work.isSuspended {
-            for consumer in work.consumers.values.sorted(by: { $0.name.rawValue < $1.name.rawValue }) {
+            for consumer in work.consumers.values.sorted(by: { $0.id < $1.id }) {
                 try claim(for: consumer, work, book, by: done.worker ?? work.worker, &done)
             }
         }
@@ -153,12 +158,35 @@ extension QueueEngine {
         by worker: Int64,
         _ done: inout Done
     ) throws {
-        let ended = work.ended.reduce(0) { $0 + ($1.operation.pipeline == consumer.name ? 1 : 0) }
+        let ended = work.ended.reduce(0) { $0 + ($1.consumer.id == consumer.id ? 1 : 0) }
         let slots = consumer.freeSlots(afterEnds: ended)
         guard slots > 0 else { return }
-        let (claims, isDry) = try book.claim(slots, of: consumer.name, by: worker, besides: work.busy)
-        done.claims += claims
-        if isDry { done.dry.insert(consumer.name) }
+        let claims: [ClaimedOperation]
+        let isDry: Bool
+        switch consumer.scope {
+        case .pipeline(let name):
+            (claims, isDry) = try book.claim(slots, of: name, by: worker, besides: work.busy)
+        case .queues:
+            let round = try book.claim(slots, for: consumer, by: worker, besides: work.busy) { name in
+                let claimants = work.consumers.values.filter { $0.takes(name) }
+                if claimants.count > 1 { done.disputed[name] = claimants }
+                return claimants.count == 1 && claimants[0].id == consumer.id
+            }
+            (claims, isDry) = (round.claims, round.isDry)
+            done.cursors[consumer.id] = round.cursor
+        }
+        done.claims += claims.map { ($0, consumer.id) }
+        if isDry { done.dry.insert(consumer.id) }
+    }
+
+    /// Says of queues that several take, once of each.
+    private func report(_ disputed: [PipelineName: [Consumer]]) {
+        for (name, consumers) in disputed {
+            guard state.withLock({ $0.disputed.insert(name).inserted }) else { continue }
+            let error = Self.claimedTwice(name, consumers.sorted { $0.id < $1.id })
+            stack.log(.error, "The operations of a queue are held: \(error)")
+            for consumer in consumers { consumer.events.send(.queueHeld(name, error)) }
+        }
     }
 
     /// Says that this worker lives, looks for those that do not, and lets go of what is old.
@@ -174,6 +202,7 @@ extension QueueEngine {
             except: done.worker ?? work.worker,
             missedLimit: Self.missedLimit
         )
+        try book.forgetEmptyQueues()
         let retentions = work.consumers.values.map(\.options.retention)
         if let age = retentions.map(\.maximumAge).max(), let count = retentions.map(\.maximumCount).max() {
             try book.prune(FinishedRetention(maximumAge: age, maximumCount: count))
@@ -203,29 +232,30 @@ extension QueueEngine {
                 let number = ending.operation.claim.operation
                 guard state.running[number]?.claim == ending.operation.claim else { continue }
                 state.running[number] = nil
-                state.consumers[ending.operation.pipeline]?.running.remove(number)
+                state.consumers[ending.consumer.id]?.running.remove(number)
             }
             // What has ended may have been waited for by any.
             let mayHaveFreed =
                 !work.ended.isEmpty || work.isDue || work.haveConstraintsChanged || work.isBeatDue
             let unwanted = done.requested.compactMap { state.running[$0]?.task }
-            for (name, consumer) in state.consumers {
-                state.consumers[name]?.isDry = done.dry.contains(name) || consumer.isDry && !mayHaveFreed
+            for (id, consumer) in state.consumers {
+                state.consumers[id]?.isDry = done.dry.contains(id) || consumer.isDry && !mayHaveFreed
+                if let cursor = done.cursors[id] { state.consumers[id]?.cursor = cursor }
             }
-            for claimed in done.claims {
-                state.running[claimed.claim.operation] = Running(
-                    claim: claimed.claim,
-                    pipeline: claimed.pipeline,
-                    lane: claimed.lane
+            for (operation, consumer) in done.claims {
+                state.running[operation.claim.operation] = Running(
+                    claim: operation.claim,
+                    consumer: consumer,
+                    lane: OperationBook.Lane(pipeline: operation.pipeline, name: operation.lane)
                 )
-                state.consumers[claimed.pipeline]?.running.insert(claimed.claim.operation)
+                state.consumers[consumer]?.running.insert(operation.claim.operation)
             }
             state.nextHold = done.nextHold
             if let others = done.others { state.others = others }
             if let worker = done.worker { state.worker = worker }
-            let busy = Set(state.running.values.map(\.pipeline))
-            let ends = state.endWaiters.filter { !busy.contains($0.pipeline) }
-            state.endWaiters.removeAll { !busy.contains($0.pipeline) }
+            let busy = Set(state.running.values.map(\.consumer))
+            let ends = state.endWaiters.filter { !busy.contains($0.consumer) }
+            state.endWaiters.removeAll { !busy.contains($0.consumer) }
             return (unwanted, ends)
         }
         if let worker = done.worker { LiveWorkers.insert(key(of: worker)) }
@@ -268,12 +298,10 @@ extension QueueEngine {
 
     private func write(_ ending: Ending, _ book: OperationBook, _ done: inout Done) throws {
         let operation = ending.operation
-        let report = try book.end(
-            operation,
-            ending.outcome,
-            ending.consumer.options,
-            isSatisfied: ending.isSatisfied
-        )
+        let report =
+            ending.isWritten
+            ? .finished(.completed)
+            : try book.end(operation, ending.outcome, ending.consumer.options, isSatisfied: ending.isSatisfied)
         let id = stack.id(operation.claim.operation, of: QueuedOperation.self)
         done.events.append((ending.consumer.events, report.event(id)))
     }
@@ -321,11 +349,6 @@ extension QueueEngine {
         } catch {
             ending = Ending(operation: operation, consumer: consumer, outcome: .failure(Self.reason(error)))
         }
-        if ending.isWritten {
-            consumer.events.send(
-                .finished(stack.id(operation.claim.operation, of: QueuedOperation.self), .completed)
-            )
-        }
         end(ending)
     }
 
@@ -348,7 +371,7 @@ extension QueueEngine {
     ) async throws {
         let now = clock.now
         let options = consumer.options
-        let all = state.withLock { $0.consumers.mapValues(\.rules) }
+        let all = Self.rules(of: state.withLock { Array($0.consumers.values) })
         try await stack.overStore { context in
             try changes(context)
             try context.commit(author: Self.author) { transaction in

@@ -12,7 +12,10 @@ import Synchronization
 /// Isolation: any.
 final class QueueEngine: StackEngine {
     struct State {
-        var consumers: [PipelineName: Consumer] = [:]
+        var consumers: [Consumer.ID: Consumer] = [:]
+        var lastConsumer = 0
+        /// The queues that several take, and of which that was said.
+        var disputed: Set<PipelineName> = []
         /// Ends of attempts that are to be written.
         var ended: [Ending] = []
         var progress: [Claim: Double] = [:]
@@ -29,8 +32,8 @@ final class QueueEngine: StackEngine {
         var suspensions = 0
         /// Who waits for a moment without a turn.
         var idleWaiters: [CheckedContinuation<Void, Never>] = []
-        /// Who waits for the ends of a pipeline's handlers.
-        var endWaiters: [(pipeline: PipelineName, continuation: CheckedContinuation<Void, Never>)] = []
+        /// Who waits for the ends of a consumer's handlers.
+        var endWaiters: [(consumer: Consumer.ID, continuation: CheckedContinuation<Void, Never>)] = []
         /// When this worker looks for others, and says that it lives.
         var nextBeat = Date.distantPast
         /// Of other workers, their beat and how often it was found unchanged.
@@ -41,8 +44,8 @@ final class QueueEngine: StackEngine {
 
     struct Running: Sendable {
         let claim: Claim
-        let pipeline: PipelineName
-        let lane: String
+        let consumer: Consumer.ID
+        let lane: OperationBook.Lane
         var task: Task<Void, Never>?
         /// Rings when it has taken too long.
         var deadline: (any PipelineAlarm)?
@@ -171,9 +174,14 @@ final class QueueEngine: StackEngine {
     func end(_ ending: Ending) {
         let number = ending.operation.claim.operation
         let deadline = state.withLock { state in
-            guard state.running[number]?.claim == ending.operation.claim, !state.running[number]!.isEnding else {
-                return nil as (any PipelineAlarm)?
+            let isHeld = state.running[number]?.claim == ending.operation.claim
+            if isHeld, ending.isWritten,
+                let place = state.ended.firstIndex(where: { $0.operation.claim == ending.operation.claim })
+            {
+                // Its deadline came first, and too late: what is in the store counts.
+                state.ended[place] = ending
             }
+            guard isHeld, !state.running[number]!.isEnding else { return nil as (any PipelineAlarm)? }
             state.running[number]?.isEnding = true
             state.ended.append(ending)
             return state.running[number]?.deadline

@@ -9,6 +9,14 @@ enum QueueSQL {
         SELECT "id" FROM \(operations) WHERE "status" = 0 AND "pipeline" = ? ORDER BY "rank", "commit", "id" LIMIT ?
         """
 
+    /// The next name under which operations may be claimed.
+    static let selectNextPending = """
+        SELECT "pipeline" FROM \(operations) WHERE "status" = 0 AND "pipeline" > ? ORDER BY "pipeline" LIMIT 1
+        """
+    static let selectNextPendingUpTo = """
+        SELECT "pipeline" FROM \(operations) WHERE "status" = 0 AND "pipeline" > ? AND "pipeline" <= ? ORDER BY "pipeline" LIMIT 1
+        """
+
     /// What a claim needs to know of an operation.
     static let selectForClaim = """
         SELECT "lane", "sortKey", "commit", "attempts", "epoch", "type", "payload", "payloadVersion", "status" \
@@ -104,7 +112,7 @@ enum QueueSQL {
     // Constraints.
 
     static let selectConstrained = """
-        SELECT "id" FROM \(operations) WHERE "status" = 2 AND "pipeline" = ? AND "constraint" = ?
+        SELECT "id", "pipeline" FROM \(operations) WHERE "status" = 2 AND "constraint" = ?
         """
 
     static let wake =
@@ -144,11 +152,17 @@ enum QueueSQL {
         SELECT "id", "ordering", "isBlockedByFailed", "crashLimit" FROM "PipelineRecord" WHERE "name" = ?
         """
     static let insertRecord = """
-        INSERT INTO "PipelineRecord" ("id", "name", "ordering", "isBlockedByFailed", "crashLimit", "_version") VALUES (?, ?, ?, ?, ?, ?)
+        INSERT INTO "PipelineRecord" ("id", "name", "isTransient", "ordering", "isBlockedByFailed", "crashLimit", "_version") \
+        VALUES (?, ?, ?, ?, ?, ?, ?)
         """
     static let updateRecord = """
         UPDATE "PipelineRecord" SET "ordering" = ?, "isBlockedByFailed" = ?, "crashLimit" = ?, "_version" = ? WHERE "id" = ?
         """
+    static let selectEmptyRecords = """
+        SELECT r."id" FROM "PipelineRecord" r WHERE r."isTransient" = 1 \
+        AND NOT EXISTS (SELECT 1 FROM \(operations) o WHERE o."pipeline" = r."name") LIMIT 1000
+        """
+    static let deleteRecord = "DELETE FROM \"PipelineRecord\" WHERE \"id\" = ?"
     static let selectWaiting = "SELECT \"id\" FROM \(operations) WHERE \"status\" = 1 AND \"pipeline\" = ?"
     static let selectNames = "SELECT DISTINCT \"pipeline\" FROM \(operations)"
     static let selectOfPipeline = "SELECT \"id\" FROM \(operations) WHERE \"pipeline\" = ?"

@@ -11,6 +11,8 @@ public struct PipelineError: Error, Sendable, CustomStringConvertible {
         public static let dependencyCycle = Code("dependencyCycle")
         /// A pipeline of this name is open already.
         public static let alreadyOpen = Code("alreadyOpen")
+        /// Two brokers, or a broker and a pipeline, would take the operations of one queue.
+        public static let queueClaimedTwice = Code("queueClaimedTwice")
         /// The stack was opened without ``Pipeline/models``.
         public static let modelsMissing = Code("modelsMissing")
         /// An id that was handed out beforehand has been used before.

@@ -11,4 +11,6 @@ public final class PipelineRecord {
     public internal(set) var isBlockedByFailed: Bool
     /// How often a process may end during one operation.
     public internal(set) var crashLimit: Int
+    /// Whether it is a queue of a broker's, and forgotten when nothing is queued there any more.
+    public internal(set) var isTransient: Bool = false
 }

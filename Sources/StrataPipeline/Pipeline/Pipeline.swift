@@ -15,7 +15,7 @@ public import Strata
 /// A pipeline runs until it or its stack is closed. It keeps the stack open until then.
 ///
 /// - Isolation: any.
-public final class Pipeline: Sendable {
+public final class Pipeline: OperationRunner {
     /// The models that a stack is opened with, beside the application's own.
     public static let models: [any Model.Type] = [
         QueuedOperation.self, FinishedOperation.self, OperationDependency.self, OperationHold.self,
@@ -24,13 +24,12 @@ public final class Pipeline: Sendable {
 
     /// The name.
     public let name: PipelineName
-    let engine: QueueEngine
-    private let hub: EventHub
+    /// By what the engine knows it.
+    public let handle: RunnerHandle
 
-    private init(_ name: PipelineName, _ engine: QueueEngine, _ hub: EventHub) {
+    private init(_ name: PipelineName, _ handle: RunnerHandle) {
         self.name = name
-        self.engine = engine
-        self.hub = hub
+        self.handle = handle
     }
 
     /// Begins to run the operations of a pipeline, those that are left from before among them.
@@ -69,69 +68,28 @@ public final class Pipeline: Sendable {
         clock: any PipelineClock = .system,
         handler: @escaping @Sendable (Attempt<Payload>) async throws -> Outcome
     ) async throws -> Pipeline {
-        if let maxConcurrent { try checkLimit(maxConcurrent) }
-        let engine = try QueueEngine.of(stack, clock)
-        let hub = EventHub()
-        let consumer = Consumer(
-            name: name,
-            options: PipelineOptions(
-                ordering: ordering,
-                retry: retry,
-                whenFailed: whenFailed ?? (ordering.isSerial ? .block : .park),
-                crashLimit: crashLimit,
-                timeout: timeout,
-                retention: retention,
-                constraints: constraints
+        let handle = try await QueueEngine.open(
+            Consumer(
+                name: "pipeline '\(name)'",
+                scope: .pipeline(name),
+                options: PipelineOptions(
+                    ordering: ordering,
+                    retry: retry,
+                    whenFailed: whenFailed ?? (ordering.isSerial ? .block : .park),
+                    crashLimit: crashLimit,
+                    timeout: timeout,
+                    retention: retention,
+                    constraints: constraints
+                ),
+                handler: { operation, engine in try await handler(Attempt(operation, engine)) },
+                maxConcurrent: maxConcurrent,
+                suspensions: isSuspended ? 1 : 0
             ),
-            handler: { operation, engine in try await handler(Attempt(operation, engine)) },
-            events: hub,
-            maxConcurrent: maxConcurrent,
-            suspensions: isSuspended ? 1 : 0
+            formerNames: formerNames,
+            on: stack,
+            clock
         )
-        try await engine.add(consumer, formerNames: formerNames)
-        for constraint in constraints { constraint.observe { [weak engine] in engine?.constraintsChanged() } }
-        return Pipeline(name, engine, hub)
-    }
-
-    private static func checkLimit(_ limit: Int) throws {
-        guard limit > 0 else {
-            throw PipelineError(
-                .invalidArgument,
-                "A pipeline runs at least one operation at once, not \(limit). To run none, suspend it."
-            )
-        }
-    }
-
-    /// Whether it has not been closed. Another one of its name may be open by now.
-    private var isOpen: Bool { engine.isOpen(name, hub) }
-
-    // MARK: Suspension
-
-    /// Starts no operations any more, until ``resume()`` is called as often. Those that run go on, and those that are just being
-    /// claimed.
-    ///
-    /// - Returns: how often it is suspended now.
-    @discardableResult
-    public func suspend() -> Int { isOpen ? engine.suspend(name) : 0 }
-
-    /// Takes one ``suspend()`` back; where there is none, nothing happens.
-    ///
-    /// - Returns: how often it is suspended now.
-    @discardableResult
-    public func resume() -> Int { isOpen ? engine.resume(name) : 0 }
-
-    /// How often it is suspended.
-    public var suspensions: Int { isOpen ? engine.suspensions(of: name) : 0 }
-
-    /// How many handlers run at once at most; nil for any number.
-    public var maxConcurrent: Int? { isOpen ? engine.limit(of: name) : nil }
-
-    /// Changes how many handlers run at once. Those that run go on.
-    ///
-    /// - Throws: ``PipelineError`` with `invalidArgument` for less than one.
-    public func setMaxConcurrent(_ limit: Int?) throws {
-        if let limit { try Self.checkLimit(limit) }
-        if isOpen { engine.setLimit(limit, of: name) }
+        return Pipeline(name, handle)
     }
 
     // MARK: Taking over
@@ -145,29 +103,7 @@ public final class Pipeline: Sendable {
     /// - Throws: what the store reports.
     /// - Complexity: O(operations that are moved), and a look at the names of all.
     @discardableResult
-    public func adoptUndeclared() async throws -> [PipelineName] { try await engine.adoptUndeclared(name) }
-
-    // MARK: Observing
-
-    /// What happens to operations here from now on. Each call gives a stream of its own, which keeps the newest 4096 events
-    /// until they are read, and ends when the pipeline is closed.
-    public var events: AsyncStream<PipelineEvent> { hub.subscribe() }
-
-    /// Has a listener called at every event, before anything else happens in this pipeline.
-    package func listen(_ listener: @escaping @Sendable (PipelineEvent) -> Void) { hub.listen(listener) }
-
-    /// Waits until everything that is known has been looked at and written. Handlers may run still.
-    package func settle() async { await engine.settle() }
-
-    // MARK: Closing
-
-    /// Starts no operations any more, and waits for the end of the handlers that run. Those that have not ended when the grace is over
-    /// are cancelled and waited for; what they have not done by then is given back, and the attempt does not count.
-    ///
-    /// - Parameter grace: how long handlers may go on, by the clock of the pipeline.
-    public func close(grace: Duration = .zero) async {
-        if isOpen { await engine.remove(name, grace) }
-    }
+    public func adoptUndeclared() async throws -> [PipelineName] { try await handle.engine.adoptUndeclared(name) }
 }
 
 extension Attempt {

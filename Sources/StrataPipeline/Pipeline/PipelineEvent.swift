@@ -16,6 +16,8 @@ public enum PipelineEvent: Sendable {
     case failed(ObjectID<QueuedOperation>, message: String)
     /// Its attempt has ended, and was no longer this process's to speak for.
     case lost(ObjectID<QueuedOperation>)
+    /// Operations of a queue wait, because several take them. Told once of each.
+    case queueHeld(PipelineName, PipelineError)
     /// The store could not be written to; it is tried again.
     case storeFailed(any Error)
 }

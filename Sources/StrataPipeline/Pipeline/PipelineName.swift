@@ -5,7 +5,7 @@ public import Strata
 /// ```swift
 /// extension PipelineName { static let uploads: PipelineName = "uploads" }
 /// ```
-public struct PipelineName: RawRepresentable, ExpressibleByStringLiteral, Hashable, Codable, AttributeValue,
+public struct PipelineName: RawRepresentable, ExpressibleByStringInterpolation, Hashable, Codable, AttributeValue,
     CustomStringConvertible
 {
     /// The text of the name, compared byte by byte.
@@ -17,6 +17,9 @@ public struct PipelineName: RawRepresentable, ExpressibleByStringLiteral, Hashab
     public init(_ text: String) { rawValue = text }
     /// A name as a literal.
     public init(stringLiteral text: String) { rawValue = text }
+
+    /// Whether it begins with a text, byte by byte.
+    public func hasPrefix(_ text: String) -> Bool { rawValue.utf8.starts(with: text.utf8) }
 
     /// Takes the operations of pipelines that nobody declares any more.
     public static let `default`: PipelineName = "default"

@@ -102,7 +102,7 @@ import Testing
         try await first.commit(["A"])
         try await first.play([.resume("A")])
         // As if the process were gone: nothing speaks for the worker any more.
-        first.pipeline.engine.abandon()
+        first.pipeline.handle.engine.abandon()
         let second = try await Stage.open(location)
         second.learn(from: first)
         #expect(try await second.row("A")?.status == .pending)

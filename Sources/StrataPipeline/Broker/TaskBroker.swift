@@ -1,0 +1,91 @@
+public import Strata
+
+/// One handler for a family of queues, each of which is done in its own order, side by side with the others.
+///
+/// ```swift
+/// let broker = try await TaskBroker.open(stack, handles: { $0.hasPrefix("chat.") }, handler: MessageSender())
+/// try await stack.background { context in
+///     context.enqueue(Message(text: "Hello"), in: "chat.bob")
+///     try context.commit()
+/// }
+/// ```
+///
+/// A queue is there as soon as something is queued under its name, and needs no other declaration. One that is stuck, because its first
+/// task has failed or waits, keeps no other queue waiting. Where there is more to do than may run at once, queues have
+/// their turns one after the other, whatever the priorities of their tasks are; those count within a queue that is not serial.
+///
+/// - Isolation: any.
+public final class TaskBroker: OperationRunner {
+    /// What it is called in errors and logs.
+    public let name: String
+    /// By what the engine knows it.
+    public let handle: RunnerHandle
+
+    private init(_ name: String, _ handle: RunnerHandle) {
+        self.name = name
+        self.handle = handle
+    }
+
+    /// Begins to run the tasks of a family of queues, those that are left from before among them.
+    ///
+    /// Two brokers, or a broker and a pipeline, that take the same queue are a mistake: of names that are in the store, opening the second
+    /// one throws. Of a name that comes up later the tasks are held, and both send ``PipelineEvent/queueHeld(_:_:)``, until one of
+    /// them is closed.
+    ///
+    /// - Parameters:
+    ///   - stack: a stack that was opened with ``Pipeline/models``.
+    ///   - name: what it is called in errors and logs; without it, the name of the handler's type.
+    ///   - handles: whether a queue is this broker's, by its name alone: always the same answer, at once, and without using the stack.
+    ///   - ordering: in which order the tasks of one queue are started.
+    ///   - maxConcurrent: how many tasks run at once at most, of all queues together; nil for any number.
+    ///   - retry: when a task whose handler has thrown is started again.
+    ///   - whenFailed: what becomes of tasks that have failed for good; without it, those block their queue in orderings that are serial,
+    ///     and are parked in `flat`.
+    ///   - timeout: how long an attempt may take. Beyond that it has failed: its task is cancelled, and what it says later does not count.
+    ///   - constraints: what knows of the constraints that handlers wait for by ``Outcome/wait(_:)``.
+    ///   - retention: how long finished tasks are kept; of all that are open on a stack the longest holds.
+    ///   - crashLimit: how often a process may end during one task before that counts as failed.
+    ///   - isSuspended: whether it begins suspended, as if ``OperationRunner/suspend()`` had been called once.
+    ///   - clock: what tells the time; that of the first pipeline or broker of a stack holds for all of them.
+    ///   - handler: does the tasks.
+    /// - Throws: ``PipelineError`` with `modelsMissing`, `queueClaimedTwice` or `invalidArgument`; what the store reports.
+    public static func open<Handler: TaskHandler>(
+        _ stack: ContextStack,
+        named name: String? = nil,
+        handles: @escaping @Sendable (PipelineName) -> Bool,
+        ordering: PipelineOrdering = .fifo,
+        maxConcurrent: Int? = 8,
+        retry: RetryPolicy = .standard,
+        whenFailed: FailurePolicy? = nil,
+        timeout: Duration? = nil,
+        constraints: [any ConstraintObserver] = [],
+        retention: FinishedRetention = .standard,
+        crashLimit: Int = 5,
+        isSuspended: Bool = false,
+        clock: any PipelineClock = .system,
+        handler: Handler
+    ) async throws -> TaskBroker {
+        let name = name ?? "\(Handler.self)"
+        let handle = try await QueueEngine.open(
+            Consumer(
+                name: "broker '\(name)'",
+                scope: .queues(handles),
+                options: PipelineOptions(
+                    ordering: ordering,
+                    retry: retry,
+                    whenFailed: whenFailed ?? (ordering.isSerial ? .block : .park),
+                    crashLimit: crashLimit,
+                    timeout: timeout,
+                    retention: retention,
+                    constraints: constraints
+                ),
+                handler: { operation, engine in try await handler.handle(Attempt(operation, engine)) },
+                maxConcurrent: maxConcurrent,
+                suspensions: isSuspended ? 1 : 0
+            ),
+            on: stack,
+            clock
+        )
+        return TaskBroker(name, handle)
+    }
+}

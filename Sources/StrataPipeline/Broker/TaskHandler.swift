@@ -1,0 +1,19 @@
+/// Does the tasks of a family of queues.
+///
+/// ```swift
+/// struct MessageSender: TaskHandler {
+///     let server: Connection
+///
+///     func handle(_ attempt: Attempt<Message>) async throws -> Outcome {
+///         try await server.send(attempt.payload.text, to: attempt.payload.buddy, id: attempt.id)
+///         return .done
+///     }
+/// }
+/// ```
+public protocol TaskHandler<Payload>: Sendable {
+    /// What the tasks are about.
+    associatedtype Payload: OperationPayload
+
+    /// Does one task, and says what came of it. What it throws fails the attempt.
+    func handle(_ attempt: Attempt<Payload>) async throws -> Outcome
+}

@@ -1,0 +1,67 @@
+/// What runs operations: a ``Pipeline``, or a ``TaskBroker`` for many queues.
+///
+/// It runs until it or its stack is closed, and keeps the stack open until then.
+///
+/// - Isolation: any.
+public protocol OperationRunner: Sendable {
+    /// By what the engine knows it.
+    var handle: RunnerHandle { get }
+}
+
+/// What an engine knows a runner by.
+public struct RunnerHandle: Sendable {
+    let id: Consumer.ID
+    let engine: QueueEngine
+    let hub: EventHub
+}
+
+extension OperationRunner {
+    // MARK: Suspension
+
+    /// Starts no operations any more, until ``resume()`` is called as often. Those that run go on, and those that are just being
+    /// claimed.
+    ///
+    /// - Returns: how often it is suspended now.
+    @discardableResult
+    public func suspend() -> Int { handle.engine.suspend(handle.id) }
+
+    /// Takes one ``suspend()`` back; where there is none, nothing happens.
+    ///
+    /// - Returns: how often it is suspended now.
+    @discardableResult
+    public func resume() -> Int { handle.engine.resume(handle.id) }
+
+    /// How often it is suspended.
+    public var suspensions: Int { handle.engine.suspensions(of: handle.id) }
+
+    /// How many handlers run at once at most; nil for any number.
+    public var maxConcurrent: Int? { handle.engine.limit(of: handle.id) }
+
+    /// Changes how many handlers run at once. Those that run go on.
+    ///
+    /// - Throws: ``PipelineError`` with `invalidArgument` for less than one.
+    public func setMaxConcurrent(_ limit: Int?) throws {
+        if let limit { try PipelineOptions.checkLimit(limit) }
+        handle.engine.setLimit(limit, of: handle.id)
+    }
+
+    // MARK: Observing
+
+    /// What happens to operations here from now on. Each call gives a stream of its own, which keeps the newest 4096 events
+    /// until they are read, and ends when this is closed.
+    public var events: AsyncStream<PipelineEvent> { handle.hub.subscribe() }
+
+    /// Has a listener called at every event, before anything else happens here.
+    package func listen(_ listener: @escaping @Sendable (PipelineEvent) -> Void) { handle.hub.listen(listener) }
+
+    /// Waits until everything that is known has been looked at and written. Handlers may run still.
+    package func settle() async { await handle.engine.settle() }
+
+    // MARK: Closing
+
+    /// Starts no operations any more, and waits for the end of the handlers that run. Those that have not ended when the grace is over
+    /// are cancelled and waited for; what they have not done by then is given back, and the attempt does not count.
+    ///
+    /// - Parameter grace: how long handlers may go on, by the clock of the runner.
+    public func close(grace: Duration = .zero) async { await handle.engine.remove(handle.id, grace) }
+}

@@ -1,0 +1,205 @@
+import StoreModels
+import Strata
+import StrataPipeline
+import StrataTesting
+import Synchronization
+import Testing
+
+@Suite("K10 P9 brokers: one handler for a family of queues", .timeLimit(.minutes(1))) struct BrokerTests {
+    private struct Line: OperationPayload {
+        var text: String
+    }
+
+    /// Notes what it is given, and fails what is told to.
+    private final class Speaker: TaskHandler {
+        struct Stumble: Error {}
+        let said = Mutex<[String]>([])
+        let poison: Mutex<Set<String>>
+
+        init(_ poison: Set<String> = []) { self.poison = Mutex(poison) }
+
+        func handle(_ attempt: Attempt<Line>) async throws -> Outcome {
+            let text = attempt.payload.text
+            if text == "offline" { return .wait(.network) }
+            if poison.withLock({ $0.contains(text) }) { throw Stumble() }
+            said.withLock { $0.append("\(attempt.pipeline): \(text)") }
+            return .done
+        }
+
+        /// What was said in a queue, in order.
+        func said(in queue: PipelineName) -> [String] {
+            said.withLock { $0.filter { $0.hasPrefix("\(queue): ") }.map { String($0.dropFirst("\(queue): ".count)) } }
+        }
+    }
+
+    private static func open(_ stack: ContextStack, _ name: String, _ prefix: String, _ speaker: Speaker, max: Int? = 8)
+        async throws -> TaskBroker
+    {
+        try await TaskBroker.open(
+            stack,
+            named: name,
+            handles: { $0.hasPrefix(prefix) },
+            maxConcurrent: max,
+            retry: .never,
+            clock: VirtualClock(),
+            handler: speaker
+        )
+    }
+
+    private static func stack(_ location: StoreLocation = .inMemory) async throws -> ContextStack {
+        try await ContextStack.open(location, models: Pipeline.models, stack: .rootOnly)
+    }
+
+    private static func queue(_ texts: [String], in queue: PipelineName, _ stack: ContextStack) async throws {
+        try await stack.background { context in
+            for text in texts { context.enqueue(Line(text: text), in: queue) }
+            try context.commit()
+        }
+    }
+
+    @Test("K3 K12 each queue in its order, side by side, also what was left from before")
+    func side() async throws {
+        let stack = try await Self.stack()
+        let texts = (0..<25).map { "\($0)" }
+        for count in [5, 10, 15, 20, 25] {
+            try await Self.queue(Array(texts.prefix(count)), in: "chat.\(count)", stack)
+        }
+        try await Self.queue(["not mine"], in: "mail", stack)
+        let speaker = Speaker()
+        let broker = try await Self.open(stack, "chat", "chat.", speaker, max: 3)
+        let log = EventLog(broker)
+        try await Self.queue(["later"], in: "chat.new", stack)
+        while try await stack.background({ try $0.count(QueuedOperation.where { $0.pipeline != "mail" }) }) > 0 {
+            await broker.settled()
+        }
+        for count in [5, 10, 15, 20, 25] {
+            #expect(speaker.said(in: "chat.\(count)") == Array(texts.prefix(count)))
+        }
+        #expect(speaker.said(in: "chat.new") == ["later"])
+        #expect(speaker.said(in: "mail").isEmpty)
+        #expect(log.finished.count > 0)
+        try await stack.close()
+    }
+
+    @Test("K8 L9 a poisoned queue keeps no other waiting, and goes on when its head is removed")
+    func poisoned() async throws {
+        let stack = try await Self.stack()
+        let speaker = Speaker(["poison"])
+        let broker = try await Self.open(stack, "chat", "chat.", speaker, max: 1)
+        try await Self.queue(["poison", "behind"], in: "chat.a", stack)
+        try await Self.queue(["one", "two"], in: "chat.b", stack)
+        while try await stack.background({ try $0.count(QueuedOperation.all) }) > 2 { await broker.settled() }
+        #expect(speaker.said(in: "chat.a").isEmpty)
+        #expect(speaker.said(in: "chat.b") == ["one", "two"])
+        try await stack.background { context in
+            let head = try #require(try context.first(QueuedOperation.where { $0.status == .failed }))
+            #expect(head.pipeline == "chat.a" && head.failures.list.count == 1)
+            head.skip()
+            try context.commit()
+        }
+        while try await stack.background({ try $0.count(QueuedOperation.all) }) > 0 { await broker.settled() }
+        #expect(speaker.said(in: "chat.a") == ["behind"])
+        try await stack.close()
+    }
+
+    @Test("what is full has its turn no more often than the others")
+    func rotation() async throws {
+        let stack = try await Self.stack()
+        for queue in ["chat.a", "chat.b", "chat.c"] {
+            try await Self.queue((0..<4).map { "\($0)" }, in: PipelineName(queue), stack)
+        }
+        let speaker = Speaker()
+        let broker = try await Self.open(stack, "chat", "chat.", speaker, max: 1)
+        while try await stack.background({ try $0.count(QueuedOperation.all) }) > 0 { await broker.settled() }
+        let order = speaker.said.withLock { $0 }
+        let wanted = (0..<4).flatMap { number in ["a", "b", "c"].map { "chat.\($0): \(number)" } }
+        #expect(order == wanted)
+        try await stack.close()
+    }
+
+    @Test("a queue that two would take is refused where it is in the store")
+    func refused() async throws {
+        let stack = try await Self.stack()
+        let first = try await Self.open(stack, "first", "chat.", Speaker())
+        // Names are compared as a whole: these have nothing in common with "chat.".
+        let second = try await Self.open(stack, "second", "chats.", Speaker())
+        first.suspend()
+        try await Self.queue(["hello"], in: "chat.bob", stack)
+        let error = try await #require(throws: PipelineError.self) {
+            _ = try await Self.open(stack, "third", "chat.b", Speaker())
+        }
+        #expect(error.code == .queueClaimedTwice)
+        for name in ["chat.bob", "first", "third"] { #expect(error.message.contains("'\(name)'")) }
+        let pipeline = await #expect(throws: PipelineError.self) {
+            _ = try await Pipeline.open(stack, named: "chat.bob") { (_: Attempt<Line>) in .done }
+        }
+        #expect(pipeline?.code == .queueClaimedTwice)
+        _ = try await Pipeline.open(stack, named: "mail.in") { (_: Attempt<Line>) in .done }
+        let broker = await #expect(throws: PipelineError.self) {
+            _ = try await Self.open(stack, "post", "mail.", Speaker())
+        }
+        #expect(broker?.code == .queueClaimedTwice)
+        await second.close()
+        try await stack.close()
+    }
+
+    @Test("of a queue that comes up later and that two take the tasks are held, until one of them is closed")
+    func disputed() async throws {
+        let stack = try await Self.stack()
+        let (one, other) = (Speaker(), Speaker())
+        let first = try await Self.open(stack, "first", "chat.", one)
+        let second = try await Self.open(stack, "second", "chat.b", other)
+        let (firstLog, secondLog) = (EventLog(first), EventLog(second))
+        try await Self.queue(["hello"], in: "chat.bob", stack)
+        try await Self.queue(["hello"], in: "chat.alice", stack)
+        while one.said(in: "chat.alice").isEmpty { await first.settled() }
+        await first.settled()
+        for log in [firstLog, secondLog] {
+            let errors = log.events.compactMap { if case .queueHeld("chat.bob", let error) = $0 { error } else { nil } }
+            #expect(errors.map(\.code) == [.queueClaimedTwice])
+            #expect(errors.first.map { $0.message.contains("'first'") && $0.message.contains("'second'") } == true)
+        }
+        #expect(one.said(in: "chat.bob").isEmpty && other.said(in: "chat.bob").isEmpty)
+        #expect(try await stack.background { try $0.count(QueuedOperation.where { $0.status == .pending }) } == 1)
+        await first.close()
+        while other.said(in: "chat.bob").isEmpty { await second.settled() }
+        #expect(one.said(in: "chat.bob").isEmpty)
+        try await stack.close()
+    }
+
+    @Test("what waits for a constraint is woken in all queues; what is empty is forgotten")
+    func constraint() async throws {
+        let stack = try await Self.stack()
+        let clock = VirtualClock()
+        let network = ManualConstraint(.network, isSatisfied: false)
+        let speaker = Speaker()
+        let broker = try await TaskBroker.open(
+            stack,
+            handles: { $0.hasPrefix("chat.") },
+            constraints: [network],
+            clock: clock,
+            handler: speaker
+        )
+        #expect(broker.name == "Speaker")
+        let log = EventLog(broker)
+        try await Self.queue(["offline"], in: "chat.a", stack)
+        try await Self.queue(["offline"], in: "chat.b", stack)
+        await log.wait { events in events.count { if case .waiting = $0 { true } else { false } } == 2 }
+        #expect(try await stack.background { try $0.count(PipelineRecord.all) } == 2)
+        network.set(true)
+        await log.wait { events in events.count { if case .started = $0 { true } else { false } } == 4 }
+        try await stack.background { context in
+            for operation in try context.fetch(QueuedOperation.all) { operation.skip() }
+            try context.commit()
+        }
+        await broker.settled()
+        while try await stack.background({ try $0.count(QueuedOperation.all) }) > 0 { await broker.settled() }
+        clock.advance(by: .seconds(11))
+        await broker.settled()
+        #expect(try await stack.background { try $0.count(PipelineRecord.all) } == 0)
+        // And known again when it is needed.
+        try await Self.queue(["hello"], in: "chat.a", stack)
+        while speaker.said(in: "chat.a").isEmpty { await broker.settled() }
+        try await stack.close()
+    }
+}
