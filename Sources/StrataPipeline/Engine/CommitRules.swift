@@ -41,6 +41,12 @@ extension OperationDependency: CommitFollower {
                 try transaction.numbers(QueueSQL.selectDependant, [.integer($0)])
             }
         )
+        for number in commit.updated {
+            // It may not have to wait any more.
+            for owner in try transaction.numbers(QueueSQL.selectDependant, [.integer(number)]) {
+                try book.lookAgain(owner)
+            }
+        }
         try book.lookAgain(afterDeletesOf: commit) { $0.dependant }
     }
 }

@@ -51,7 +51,7 @@ struct Consumer: Sendable {
     var rules: OperationBook.Rules {
         OperationBook.Rules(
             ordering: options.ordering,
-            isBlockedByFailed: options.whenFailed == .block,
+            whenFailed: options.whenFailed,
             crashLimit: options.crashLimit
         )
     }

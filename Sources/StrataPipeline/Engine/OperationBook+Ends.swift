@@ -3,7 +3,7 @@ import Strata
 
 extension OperationBook {
     /// What has become of an operation at the end of an attempt.
-    enum Report {
+    enum Report: Sendable {
         case finished(OperationResult)
         case retrying(at: Date, message: String)
         case waiting(Constraint)
@@ -19,6 +19,15 @@ extension OperationBook {
             case .lost: .lost(id)
             }
         }
+    }
+
+    /// What happens in a transaction beside what was asked for.
+    final class News {
+        /// What became of operations that do not run.
+        var reports: [(operation: Int64, pipeline: PipelineName, report: Report)] = []
+        /// Operations that are to fail, with what they depend on.
+        fileprivate var toFail: [(operation: Int64, prerequisite: Int64)] = []
+        fileprivate var isFailing = false
     }
 
     /// Writes what came of an attempt, unless it has lost the operation.
@@ -147,12 +156,65 @@ extension OperationBook {
     ) throws -> Report {
         let number = operation.claim.operation
         try note(message, attempts, of: number)
-        if options.whenFailed == .drop {
-            try finish(number, .dropped, in: operation.pipeline, operation.lane)
-            return .finished(.dropped)
+        let isDropped = options.whenFailed == .drop
+        try settle(failed: number, isDropped: isDropped, in: operation.pipeline, operation.lane)
+        return isDropped ? .finished(.dropped) : .failed(message)
+    }
+
+    /// Takes an operation as failed for good, which does not run.
+    func fail(_ number: Int64, _ message: String) throws {
+        guard let standing = try state(of: number), standing.status != .failed, standing.status != .active else {
+            return
         }
-        try putBack(operation, .failed, withoutAttempts: 0)
-        return .failed(message)
+        try note(message, standing.attempts, of: number)
+        let isDropped = try rules(standing.pipeline).whenFailed == .drop
+        try settle(failed: number, isDropped: isDropped, in: standing.pipeline, standing.lane)
+        news.reports.append((number, standing.pipeline, isDropped ? .finished(.dropped) : .failed(message)))
+    }
+
+    /// Leaves a failed operation where it is, or drops it, and lets those fail or run that are to.
+    private func settle(failed number: Int64, isDropped: Bool, in pipeline: PipelineName, _ lane: String) throws {
+        var toFail: [Int64] = []
+        var toRun: [Int64] = []
+        try transaction.rows(QueueSQL.selectDependantsOfFailed, [.integer(number)]) { row in
+            let dependant = try row.read(Int64.self, at: 0)
+            if try row.read(DependencyPolicy.self, at: 1) == .fail {
+                toFail.append(dependant)
+            } else {
+                toRun.append(dependant)
+            }
+        }
+        if isDropped {
+            // Those that are to fail would be let go otherwise.
+            news.toFail += toFail.map { ($0, number) }
+            try finish(number, .dropped, in: pipeline, lane)
+            return try failDependants()
+        }
+        try transaction.run(
+            QueueSQL.putBack,
+            [
+                .integer(Int64(OperationStatus.failed.rawValue)), .integer(0), .null, .integer(transaction.number),
+                .integer(number),
+            ]
+        )
+        try transaction.note(updated: [number], QueueSQL.putBackColumns, of: QueuedOperation.self)
+        try goOn(pipeline, lane)
+        for dependant in toRun { try lookAgain(dependant) }
+        news.toFail += toFail.map { ($0, number) }
+        try failDependants()
+    }
+
+    /// Fails those that are to fail with others, and those that are to fail with these, and so on.
+    private func failDependants() throws {
+        // One after the other: a chain of thousands is no depth of calls.
+        guard !news.isFailing else { return }
+        news.isFailing = true
+        defer { news.isFailing = false }
+        while let (number, prerequisite) = news.toFail.popLast() { try fail(number, Self.reason(prerequisite)) }
+    }
+
+    static func reason(_ prerequisite: Int64) -> String {
+        "Operation \(prerequisite), which it depends on, has failed."
     }
 
     /// Writes down why an attempt has failed.
@@ -185,8 +247,8 @@ extension OperationBook {
             ]
         )
         try transaction.note(updated: [number], QueueSQL.putBackColumns, of: QueuedOperation.self)
-        // In `commits` it stands among those of its commit, unless it has failed.
-        guard try rules(operation.pipeline).ordering.isExclusive || status == .failed else { return }
+        // In `commits` it stands among those of its commit.
+        guard try rules(operation.pipeline).ordering.isExclusive else { return }
         try goOn(operation.pipeline, operation.lane)
     }
 }

@@ -12,22 +12,26 @@ struct OperationBook {
     let now: Date
     /// How a pipeline orders its operations, and whether those wait for one that has failed.
     let rules: (PipelineName) throws -> Rules
+    let news = News()
 
     struct Rules: Equatable {
         var ordering = PipelineOrdering.flat
-        var isBlockedByFailed = false
+        var whenFailed = FailurePolicy.park
         var crashLimit = 5
 
-        init(ordering: PipelineOrdering = .flat, isBlockedByFailed: Bool = false, crashLimit: Int = 5) {
+        /// Whether those behind an operation that has failed wait for it.
+        var isBlockedByFailed: Bool { whenFailed == .block }
+
+        init(ordering: PipelineOrdering = .flat, whenFailed: FailurePolicy = .park, crashLimit: Int = 5) {
             self.ordering = ordering
-            self.isBlockedByFailed = isBlockedByFailed
+            self.whenFailed = whenFailed
             self.crashLimit = crashLimit
         }
 
         /// Those of a ``PipelineRecord``.
         init(_ row: RowReader) throws {
             ordering = try row.read(PipelineOrdering.self, at: 1)
-            isBlockedByFailed = try row.read(Bool.self, at: 2)
+            whenFailed = try row.read(FailurePolicy.self, at: 2)
             crashLimit = try row.read(Int.self, at: 3)
         }
     }
@@ -148,7 +152,11 @@ struct OperationBook {
             return .waits
         }
         if try transaction.integer(QueueSQL.selectPrerequisite, [.integer(number)]) != nil {
-            try set(.waiting, of: [number])
+            if let failed = try transaction.integer(QueueSQL.selectFailedPrerequisite, [.integer(number)]) {
+                try fail(number, Self.reason(failed))
+            } else {
+                try set(.waiting, of: [number])
+            }
             return .waits
         }
         if rules.ordering.isSerial, try !isFirst(number, group, claimed.lane, of: pipeline, rules) {
@@ -334,6 +342,7 @@ struct OperationBook {
         var status: OperationStatus
         var request: OperationRequest?
         var constraint: String?
+        var attempts: Int
     }
 
     /// Where an operation stands; nil where it is not queued.
@@ -345,7 +354,8 @@ struct OperationBook {
                 lane: try row.read(String.self, at: 1),
                 status: try row.read(OperationStatus.self, at: 2),
                 request: try row.request(at: 3),
-                constraint: try row.read(String?.self, at: 4)
+                constraint: try row.read(String?.self, at: 4),
+                attempts: try row.read(Int.self, at: 5)
             )
         }
         return result

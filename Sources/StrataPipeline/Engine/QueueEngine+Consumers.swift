@@ -269,7 +269,7 @@ extension OperationBook {
         }
         guard known?.rules != rules else { return }
         let values: [StoredValue] = [
-            .text(rules.ordering.rawValue), .integer(rules.isBlockedByFailed ? 1 : 0),
+            .text(rules.ordering.rawValue), .text(rules.whenFailed.rawValue),
             .integer(Int64(rules.crashLimit)),
             .integer(transaction.number),
         ]
@@ -277,7 +277,7 @@ extension OperationBook {
             try transaction.run(QueueSQL.updateRecord, values + [.integer(known.id)])
             try transaction.note(
                 updated: [known.id],
-                ["ordering", "isBlockedByFailed", "crashLimit"],
+                ["ordering", "whenFailed", "crashLimit"],
                 of: PipelineRecord.self
             )
         } else {
@@ -386,17 +386,14 @@ extension OperationBook {
             left.append((try row.read(Int64.self, at: 0), try row.read(Int.self, at: 1)))
         }
         for (number, crashes) in left {
-            guard let pipeline = try state(of: number)?.pipeline else { continue }
-            let status: OperationStatus = crashes + 1 >= (try rules(pipeline)).crashLimit ? .failed : .pending
+            guard let standing = try state(of: number) else { continue }
             // A crash is counted for itself, and takes no attempt.
-            try transaction.run(
-                QueueSQL.rescue,
-                [
-                    .integer(Int64(status.rawValue)), .integer(1), .integer(1), .integer(transaction.number),
-                    .integer(number),
-                ]
-            )
+            try transaction.run(QueueSQL.rescue, [.integer(transaction.number), .integer(number)])
             try transaction.note(updated: [number], QueueSQL.rescueColumns, of: QueuedOperation.self)
+            if standing.request == nil, crashes + 1 >= (try rules(standing.pipeline)).crashLimit {
+                try fail(number, "The process that ran it has ended before it did, \(crashes + 1) times.")
+                continue
+            }
             // Somebody may have asked for something while it ran.
             try carryOut(number)
         }

@@ -149,6 +149,10 @@ extension QueueEngine {
             }
         }
         try transaction.rows(QueueSQL.selectNextHold, []) { done.nextHold = try $0.read(Date?.self, at: 0) }
+        for (number, pipeline, report) in book.news.reports {
+            guard let consumer = work.consumers.values.first(where: { $0.takes(pipeline) }) else { continue }
+            done.events.append((consumer.events, report.event(stack.id(number, of: QueuedOperation.self))))
+        }
     }
 
     private func claim(

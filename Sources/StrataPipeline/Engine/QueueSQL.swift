@@ -32,7 +32,12 @@ enum QueueSQL {
     static let selectLatestHold = "SELECT max(\"until\") FROM \(holds) WHERE \"operation\" = ?"
     static let selectPrerequisite = """
         SELECT d."prerequisite" FROM \(dependencies) d JOIN \(operations) o ON o."id" = d."prerequisite" \
-        WHERE d."dependant" = ? LIMIT 1
+        WHERE d."dependant" = ? AND NOT (o."status" = 4 AND d."whenFailed" = 'run') LIMIT 1
+        """
+    /// Something that has failed, and with which this one is to fail.
+    static let selectFailedPrerequisite = """
+        SELECT d."prerequisite" FROM \(dependencies) d JOIN \(operations) o ON o."id" = d."prerequisite" \
+        WHERE d."dependant" = ? AND o."status" = 4 AND d."whenFailed" = 'fail' LIMIT 1
         """
     /// The first of a lane. What has failed does not count where the pipeline parks it.
     static func selectFirst(_ ordering: PipelineOrdering, countingFailed: Bool) -> String {
@@ -56,6 +61,11 @@ enum QueueSQL {
         SELECT o."id" FROM \(dependencies) d JOIN \(operations) o ON o."id" = d."dependant" \
         WHERE d."prerequisite" = ? AND o."status" = 1
         """
+    /// Those that do not just wait for one that has failed.
+    static let selectDependantsOfFailed = """
+        SELECT o."id", d."whenFailed" FROM \(dependencies) d JOIN \(operations) o ON o."id" = d."dependant" \
+        WHERE d."prerequisite" = ? AND d."whenFailed" <> 'wait' AND o."status" < 3
+        """
     static let selectDependencies = """
         SELECT "id" FROM \(dependencies) WHERE "dependant" = ?1 OR "prerequisite" = ?1
         """
@@ -66,7 +76,7 @@ enum QueueSQL {
         SELECT "id" FROM \(operations) WHERE "pipeline" = ? AND "lane" = ? AND "sortKey" = ? AND "commit" = ? AND "status" = 1
         """
     static let selectLane =
-        "SELECT \"pipeline\", \"lane\", \"status\", \"request\", \"constraint\" FROM \(operations) WHERE \"id\" = ?"
+        "SELECT \"pipeline\", \"lane\", \"status\", \"request\", \"constraint\", \"attempts\" FROM \(operations) WHERE \"id\" = ?"
     static let archive = """
         INSERT OR REPLACE INTO "FinishedOperation" ("id", "pipeline", "type", "payload", "payloadVersion", "lane", "key", "commit", \
         "enqueuedAt", "result", "finishedAt", "attempts", "failures", "_version") \
@@ -141,7 +151,7 @@ enum QueueSQL {
     static let selectActiveOfWorker =
         "SELECT \"id\", \"crashes\" FROM \(operations) WHERE \"status\" = 3 AND \"worker\" = ?"
     static let rescue = """
-        UPDATE \(operations) SET "status" = ?, "worker" = NULL, "crashes" = "crashes" + ?, "attempts" = "attempts" - ?, \
+        UPDATE \(operations) SET "status" = 0, "worker" = NULL, "crashes" = "crashes" + 1, "attempts" = "attempts" - 1, \
         "_version" = ? WHERE "id" = ?
         """
     static let rescueColumns = ["status", "worker", "crashes", "attempts"]
@@ -149,14 +159,14 @@ enum QueueSQL {
     // Declarations.
 
     static let selectRecord = """
-        SELECT "id", "ordering", "isBlockedByFailed", "crashLimit" FROM "PipelineRecord" WHERE "name" = ?
+        SELECT "id", "ordering", "whenFailed", "crashLimit" FROM "PipelineRecord" WHERE "name" = ?
         """
     static let insertRecord = """
-        INSERT INTO "PipelineRecord" ("id", "name", "isTransient", "ordering", "isBlockedByFailed", "crashLimit", "_version") \
+        INSERT INTO "PipelineRecord" ("id", "name", "isTransient", "ordering", "whenFailed", "crashLimit", "_version") \
         VALUES (?, ?, ?, ?, ?, ?, ?)
         """
     static let updateRecord = """
-        UPDATE "PipelineRecord" SET "ordering" = ?, "isBlockedByFailed" = ?, "crashLimit" = ?, "_version" = ? WHERE "id" = ?
+        UPDATE "PipelineRecord" SET "ordering" = ?, "whenFailed" = ?, "crashLimit" = ?, "_version" = ? WHERE "id" = ?
         """
     static let selectEmptyRecords = """
         SELECT r."id" FROM "PipelineRecord" r WHERE r."isTransient" = 1 \

@@ -63,4 +63,8 @@ public struct PipelineError: Error, Sendable, CustomStringConvertible {
 
     /// Code and message.
     public var description: String { "\(code): \(message)" }
+
+    static var withoutContext: PipelineError {
+        PipelineError(.invalidArgument, "The operation belongs to no context. Queue it by `enqueue` first.")
+    }
 }

@@ -10,4 +10,6 @@ public final class OperationDependency {
     public internal(set) var dependant: Int64
     /// The number of the id of the operation that is waited for.
     public internal(set) var prerequisite: Int64
+    /// What becomes of the one when the other one has failed.
+    public internal(set) var whenFailed: DependencyPolicy = DependencyPolicy.wait
 }

@@ -7,8 +7,8 @@ public final class PipelineRecord {
     @Attribute(.unique) public internal(set) var name: PipelineName
     /// In which order its operations run.
     public internal(set) var ordering: PipelineOrdering
-    /// Whether those behind an operation that has failed wait for it.
-    public internal(set) var isBlockedByFailed: Bool
+    /// What becomes of operations that have failed for good.
+    public internal(set) var whenFailed: FailurePolicy
     /// How often a process may end during one operation.
     public internal(set) var crashLimit: Int
     /// Whether it is a queue of a broker's, and forgotten when nothing is queued there any more.

@@ -30,13 +30,20 @@ extension QueuedOperation {
 
     /// Lets this operation start only when others are completed or skipped.
     ///
+    /// - Parameter whenFailed: what becomes of this one when one of the others has failed for good. Of a dependency that is there already
+    ///   it is changed.
     /// - Throws: ``PipelineError`` with `dependencyCycle` where they would wait for each other; nothing has changed then. A ring that
     ///   closes by what another context commits meanwhile is found by the commit, which throws the same. What the store reports.
     /// - Complexity: O(1) for an operation that nobody depends on.
-    public func addDependencies(_ others: [QueuedOperation]) throws { try addDependencies(others.map(\.id)) }
+    public func addDependencies(_ others: [QueuedOperation], whenFailed: DependencyPolicy = .wait) throws {
+        try addDependencies(others.map(\.id), whenFailed: whenFailed)
+    }
 
     /// The same by ids, also of operations that are yet to be queued. What is not queued is not waited for.
-    public func addDependencies(_ others: [ObjectID<QueuedOperation>]) throws {
+    public func addDependencies(
+        _ others: [ObjectID<QueuedOperation>],
+        whenFailed: DependencyPolicy = .wait
+    ) throws {
         let context = try requireContext()
         let prerequisites = context.state[Prerequisites.self] ?? Prerequisites.Value()
         // Nobody depends yet on what was just made here.
@@ -44,9 +51,17 @@ extension QueuedOperation {
         for other in others where !isNew || other == id { try checkRing(other, context) }
         prerequisites.numbers.formUnion(others.map(\.number))
         context.state[Prerequisites.self] = prerequisites
-        let known = isNew ? [] : Set(try context.fetch(.of(dependant: id.number)).map(\.prerequisite))
-        for other in others where !known.contains(other.number) {
-            context.insert(OperationDependency(dependant: id.number, prerequisite: other.number))
+        let hasNone = isNew && prerequisites.dependants.insert(id.number).inserted
+        let known = hasNone ? [] : try context.fetch(.of(dependant: id.number))
+        let byPrerequisite = Dictionary(known.map { ($0.prerequisite, $0) }) { first, _ in first }
+        for number in Set(others.map(\.number)).sorted() {
+            if let dependency = byPrerequisite[number] {
+                dependency.whenFailed = whenFailed
+            } else {
+                context.insert(
+                    OperationDependency(dependant: id.number, prerequisite: number, whenFailed: whenFailed)
+                )
+            }
         }
         edits += 1
     }
@@ -127,12 +142,7 @@ extension QueuedOperation {
     }
 
     private func requireContext() throws -> ObjectContext {
-        guard let context = owningContext else {
-            throw PipelineError(
-                .invalidArgument,
-                "The operation belongs to no context. Queue it by `enqueue` first."
-            )
-        }
+        guard let context = owningContext else { throw PipelineError.withoutContext }
         return context
     }
 }
@@ -141,6 +151,8 @@ extension QueuedOperation {
 private enum Prerequisites: ContextStateKey {
     final class Value {
         var numbers: Set<Int64> = []
+        /// The operations that were made here and have been given dependencies.
+        var dependants: Set<Int64> = []
     }
 }
 

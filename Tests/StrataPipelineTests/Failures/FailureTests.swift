@@ -171,7 +171,7 @@ import Testing
         // A worker of another machine, which has claimed an operation and then fell silent.
         try stage.stack.transact(author: "test") { transaction in
             let book = OperationBook(transaction: transaction, now: stage.clock.now) { _ in
-                OperationBook.Rules(ordering: .flat, isBlockedByFailed: false)
+                OperationBook.Rules(ordering: .flat, whenFailed: .park)
             }
             let worker = try book.register(WorkerIdentity(process: 1, start: 1, machine: "elsewhere"))
             _ = try book.claim(1, of: .work, by: worker)
@@ -191,14 +191,16 @@ import Testing
         try await stage.close()
     }
 
-    @Test("L4 an operation whose processes keep ending counts as failed")
+    @Test("L4 an operation whose processes keep ending counts as failed, and those fail that are to fail with it")
     func quarantine() async throws {
         let stage = try await Stage.open()
-        try await stage.commit(["A"])
+        try await stage.commit(["A", "B"])
+        let id = stage.id("A")
+        try await stage.edit("B") { try $0.addDependencies([id], whenFailed: .fail) }
         for _ in 0..<5 {
             try stage.stack.transact(author: "test") { transaction in
                 let book = OperationBook(transaction: transaction, now: stage.clock.now) { _ in
-                    OperationBook.Rules(ordering: .flat, isBlockedByFailed: false)
+                    OperationBook.Rules(ordering: .flat, whenFailed: .park)
                 }
                 let worker = try book.register(WorkerIdentity(process: 1, start: 1, machine: "elsewhere"))
                 _ = try book.claim(1, of: .work, by: worker)
@@ -206,7 +208,8 @@ import Testing
             }
         }
         let row = try #require(try await stage.row("A"))
-        #expect(row.status == .failed && row.crashes == 5 && row.attempts == 0)
+        #expect(row.status == .failed && row.crashes == 5 && row.attempts == 0 && row.failures.list.count == 1)
+        #expect(try await stage.row("B")?.status == .failed)
         try await stage.play([.resume()])
         try await stage.close()
     }

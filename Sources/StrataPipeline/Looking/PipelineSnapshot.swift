@@ -1,0 +1,85 @@
+public import Foundation
+public import Strata
+
+/// What is queued in a pipeline, or a queue of a broker's, at one moment.
+public struct PipelineSnapshot: Sendable, Hashable {
+    /// A lane that does not go on.
+    public struct BlockedLane: Sendable, Hashable {
+        /// The lane; the empty text where there is none.
+        public let lane: String
+        /// The operation that all others of the lane wait for.
+        public let head: ObjectID<QueuedOperation>
+        /// Why that one does not run.
+        public let blockers: [Blocker]
+        /// When its last attempt began; nil where it had none.
+        public let lastAttempt: Date?
+        /// How many operations wait behind it.
+        public let waiting: Int
+    }
+
+    /// The name.
+    public let name: PipelineName
+    /// How many operations have which status.
+    public let counts: [OperationStatus: Int]
+    /// When the operation was queued that has been queued longest; nil where there is none.
+    public let oldest: Date?
+    /// Lanes whose first operation has failed, or waits for a moment, a constraint or a person.
+    ///
+    /// Of orderings that are serial; of very many, the first thousand.
+    public let blockedLanes: [BlockedLane]
+
+    /// How many operations are queued.
+    public var total: Int { counts.values.reduce(0, +) }
+}
+
+extension ObjectContext {
+    /// What is queued, by pipeline, for dashboards: as this context sees it.
+    ///
+    /// - Returns: one snapshot for each name under which operations are queued, in the order of the names.
+    /// - Throws: what the store reports.
+    /// - Complexity: O(operations that are queued).
+    public func pipelineSnapshots() throws -> [PipelineSnapshot] {
+        var counts: [PipelineName: [OperationStatus: Int]] = [:]
+        for ((name, status), count) in try groups(QueuedOperation.grouped { ($0.pipeline, $0.status) }, { $0.count }) {
+            counts[name, default: [:]][status] = count
+        }
+        let oldest = try groups(QueuedOperation.grouped { $0.pipeline }, { $0.minimum(\.enqueuedAt) })
+        let dates = Dictionary(oldest.map { ($0.0, $0.1) }) { first, _ in first }
+        return try counts.sorted { $0.key.rawValue < $1.key.rawValue }.map { name, counts in
+            PipelineSnapshot(
+                name: name,
+                counts: counts,
+                oldest: dates[name] ?? nil,
+                blockedLanes: try blockedLanes(of: name)
+            )
+        }
+    }
+
+    private func blockedLanes(of name: PipelineName) throws -> [PipelineSnapshot.BlockedLane] {
+        guard let record = try first(PipelineRecord.where { $0.name == name }), record.ordering.isSerial else {
+            return []
+        }
+        var standing = QueuedOperation.where { $0.pipeline == name && $0.status == .held }
+        if record.whenFailed == .block {
+            standing = QueuedOperation.where { $0.pipeline == name && ($0.status == .held || $0.status == .failed) }
+        }
+        var lanes: [PipelineSnapshot.BlockedLane] = []
+        for operation in try fetch(standing.limit(1000)) {
+            // Whoever waits for another one of its lane is not its head.
+            let blockers = try operation.blockers()
+            guard !blockers.contains(where: { if case .lane = $0 { true } else { false } }) else { continue }
+            let lane = operation.lane
+            let all = try count(QueuedOperation.where { $0.pipeline == name && $0.lane == lane })
+            lanes.append(
+                PipelineSnapshot.BlockedLane(
+                    lane: lane,
+                    head: operation.id,
+                    blockers: blockers,
+                    lastAttempt: operation.startedAt,
+                    waiting: all - 1
+                )
+            )
+        }
+        return lanes
+    }
+}

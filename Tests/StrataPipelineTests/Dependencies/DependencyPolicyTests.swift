@@ -1,0 +1,140 @@
+import Strata
+import StrataPipeline
+import StrataTesting
+import Testing
+
+@Suite("L10 what an operation does when one that it depends on has failed", .timeLimit(.minutes(1)))
+struct DependencyPolicyTests {
+    /// A stage with `A`, and `B` that depends on it, of which `A` has failed.
+    private static func failed(_ policy: DependencyPolicy, whenFailed: FailurePolicy = .park) async throws -> Stage {
+        let stage = try await Stage.open(whenFailed: whenFailed)
+        try await stage.commit(["A", "B←A"])
+        try await change(stage, "B", "A", policy)
+        try await stage.play([.resume("A")])
+        await stage.end("A", .success(.fail("no")))
+        await stage.pipeline.settled()
+        return stage
+    }
+
+    private static func change(_ stage: Stage, _ dependant: String, _ other: String, _ policy: DependencyPolicy)
+        async throws
+    {
+        let prerequisite = stage.id(other)
+        try await stage.edit(dependant) { try $0.addDependencies([prerequisite], whenFailed: policy) }
+    }
+
+    @Test("it waits, and starts when somebody has skipped the other one")
+    func waits() async throws {
+        let stage = try await Self.failed(.wait)
+        #expect(stage.takeStarts() == [])
+        #expect(try await stage.row("B")?.status == .waiting)
+        try await stage.play([.skip("A", "B")])
+        try await stage.close()
+    }
+
+    @Test("it runs all the same", arguments: FailurePolicy.allCases)
+    func runs(_ whenFailed: FailurePolicy) async throws {
+        let stage = try await Self.failed(.run, whenFailed: whenFailed)
+        #expect(stage.takeStarts() == ["B"])
+        try await stage.play([.done("B")])
+        #expect(try await stage.result("B") == .completed)
+        try await stage.close()
+    }
+
+    @Test("it fails as well, and says why", arguments: FailurePolicy.allCases)
+    func fails(_ whenFailed: FailurePolicy) async throws {
+        let stage = try await Self.failed(.fail, whenFailed: whenFailed)
+        #expect(stage.takeStarts() == [])
+        if whenFailed == .drop {
+            #expect(try await stage.result("A") == .dropped)
+            #expect(try await stage.result("B") == .dropped)
+        } else {
+            let row = try #require(try await stage.row("B"))
+            #expect(row.status == .failed && row.attempts == 0)
+            #expect(
+                row.failures.list.map(\.message) == [
+                    "Operation \(stage.id("A").number), which it depends on, has failed."
+                ]
+            )
+        }
+        #expect(stage.log.events.count { $0.isEnd(of: stage.id("B")) } == 1)
+        try await stage.close()
+    }
+
+    @Test(
+        "a chain of a thousand fails with its head, and what hangs on it otherwise does not",
+        arguments: [FailurePolicy.park, .drop]
+    )
+    func chain(_ whenFailed: FailurePolicy) async throws {
+        let stage = try await Stage.open(whenFailed: whenFailed)
+        let names = (0..<1000).map { "n\($0)" }
+        try await stage.commit(names.map { Entry(stringLiteral: $0) } + ["waits", "runs"])
+        let ids = names.map { stage.id($0) }
+        let (waits, runs) = (stage.id("waits"), stage.id("runs"))
+        try await stage.stack.background { context in
+            for (id, next) in zip(ids, ids.dropFirst()) {
+                try context.find(next)?.addDependencies([id], whenFailed: .fail)
+            }
+            try context.find(waits)?.addDependencies([ids[999]])
+            try context.find(runs)?.addDependencies([ids[999]], whenFailed: .run)
+            try context.commit()
+        }
+        try await stage.play([.resume("n0")])
+        await stage.end("n0", .success(.fail("no")))
+        await stage.pipeline.settled()
+        if whenFailed == .drop {
+            #expect(Set(stage.takeStarts()) == ["waits", "runs"])
+            #expect(
+                try await stage.stack.background { try $0.count(FinishedOperation.where { $0.result == .dropped }) }
+                    == 1000
+            )
+        } else {
+            #expect(stage.takeStarts() == ["runs"])
+            #expect(
+                try await stage.stack.background { try $0.count(QueuedOperation.where { $0.status == .failed }) }
+                    == 1000
+            )
+            #expect(try await stage.row("waits")?.status == .waiting)
+        }
+        try await stage.close()
+    }
+
+    @Test("what is queued or changed when the other one has failed already follows its policy at once")
+    func late() async throws {
+        let stage = try await Self.failed(.wait)
+        try await stage.commit(["C←A", "D←A", "E←A"])
+        #expect(stage.takeStarts() == [])
+        try await Self.change(stage, "C", "A", .run)
+        try await Self.change(stage, "D", "A", .fail)
+        #expect(stage.takeStarts() == ["C"])
+        #expect(try await stage.row("D")?.status == .failed)
+        #expect(try await stage.row("E")?.status == .waiting)
+        // Whoever is retried looks again; the other one is not there yet.
+        try await stage.edit("D") { $0.retry() }
+        #expect(try await stage.row("D")?.status == .failed)
+        try await stage.edit("A") { $0.retry() }
+        try await stage.edit("D") { $0.retry() }
+        #expect(stage.takeStarts() == ["A"])
+        #expect(try await stage.row("D")?.status == .waiting)
+        await stage.end("A")
+        await stage.pipeline.settled()
+        #expect(Set(stage.takeStarts()) == ["B", "D", "E"])
+        try await stage.close()
+    }
+
+    @Test("a dependency that is added twice is one, of the policy named last")
+    func twice() async throws {
+        let stage = try await Stage.open()
+        let count = try await stage.stack.background { context in
+            let first = context.enqueue(Named(name: "A"), in: .work)
+            let second = context.enqueue(Named(name: "B"), in: .work)
+            try second.addDependencies([first, first])
+            try second.addDependencies([first], whenFailed: .run)
+            try context.commit()
+            let all = try context.fetch(OperationDependency.all)
+            return all.map(\.whenFailed)
+        }
+        #expect(count == [.run])
+        try await stage.close()
+    }
+}

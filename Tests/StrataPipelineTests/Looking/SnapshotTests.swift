@@ -1,0 +1,73 @@
+import Foundation
+import Strata
+import StrataPipeline
+import StrataTesting
+import Testing
+
+@Suite("L10 L8 P11 what is queued, and why it waits", .timeLimit(.minutes(1))) struct SnapshotTests {
+    private static func blockers(_ stage: Stage, _ name: String) async throws -> [Blocker] {
+        let id = stage.id(name)
+        return try await stage.stack.background { context in
+            let operation = try #require(try context.find(id))
+            return try operation.blockers()
+        }
+    }
+
+    @Test("an operation says what keeps it")
+    func blocked() async throws {
+        let network = ManualConstraint(.network, isSatisfied: false)
+        let stage = try await Stage.open(constraints: [network])
+        try await stage.commit(["A", "B←A", "C", "D"])
+        let later = stage.clock.now.addingTimeInterval(60)
+        try await stage.edit("B") { try $0.hold("embargo", until: later) }
+        try await stage.play([.resume("A", "C", "D")])
+        #expect(try await Self.blockers(stage, "A") == [])
+        #expect(try await Self.blockers(stage, "B") == [.hold("embargo", until: later), .dependency(stage.id("A"))])
+        await stage.end("C", .success(.wait(.network)))
+        await stage.end("D", .success(.fail("no such thing")))
+        #expect(try await Self.blockers(stage, "C") == [.constraint(.network)])
+        #expect(try await Self.blockers(stage, "D") == [.failed("no such thing")])
+        stage.clock.advance(by: .seconds(61))
+        await stage.pipeline.settled()
+        #expect(try await Self.blockers(stage, "B") == [.dependency(stage.id("A"))])
+        try await stage.play([.done("A", "B")])
+        #expect(try await Self.blockers(stage, "B") == [])
+        try await stage.close()
+    }
+
+    @Test("one that waits for its turn says whose turn it is", arguments: [PipelineOrdering.fifo, .lifo, .commits])
+    func turn(_ ordering: PipelineOrdering) async throws {
+        let stage = try await Stage.open(ordering: ordering)
+        try await stage.commit(["A"])
+        try await stage.play([.resume("A")])
+        try await stage.commit(["B"])
+        try await stage.commit(["C"])
+        #expect(try await Self.blockers(stage, "A") == [])
+        #expect(try await Self.blockers(stage, "B") == [.lane(stage.id("A"))])
+        #expect(try await Self.blockers(stage, "C") == [.lane(stage.id("A"))])
+        await stage.end("A", .failure(CancellationError()))
+        try await stage.close()
+    }
+
+    @Test("a snapshot counts, and names the lanes that are stuck and why")
+    func snapshot() async throws {
+        let stage = try await Stage.open(ordering: .fifo)
+        try await stage.commit(["a1", "a2", "a3", "b1", "b2", "c1"], lane: { String($0.first!) })
+        try await stage.play([.resume("a1", "b1", "c1")])
+        await stage.end("a1", .success(.fail("poison")))
+        await stage.end("b1", .success(.wait(.person)))
+        await stage.pipeline.settled()
+        let snapshots = try await stage.stack.background { try $0.pipelineSnapshots() }
+        let snapshot = try #require(snapshots.first)
+        #expect(snapshots.count == 1 && snapshot.name == .work && snapshot.total == 6)
+        #expect(snapshot.counts[.failed] == 1 && snapshot.counts[.held] == 1 && snapshot.counts[.active] == 1)
+        let row = try await stage.row("a1")
+        #expect(snapshot.oldest == row?.enqueuedAt && row?.enqueuedAt != nil)
+        let lanes = snapshot.blockedLanes.sorted { $0.lane < $1.lane }
+        #expect(lanes.map(\.lane) == ["a", "b"] && lanes.map(\.waiting) == [2, 1])
+        #expect(lanes.map(\.head) == [stage.id("a1"), stage.id("b1")])
+        #expect(lanes.map(\.blockers) == [[.failed("poison")], [.constraint(.person)]])
+        #expect(lanes.allSatisfy { $0.lastAttempt == stage.clock.now })
+        try await stage.close()
+    }
+}
