@@ -15,6 +15,7 @@ let package = Package(
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"),
     ],
     targets: [
@@ -36,7 +37,15 @@ let package = Package(
                 .product(name: "Metrics", package: "swift-metrics"),
             ]
         ),
-        .target(name: "StrataPipeline", dependencies: ["Strata"]),
+        .target(
+            name: "StrataPipeline",
+            dependencies: [
+                "Strata",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ]
+        ),
         .target(name: "StrataTesting", dependencies: ["StrataPipeline"]),
         .target(name: "HistoryKit", path: "Examples/history/HistoryKit"),
         .executableTarget(
@@ -95,7 +104,13 @@ let package = Package(
         ),
         .testTarget(
             name: "StrataPipelineTests",
-            dependencies: ["Strata", "StrataPipeline", "StrataTesting", "StoreModels", "strata-crash"]
+            dependencies: [
+                "Strata", "StrataPipeline", "StrataTesting", "StoreModels", "strata-crash",
+                .product(name: "InMemoryLogging", package: "swift-log"),
+                .product(name: "MetricsTestKit", package: "swift-metrics"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
+            ]
         ),
         .testTarget(
             name: "StrataSQLTests",

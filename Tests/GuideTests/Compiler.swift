@@ -74,7 +74,8 @@ actor Compiler {
         #endif
         let objects = try Build.objects(of: [
             "Strata", "StrataPipeline", "StrataTesting", "CStrataSQLite", "GRDB", "Logging", "InMemoryLogging",
-            "CoreMetrics", "Metrics", "MetricsTestKit",
+            "CoreMetrics", "Metrics", "MetricsTestKit", "ServiceLifecycle", "UnixSignals", "ConcurrencyHelpers",
+            "AsyncAlgorithms", "OrderedCollections", "DequeModule", "InternalCollectionsUtilities", "ContainersPreview",
         ])
         let list = folder.appending(path: "objects.txt")
         try objects.joined(separator: "\n").write(to: list, atomically: true, encoding: .utf8)

@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import Metrics
 
 /// What a store tells of its work, and to whom.
 ///
@@ -10,6 +11,10 @@ struct Telemetry: Sendable {
     /// Whether anything is measured.
     var isMeasuring: Bool { metrics != nil }
     private let diagnostics: Diagnostics
+    /// Where metrics are made, if anywhere, and with which dimensions.
+    var factory: (factory: any MetricsFactory, dimensions: [(String, String)])? {
+        diagnostics.metrics.map { ($0, diagnostics.metricsDimensions) }
+    }
 
     init(_ logger: Logger?, _ diagnostics: Diagnostics) {
         self.logger = logger

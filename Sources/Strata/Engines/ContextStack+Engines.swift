@@ -1,4 +1,5 @@
 package import Logging
+package import Metrics
 
 /// Something that works on a stack by itself, until the stack is closed.
 package protocol StackEngine: AnyObject, Sendable {
@@ -52,6 +53,14 @@ extension ContextStack {
     /// The id of a row of this stack's store.
     package func id<Object: Model>(_ number: Int64, of model: Object.Type) -> ObjectID<Object> {
         ObjectID(number: number, fingerprint: fingerprint)
+    }
+
+    /// Who is told of this stack's work, if anybody is.
+    package var logger: Logger? { core.engine.telemetry.logger }
+
+    /// Where metrics are made, if anywhere, and with which dimensions.
+    package var metrics: (factory: any MetricsFactory, dimensions: [(String, String)])? {
+        core.engine.telemetry.factory
     }
 
     /// What is told of this stack, to whom.

@@ -12,12 +12,17 @@ package final class StoreTransaction {
         var inserted: [Int64] = []
         var deleted: [Int64] = []
         var updated: [[String]: [Int64]] = [:]
+
+        var isEmpty: Bool { inserted.isEmpty && deleted.isEmpty && updated.values.allSatisfy(\.isEmpty) }
     }
 
     init(_ job: BatchJob) { self.job = job }
 
     /// The number of the commit that this becomes.
     package var number: Int64 { job.sequence }
+
+    /// Whether nothing was noted so far: then there is no commit.
+    package var isEmpty: Bool { noted.values.allSatisfy(\.isEmpty) }
 
     /// Runs a statement, and gives the number of rows that it has changed.
     @discardableResult

@@ -6,7 +6,7 @@
 /// Isolation: a value, usable anywhere.
 public struct HistoryToken: Sendable, Hashable {
     /// The number of the commit. Commits of a store are counted without gaps.
-    let sequence: Int64
+    package let sequence: Int64
     let fingerprint: UInt16
 
     init(_ sequence: Int64, of fingerprint: UInt16) {

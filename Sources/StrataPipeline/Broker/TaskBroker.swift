@@ -46,6 +46,7 @@ public final class TaskBroker: OperationRunner {
     ///   - retention: how long finished tasks are kept; of all that are open on a stack the longest holds.
     ///   - crashLimit: how often a process may end during one task before that counts as failed.
     ///   - isSuspended: whether it begins suspended, as if ``OperationRunner/suspend()`` had been called once.
+    ///   - shutdownGrace: how long handlers may go on when its service group shuts down.
     ///   - clock: what tells the time; that of the first pipeline or broker of a stack holds for all of them.
     ///   - handler: does the tasks.
     /// - Throws: ``PipelineError`` with `modelsMissing`, `queueClaimedTwice` or `invalidArgument`; what the store reports.
@@ -62,6 +63,7 @@ public final class TaskBroker: OperationRunner {
         retention: FinishedRetention = .standard,
         crashLimit: Int = 5,
         isSuspended: Bool = false,
+        shutdownGrace: Duration = .seconds(20),
         clock: any PipelineClock = .system,
         handler: Handler
     ) async throws -> TaskBroker {
@@ -77,9 +79,11 @@ public final class TaskBroker: OperationRunner {
                     crashLimit: crashLimit,
                     timeout: timeout,
                     retention: retention,
-                    constraints: constraints
+                    constraints: constraints,
+                    shutdownGrace: shutdownGrace
                 ),
                 handler: { operation, engine in try await handler.handle(Attempt(operation, engine)) },
+                events: EventHub(PipelineTelemetry(stack, runner: name)),
                 maxConcurrent: maxConcurrent,
                 suspensions: isSuspended ? 1 : 0
             ),

@@ -17,4 +17,6 @@ struct ClaimedOperation: Sendable {
     let type: String
     let payload: Data
     let payloadVersion: Int
+    /// When it was queued, by the clock of whoever has saved it.
+    let enqueuedAt: Date?
 }

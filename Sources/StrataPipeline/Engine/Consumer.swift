@@ -20,7 +20,7 @@ struct Consumer: Sendable {
     let scope: Scope
     let options: PipelineOptions
     let handler: @Sendable (ClaimedOperation, QueueEngine) async throws -> Outcome
-    let events = EventHub()
+    let events: EventHub
     var maxConcurrent: Int?
     /// How often it was suspended and not resumed.
     var suspensions = 0
@@ -66,6 +66,7 @@ struct PipelineOptions: Sendable {
     var timeout: Duration?
     var retention: FinishedRetention
     var constraints: [any ConstraintObserver]
+    var shutdownGrace: Duration
 
     static func checkLimit(_ limit: Int) throws {
         guard limit > 0 else {

@@ -141,7 +141,8 @@ struct OperationBook {
                 attempt: try row.read(Int.self, at: 3) + 1,
                 type: try row.read(String.self, at: 5),
                 payload: try row.read(Data.self, at: 6),
-                payloadVersion: try row.read(Int.self, at: 7)
+                payloadVersion: try row.read(Int.self, at: 7),
+                enqueuedAt: try row.read(Date?.self, at: 9)
             )
             found = (claimed, Group(sortKey: try row.read(Double.self, at: 1), commit: try row.read(Int64.self, at: 2)))
         }

@@ -18,7 +18,12 @@ extension QueueEngine {
         for constraint in consumer.options.constraints {
             constraint.observe { [weak engine] in engine?.constraintsChanged() }
         }
-        return RunnerHandle(id: id, engine: engine, hub: consumer.events)
+        return RunnerHandle(
+            id: id,
+            engine: engine,
+            hub: consumer.events,
+            shutdownGrace: consumer.options.shutdownGrace
+        )
     }
 
     /// Runs on the queue.
@@ -26,7 +31,7 @@ extension QueueEngine {
         let (known, others) = state.withLock { ($0.worker, Array($0.consumers.values)) }
         let now = clock.now
         var worker: Int64 = 0
-        try stack.transact(author: Self.author) { transaction in
+        try transact { transaction in
             try Self.checkNames(of: consumer, others, transaction)
             let book = OperationBook(transaction, now: now, Self.rules(of: [consumer]))
             if known == nil { try book.rescueOfTheDead { LiveWorkers.contains(self.key(of: $0)) } }
@@ -37,9 +42,9 @@ extension QueueEngine {
                 for former in formerNames { try book.move(former, to: name) }
                 try book.declare(name, consumer.rules)
             }
-            var nextHold: Date?
-            try transaction.rows(QueueSQL.selectNextHold, []) { nextHold = try $0.read(Date?.self, at: 0) }
-            state.withLock { $0.nextHold = nextHold }
+            try book.plan()
+            let nextDue = try book.nextDue()
+            state.withLock { $0.nextDue = nextDue }
         }
         return state.withLock { state in
             state.worker = worker
@@ -96,7 +101,7 @@ extension QueueEngine {
         let moved = try await onQueue {
             let open = self.state.withLock { Array($0.consumers.values) }
             var moved: [PipelineName] = []
-            try self.stack.transact(author: Self.author) { transaction in
+            try self.transact { transaction in
                 let book = OperationBook(transaction, now: self.clock.now, Self.rules(of: open))
                 moved = try transaction.names().map { PipelineName($0) }.filter { name in
                     !open.contains { $0.takes(name) }
@@ -225,7 +230,7 @@ extension QueueEngine {
             self.stack.removeEngine(Self.name)
             LiveWorkers.remove(self.key(of: worker))
             // Where this fails, the next one who opens the store finds that the worker is no more.
-            try self.stack.transact(author: Self.author) { transaction in
+            try self.transact { transaction in
                 try OperationBook(transaction).forget(worker)
             }
         }

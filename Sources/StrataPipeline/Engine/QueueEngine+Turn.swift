@@ -36,7 +36,7 @@ extension QueueEngine {
         var disputed: [PipelineName: [Consumer]] = [:]
         var events: [(hub: EventHub, event: PipelineEvent)] = []
         var requested: Set<Int64> = []
-        var nextHold: Date?
+        var nextDue: Date?
         var others: [Int64: (beat: Int, missed: Int)]?
         var worker: Int64?
     }
@@ -53,7 +53,7 @@ extension QueueEngine {
         guard !work.isEmpty else { return setAlarm() }
         var done = Done()
         do {
-            try stack.transact(author: Self.author) { transaction in
+            try transact { transaction in
                 done = Done()
                 try write(work, now, transaction, &done)
             }
@@ -94,7 +94,7 @@ extension QueueEngine {
             work.consumers = state.consumers
             work.isNews = state.isNews
             work.isSuspended = state.suspensions > 0
-            work.isDue = state.isNews || state.nextHold.map { $0 <= now } ?? false
+            work.isDue = state.isNews || state.nextDue.map { $0 <= now } ?? false
             work.isBeatDue = state.nextBeat <= now || state.nextBeat > now.addingTimeInterval(2 * Self.beatInterval)
             work.haveConstraintsChanged = state.haveConstraintsChanged
             work.isWorking = !state.running.isEmpty
@@ -135,7 +135,11 @@ extension QueueEngine {
                 try transaction.note(updated: [claim.operation], ["progress"], of: QueuedOperation.self)
             }
         }
-        if work.isDue || work.isBeatDue { while try book.releaseDueHolds() {} }
+        if work.isNews { try book.plan() }
+        if work.isDue || work.isBeatDue {
+            while try book.releaseDueHolds() {}
+            try book.runDueSchedules()
+        }
         if work.isBeatDue { try beat(work, book, &done) }
         if work.haveConstraintsChanged || work.isBeatDue {
             for (id, constraints) in work.satisfied {
@@ -148,7 +152,7 @@ extension QueueEngine {
                 try claim(for: consumer, work, book, by: done.worker ?? work.worker, &done)
             }
         }
-        try transaction.rows(QueueSQL.selectNextHold, []) { done.nextHold = try $0.read(Date?.self, at: 0) }
+        done.nextDue = try book.nextDue()
         for (number, pipeline, report) in book.news.reports {
             guard let consumer = work.consumers.values.first(where: { $0.takes(pipeline) }) else { continue }
             done.events.append((consumer.events, report.event(stack.id(number, of: QueuedOperation.self))))
@@ -254,7 +258,7 @@ extension QueueEngine {
                 )
                 state.consumers[consumer]?.running.insert(operation.claim.operation)
             }
-            state.nextHold = done.nextHold
+            state.nextDue = done.nextDue
             if let others = done.others { state.others = others }
             if let worker = done.worker { state.worker = worker }
             let busy = Set(state.running.values.map(\.consumer))
@@ -276,7 +280,7 @@ extension QueueEngine {
     private func setAlarm() {
         setAlarm(
             at: state.withLock { state in
-                state.worker == nil ? nil : min(state.nextHold ?? .distantFuture, state.nextBeat)
+                state.worker == nil ? nil : min(state.nextDue ?? .distantFuture, state.nextBeat)
             }
         )
     }
@@ -314,6 +318,7 @@ extension QueueEngine {
 
     private func start(_ operation: ClaimedOperation, _ consumer: Consumer?) {
         guard let consumer else { return }
+        consumer.events.telemetry?.noteStart(of: operation, now: clock.now)
         consumer.events.send(
             .started(stack.id(operation.claim.operation, of: QueuedOperation.self), attempt: operation.attempt)
         )

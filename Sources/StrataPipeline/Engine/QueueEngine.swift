@@ -22,11 +22,13 @@ final class QueueEngine: StackEngine {
         /// The attempts that run.
         var running: [Int64: Running] = [:]
         var worker: Int64?
-        /// What was last known of the next hold's end.
-        var nextHold: Date?
+        /// What was last known of the next moment at which a hold ends or a schedule is due.
+        var nextDue: Date?
         var alarm: (any PipelineAlarm)?
         var alarmDate: Date?
         var isTurnScheduled = false
+        /// The numbers of this engine's commits that it has not been told of yet.
+        var ownCommits: Set<Int64> = []
         /// Whether operations may have become ready that the engine does not know of.
         var isNews = false
         var suspensions = 0
@@ -94,16 +96,52 @@ final class QueueEngine: StackEngine {
 
     /// Commits may have made operations ready, or be about those that run.
     private func note(_ news: [ChangeSet]?) {
-        if let news, news.allSatisfy({ !Self.isConcerned($0) }) { return }
-        state.withLock { $0.isNews = true }
-        scheduleTurn()
+        let isConcerned = state.withLock { state in
+            // What this engine does itself it knows; others of its kind commit as well.
+            let isConcerned = news?.reduce(false) { known, changes in
+                state.ownCommits.remove(changes.token.sequence) == nil && Self.isConcerned(changes) || known
+            }
+            if news == nil { state.ownCommits = [] }
+            if isConcerned ?? true { state.isNews = true }
+            return isConcerned ?? true
+        }
+        if isConcerned { scheduleTurn() }
     }
 
     private static func isConcerned(_ changes: ChangeSet) -> Bool {
-        // What this engine does itself it knows.
-        guard changes.author != author else { return false }
-        return changes.contains(QueuedOperation.self) || changes.contains(OperationHold.self)
-            || changes.contains(OperationDependency.self)
+        changes.contains(QueuedOperation.self) || changes.contains(OperationHold.self)
+            || changes.contains(OperationDependency.self) || changes.contains(PeriodicOperation.self)
+    }
+
+    /// Runs a transaction whose commit is no news to this engine.
+    func transact(_ body: (StoreTransaction) throws -> Void) throws {
+        try noting { note in
+            try stack.transact(author: Self.author) { transaction in
+                try body(transaction)
+                note(transaction)
+            }
+        }
+    }
+
+    /// Has the engine know which commit is its own, as long as that may come to something.
+    func noting(_ body: ((StoreTransaction) -> Void) throws -> Void) throws {
+        var number: Int64?
+        do {
+            try body { transaction in
+                // Where nothing is written the number is somebody else's.
+                guard !transaction.isEmpty else { return }
+                number = transaction.number
+                state.withLock { _ = $0.ownCommits.insert(transaction.number) }
+            }
+        } catch {
+            if let number {
+                state.withLock { state in
+                    state.ownCommits.remove(number)
+                    state.isNews = true
+                }
+            }
+            throw error
+        }
     }
 
     func scheduleTurn() {

@@ -3,6 +3,7 @@ enum QueueSQL {
     private static let operations = "\"QueuedOperation\""
     private static let dependencies = "\"OperationDependency\""
     private static let holds = "\"OperationHold\""
+    private static let schedules = "\"PeriodicOperation\""
 
     /// Operations that may be claimed, the best first.
     static let selectCandidates = """
@@ -19,7 +20,7 @@ enum QueueSQL {
 
     /// What a claim needs to know of an operation.
     static let selectForClaim = """
-        SELECT "lane", "sortKey", "commit", "attempts", "epoch", "type", "payload", "payloadVersion", "status" \
+        SELECT "lane", "sortKey", "commit", "attempts", "epoch", "type", "payload", "payloadVersion", "status", "enqueuedAt" \
         FROM \(operations) WHERE "id" = ?
         """
     static let claim = """
@@ -116,8 +117,32 @@ enum QueueSQL {
     // Time.
 
     static let selectDueHolds = "SELECT \"id\", \"operation\" FROM \(holds) WHERE \"until\" <= ? LIMIT 1000"
-    static let selectNextHold = "SELECT min(\"until\") FROM \(holds)"
+    static let selectNextDue = """
+        SELECT min("at") FROM (SELECT min("until") AS "at" FROM \(holds) UNION ALL SELECT min("nextAt") FROM \(schedules))
+        """
     static let selectHoldOwners = "SELECT \"operation\" FROM \(holds) WHERE \"id\" = ?"
+
+    // Schedules.
+
+    /// Those whose next moment is not that of their schedule; those that are paused have none.
+    static let selectUnplanned = """
+        SELECT "id", "schedule", "isPaused" FROM \(schedules) \
+        WHERE "planned" IS NOT CASE "isPaused" WHEN 0 THEN "schedule" ELSE '' END
+        """
+    static let plan = "UPDATE \(schedules) SET \"planned\" = ?, \"nextAt\" = ?, \"_version\" = ? WHERE \"id\" = ?"
+    static let selectDueSchedules = """
+        SELECT "id", "name", "pipeline", "lane", "priority", "type", "payload", "payloadVersion", "schedule", "overlap", "nextAt" \
+        FROM \(schedules) WHERE "nextAt" <= ? ORDER BY "nextAt", "id" LIMIT 1000
+        """
+    static let advance = """
+        UPDATE \(schedules) SET "lastAt" = ?, "nextAt" = ?, "_version" = ? WHERE "id" = ?
+        """
+    static let selectKeyed = "SELECT \"id\" FROM \(operations) WHERE \"pipeline\" = ? AND \"key\" = ?"
+    static let insertOperation = """
+        INSERT INTO \(operations) ("id", "pipeline", "lane", "priority", "rank", "type", "payload", "payloadVersion", "key", \
+        "enqueuedAt", "commit", "failures", "_version", "sortKey", "edits", "status", "attempts", "crashes", "epoch") \
+        VALUES (?1, ?2, ?3, ?4, ~?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?10, 0, 0, 0, 0, 0, 0)
+        """
 
     // Constraints.
 

@@ -19,7 +19,7 @@ public final class Pipeline: OperationRunner {
     /// The models that a stack is opened with, beside the application's own.
     public static let models: [any Model.Type] = [
         QueuedOperation.self, FinishedOperation.self, OperationDependency.self, OperationHold.self,
-        PipelineWorker.self, PipelineRecord.self,
+        PipelineWorker.self, PipelineRecord.self, PeriodicOperation.self,
     ]
 
     /// The name.
@@ -49,6 +49,7 @@ public final class Pipeline: OperationRunner {
     ///   - retention: how long finished operations are kept; of several pipelines of a stack the longest holds.
     ///   - crashLimit: how often a process may end during one operation before that counts as failed.
     ///   - isSuspended: whether it begins suspended, as if ``suspend()`` had been called once.
+    ///   - shutdownGrace: how long handlers may go on when its service group shuts down.
     ///   - clock: what tells the time; that of the first pipeline of a stack holds for all of them.
     ///   - handler: does an operation, and says what came of it. What it throws fails the attempt.
     /// - Throws: ``PipelineError`` with `modelsMissing`, `alreadyOpen` or `invalidArgument`; what the store reports.
@@ -65,6 +66,7 @@ public final class Pipeline: OperationRunner {
         retention: FinishedRetention = .standard,
         crashLimit: Int = 5,
         isSuspended: Bool = false,
+        shutdownGrace: Duration = .seconds(20),
         clock: any PipelineClock = .system,
         handler: @escaping @Sendable (Attempt<Payload>) async throws -> Outcome
     ) async throws -> Pipeline {
@@ -79,9 +81,11 @@ public final class Pipeline: OperationRunner {
                     crashLimit: crashLimit,
                     timeout: timeout,
                     retention: retention,
-                    constraints: constraints
+                    constraints: constraints,
+                    shutdownGrace: shutdownGrace
                 ),
                 handler: { operation, engine in try await handler(Attempt(operation, engine)) },
+                events: EventHub(PipelineTelemetry(stack, runner: name.rawValue)),
                 maxConcurrent: maxConcurrent,
                 suspensions: isSuspended ? 1 : 0
             ),

@@ -13,6 +13,7 @@ public struct RunnerHandle: Sendable {
     let id: Consumer.ID
     let engine: QueueEngine
     let hub: EventHub
+    let shutdownGrace: Duration
 }
 
 extension OperationRunner {

@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import Strata
 import StrataPipeline
 import StrataTesting
@@ -58,9 +59,18 @@ final class Stage: Sendable {
         whenFailed: FailurePolicy? = nil,
         timeout: Duration? = nil,
         constraints: [any ConstraintObserver] = [],
-        retention: FinishedRetention = .standard
+        retention: FinishedRetention = .standard,
+        shutdownGrace: Duration = .seconds(20),
+        logger: Logger = Logger(label: "strata"),
+        diagnostics: Diagnostics = Diagnostics()
     ) async throws -> Stage {
-        let stack = try await ContextStack.open(location, models: Pipeline.models, stack: .rootOnly)
+        let stack = try await ContextStack.open(
+            location,
+            models: Pipeline.models,
+            stack: .rootOnly,
+            logger: logger,
+            diagnostics: diagnostics
+        )
         let hall = Hall()
         let clock = VirtualClock()
         let pipeline = try await Pipeline.open(
@@ -74,6 +84,7 @@ final class Stage: Sendable {
             constraints: constraints,
             retention: retention,
             isSuspended: true,
+            shutdownGrace: shutdownGrace,
             clock: clock
         ) { (attempt: Attempt<Named>) in try await hall.run(attempt.payload.name) }
         return Stage(stack, clock, pipeline, hall)

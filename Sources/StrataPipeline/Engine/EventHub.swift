@@ -1,0 +1,75 @@
+import Synchronization
+
+/// Hands events to whoever listens.
+final class EventHub: Sendable {
+    private struct State {
+        var next = 0
+        var streams: [Int: AsyncStream<PipelineEvent>.Continuation] = [:]
+        var ends: [AsyncStream<Never>.Continuation] = []
+        var listeners: [@Sendable (PipelineEvent) -> Void] = []
+        var isFinished = false
+    }
+
+    private let state = Mutex(State())
+    /// Who is told of the events in logs and metrics.
+    let telemetry: PipelineTelemetry?
+    /// How many events a stream keeps that is not read.
+    static let limit = 4096
+
+    init(_ telemetry: PipelineTelemetry? = nil) { self.telemetry = telemetry }
+
+    func subscribe() -> AsyncStream<PipelineEvent> {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: PipelineEvent.self,
+            bufferingPolicy: .bufferingNewest(Self.limit)
+        )
+        let number: Int? = state.withLock { state in
+            if state.isFinished { return nil }
+            state.next += 1
+            state.streams[state.next] = continuation
+            return state.next
+        }
+        if let number {
+            continuation.onTermination = { [weak self] _ in
+                self?.state.withLock { _ = $0.streams.removeValue(forKey: number) }
+            }
+        } else {
+            continuation.finish()
+        }
+        return stream
+    }
+
+    /// What ends when there are no more events, or when the continuation is finished.
+    func end() -> (stream: AsyncStream<Never>, continuation: AsyncStream<Never>.Continuation) {
+        let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
+        let isFinished = state.withLock { state in
+            if !state.isFinished { state.ends.append(continuation) }
+            return state.isFinished
+        }
+        if isFinished { continuation.finish() }
+        return (stream, continuation)
+    }
+
+    func send(_ event: PipelineEvent) {
+        telemetry?.note(event)
+        let (streams, listeners) = state.withLock { (Array($0.streams.values), $0.listeners) }
+        for stream in streams { stream.yield(event) }
+        for listener in listeners { listener(event) }
+    }
+
+    /// Has a listener called at every event, before anything else happens.
+    func listen(_ listener: @escaping @Sendable (PipelineEvent) -> Void) {
+        state.withLock { $0.listeners.append(listener) }
+    }
+
+    func finish() {
+        let (streams, ends) = state.withLock { state in
+            state.isFinished = true
+            state.listeners = []
+            defer { (state.streams, state.ends) = ([:], []) }
+            return (Array(state.streams.values), state.ends)
+        }
+        for stream in streams { stream.finish() }
+        for end in ends { end.finish() }
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import Strata
+
+extension OperationBook {
+    /// The next moment at which a hold ends or a schedule is due; nil where there is none.
+    func nextDue() throws -> Date? {
+        var next: Date?
+        try transaction.rows(QueueSQL.selectNextDue, []) { next = try $0.read(Date?.self, at: 0) }
+        return next
+    }
+
+    /// Finds out when those are due next whose schedule is new or another one.
+    func plan() throws {
+        var changed: [(id: Int64, schedule: String, isPaused: Bool)] = []
+        try transaction.rows(QueueSQL.selectUnplanned, []) { row in
+            changed.append(
+                (try row.read(Int64.self, at: 0), try row.read(String.self, at: 1), try row.read(Bool.self, at: 2))
+            )
+        }
+        for (id, text, isPaused) in changed {
+            // One that cannot be read here, of a zone that this machine does not know, is never due here.
+            let next = isPaused ? nil : Schedule(rawValue: text)?.next(after: now)
+            try transaction.run(
+                QueueSQL.plan,
+                [.text(isPaused ? "" : text), Self.value(next), .integer(transaction.number), .integer(id)]
+            )
+            try transaction.note(updated: [id], ["planned", "nextAt"], of: PeriodicOperation.self)
+        }
+    }
+
+    private struct Due {
+        let id: Int64
+        let name: String
+        let pipeline: String
+        let lane: String
+        let priority: Int64
+        let type: String
+        let payload: Data
+        let payloadVersion: Int64
+        let schedule: String
+        let overlap: OverlapPolicy
+        let at: Date
+    }
+
+    /// Queues what is due by its schedule, each once, however often it has been due.
+    func runDueSchedules() throws {
+        var all: [Due] = []
+        try transaction.rows(QueueSQL.selectDueSchedules, [.real(now.timeIntervalSinceReferenceDate)]) { row in
+            all.append(
+                Due(
+                    id: try row.read(Int64.self, at: 0),
+                    name: try row.read(String.self, at: 1),
+                    pipeline: try row.read(String.self, at: 2),
+                    lane: try row.read(String.self, at: 3),
+                    priority: try row.read(Int64.self, at: 4),
+                    type: try row.read(String.self, at: 5),
+                    payload: try row.read(Data.self, at: 6),
+                    payloadVersion: try row.read(Int64.self, at: 7),
+                    schedule: try row.read(String.self, at: 8),
+                    overlap: try row.read(OverlapPolicy.self, at: 9),
+                    at: try row.read(Date.self, at: 10)
+                )
+            )
+        }
+        for due in all {
+            try queue(due)
+            let next = Schedule(rawValue: due.schedule)?.next(after: now, previous: due.at)
+            try transaction.run(
+                QueueSQL.advance,
+                [Self.value(due.at), Self.value(next), .integer(transaction.number), .integer(due.id)]
+            )
+            try transaction.note(updated: [due.id], ["lastAt", "nextAt"], of: PeriodicOperation.self)
+        }
+    }
+
+    private func queue(_ due: Due) throws {
+        let key: StoredValue = due.overlap == .skip ? .text("schedule \(due.name)") : .null
+        if due.overlap == .skip, try transaction.integer(QueueSQL.selectKeyed, [.text(due.pipeline), key]) != nil {
+            return
+        }
+        let number = try transaction.newID()
+        try transaction.run(
+            QueueSQL.insertOperation,
+            [
+                .integer(number), .text(due.pipeline), .text(due.lane), .integer(due.priority), .text(due.type),
+                .blob(due.payload), .integer(due.payloadVersion), key, Self.value(now), .integer(transaction.number),
+                try AttemptFailures().storedValue,
+            ]
+        )
+        try transaction.note(inserted: [number], of: QueuedOperation.self)
+    }
+
+    private static func value(_ date: Date?) -> StoredValue {
+        date.map { .real($0.timeIntervalSinceReferenceDate) } ?? .null
+    }
+}

@@ -1,0 +1,119 @@
+import Foundation
+import Logging
+import Metrics
+import Strata
+import Synchronization
+
+/// What a pipeline or broker tells of its work, in the log and the metrics of its stack.
+///
+/// Isolation: any.
+final class PipelineTelemetry: Sendable {
+    /// The counters, timers and gauges of one pipeline or broker.
+    private struct Instruments: Sendable {
+        let factory: any MetricsFactory
+        let dimensions: [(String, String)]
+        let wait: Metrics.Timer
+        let duration: Metrics.Timer
+        let running: Gauge
+
+        init(_ factory: any MetricsFactory, _ dimensions: [(String, String)]) {
+            self.factory = factory
+            self.dimensions = dimensions
+            wait = Metrics.Timer(label: "strata.operation.wait", dimensions: dimensions, factory: factory)
+            duration = Metrics.Timer(label: "strata.operation.duration", dimensions: dimensions, factory: factory)
+            running = Gauge(label: "strata.operations.running", dimensions: dimensions, factory: factory)
+        }
+
+        /// Counts an attempt that has ended, or an operation that has without one.
+        func count(_ outcome: String) {
+            Counter(label: "strata.operations", dimensions: dimensions + [("outcome", outcome)], factory: factory)
+                .increment()
+        }
+    }
+
+    /// An attempt that runs.
+    private struct Running {
+        let start: ContinuousClock.Instant
+        let pipeline: PipelineName
+        let attempt: Int
+    }
+
+    private let logger: Logger?
+    private let instruments: Instruments?
+    private let running = Mutex<[Int64: Running]>([:])
+
+    /// Nil where nobody wants to hear.
+    init?(_ stack: ContextStack, runner: String) {
+        logger = stack.logger
+        instruments = stack.metrics.map { Instruments($0.factory, $0.dimensions + [("runner", runner)]) }
+        if logger == nil, instruments == nil { return nil }
+    }
+
+    /// Notes that an operation is about to be started.
+    func noteStart(of operation: ClaimedOperation, now: Date) {
+        let number = operation.claim.operation
+        let count = running.withLock { running in
+            running[number] = Running(start: .now, pipeline: operation.pipeline, attempt: operation.attempt)
+            return running.count
+        }
+        instruments?.running.record(count)
+        guard operation.attempt == 1, let enqueuedAt = operation.enqueuedAt else { return }
+        instruments?.wait.recordSeconds(max(now.timeIntervalSince(enqueuedAt), 0))
+    }
+
+    func note(_ event: PipelineEvent) {
+        switch event {
+        case .started(let id, _): log(.debug, "an operation has started", id.number)
+        case .finished(let id, let result): end(id.number, result.rawValue, .debug)
+        case .retrying(let id, let date, let message):
+            end(id.number, "retried", .info, [PipelineLogKey.until: "\(date)", PipelineLogKey.reason: "\(message)"])
+        case .waiting(let id, let constraint):
+            end(id.number, "waiting", .debug, [PipelineLogKey.reason: "\(constraint.rawValue)"])
+        case .failed(let id, let message): end(id.number, "failed", .warning, [PipelineLogKey.reason: "\(message)"])
+        case .lost(let id): end(id.number, "lost", .warning)
+        // The engine logs these itself, once for all.
+        case .queueHeld, .storeFailed: break
+        }
+    }
+
+    private func end(_ number: Int64, _ outcome: String, _ level: Logger.Level, _ more: Logger.Metadata = [:]) {
+        var metadata = more
+        metadata[PipelineLogKey.outcome] = "\(outcome)"
+        // Before the attempt is forgotten, which the record names.
+        log(level, level == .warning ? "an operation has failed" : "an attempt has ended", number, metadata)
+        let (attempt, count) = running.withLock { running in (running.removeValue(forKey: number), running.count) }
+        guard let instruments else { return }
+        instruments.count(outcome)
+        if let attempt { instruments.duration.record(duration: attempt.start.duration(to: .now)) }
+        instruments.running.record(count)
+    }
+
+    private func log(
+        _ level: Logger.Level,
+        _ message: Logger.Message,
+        _ number: Int64,
+        _ more: Logger.Metadata = [:]
+    ) {
+        guard let logger, logger.logLevel <= level else { return }
+        var metadata = more
+        metadata[PipelineLogKey.operation] = "\(number)"
+        if let attempt = running.withLock({ $0[number] }) {
+            metadata[PipelineLogKey.pipeline] = "\(attempt.pipeline)"
+            metadata[PipelineLogKey.attempt] = "\(attempt.attempt)"
+            metadata[PipelineLogKey.duration] =
+                "\(Double(String(format: "%.6f", attempt.start.duration(to: .now).seconds))!)"
+        }
+        logger.log(level: level, message, metadata: metadata)
+    }
+}
+
+/// The keys of metadata in a stack's log that are about operations.
+enum PipelineLogKey {
+    static let operation = "strata.operation"
+    static let pipeline = "strata.pipeline"
+    static let attempt = "strata.attempt"
+    static let outcome = "strata.outcome"
+    static let reason = "strata.reason"
+    static let until = "strata.until"
+    static let duration = "strata.duration"
+}

@@ -1,0 +1,95 @@
+import Foundation
+
+/// A schedule in the notation of crontab(5).
+///
+/// Five fields, separated by spaces or tabs, or six with the seconds in front:
+///
+/// | field        | values                    |
+/// | ------------ | ------------------------- |
+/// | second       | 0-59; 0 if left out       |
+/// | minute       | 0-59                      |
+/// | hour         | 0-23                      |
+/// | day-of-month | 1-31                      |
+/// | month        | 1-12 or JAN-DEC           |
+/// | day-of-week  | 0-7 or SUN-SAT; 0 and 7 are Sunday |
+///
+/// A field is a list, separated by commas, of `*`, values and ranges such as `10-40`. A step picks every n-th value:
+/// `*/5`, `10-40/5`, and `7/10` for every tenth from 7 to the end of the field, which for days of the week is Saturday.
+/// Names may stand for values everywhere but in steps, in any case. Ranges do not wrap around; only one of days of the
+/// week may end in Sunday, as in `FRI-SUN` and `5-7`. `@yearly`, `@annually`, `@monthly`, `@weekly`, `@daily`,
+/// `@midnight` and `@hourly` stand for the five fields that crontab(5) lists for them.
+///
+/// **Days**: if both day fields are restricted, that is, neither begins with `*`, a day matches by either of them; else
+/// it must match both. So `0 0 1 * MON` comes on the first and on each Monday, but `0 0 */2 * MON` on Mondays with an
+/// odd number.
+///
+/// **Daylight saving**: an expression whose minute or hour field begins with `*` follows real time: it comes again in
+/// an hour that the clock repeats, and a skipped hour brings nothing. Any other names times of day, and each comes
+/// once: one that the clock skips comes at the instant of the jump, together with all others of the same gap, and one
+/// that the clock repeats comes the first time only. The field of the seconds has no say in this. A change of the
+/// zone's standard time counts the same, however large.
+///
+/// The notation and the day rule are those of crontab(5). The rule for daylight saving is that of Vixie's cron(8),
+/// which sets apart jobs "with '*' in the hour or minute specifier"; it ends at changes of three hours, this one does
+/// not.
+///
+/// Two expressions are equal if they are written the same.
+struct CronExpression: Sendable, Hashable, CustomStringConvertible {
+    /// The text as written, without the blanks around it.
+    let description: String
+
+    private let fields: CronFields
+    /// Whether each matching second counts, also one that the clock shows a second time.
+    private let followsRealTime: Bool
+
+    /// Reads an expression.
+    ///
+    /// - Throws: ``CronError`` if the text is no cron expression, or one that never comes, such as `0 0 30 2 *`.
+    init(_ text: String) throws(CronError) {
+        var parser = CronParser(text)
+        fields = try parser.parse()
+        followsRealTime = parser.hasWildcardTime
+        description = parser.trimmed
+    }
+
+    /// The first moment strictly after `date` on the wall clock of `zone`, always a whole second.
+    ///
+    /// Days are those of the Gregorian calendar, also before its introduction. `nil` only if none comes within 41
+    /// years, which takes an expression that falls into nothing but hours the zone skips, or if `date` is not in the
+    /// years 0 to 9999.
+    ///
+    /// - Complexity: skips from match to match: a few look-ups of the zone's offset, some dozens near a change of it,
+    /// and a step for each month without a match.
+    func next(after date: Date, in zone: TimeZone = .gmt) -> Date? {
+        guard let second = date.wholeSecondsSince1970 else { return nil }
+        let clock = ZoneClock(zone: zone)
+        let next = followsRealTime ? nextMatch(from: second + 1, on: clock) : nextTime(after: second, on: clock)
+        return next.map(Date.init(secondsSince1970:))
+    }
+
+    /// The next named time of day: the first one later than any that the clock has shown.
+    private func nextTime(after second: Int, on clock: ZoneClock) -> Int? {
+        fields.firstMatch(atOrAfter: clock.latestShown(upTo: second) + 1).map(clock.firstInstant(showing:))
+    }
+
+    /// The first instant from `start` on at which the clock shows a match.
+    private func nextMatch(from start: Int, on clock: ZoneClock) -> Int? {
+        let last = start + CronFields.horizon * 366 * 86_400
+        var instant = start
+        while instant <= last {
+            let offset = clock.offset(at: instant)
+            guard let local = fields.firstMatch(atOrAfter: instant + offset) else { return nil }
+            let candidate = local - offset
+            let near = min(candidate, instant + ZoneClock.longestStepBack)
+            if let change = clock.change(after: instant, upTo: near) {
+                instant = change
+            } else if candidate == near {
+                return candidate
+            } else {
+                // A later step back is too short to show a match before this one.
+                instant = max(near, clock.firstInstant(showing: local))
+            }
+        }
+        return nil
+    }
+}

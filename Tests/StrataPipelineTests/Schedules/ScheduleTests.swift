@@ -1,0 +1,203 @@
+import Foundation
+import StoreModels
+import Strata
+import StrataTesting
+import Testing
+
+@testable import StrataPipeline
+
+@Suite("P9 periodic operations", .timeLimit(.minutes(1))) struct ScheduleTests {
+    private static func schedule(
+        _ stage: Stage,
+        _ name: String,
+        overlap: OverlapPolicy = .skip,
+        _ schedule: Schedule
+    ) async throws {
+        try await stage.stack.background { context in
+            try context.schedule(name, Named(name: name), in: .work, overlap: overlap, schedule)
+            try context.commit()
+        }
+        await stage.pipeline.settled()
+    }
+
+    private static func pass(_ stage: Stage, _ seconds: Int) async {
+        stage.clock.advance(by: .seconds(seconds))
+        await stage.pipeline.settled()
+    }
+
+    private static func queued(_ stage: Stage) async throws -> Int {
+        try await stage.stack.background { try $0.count(QueuedOperation.all) }
+    }
+
+    private static func row(_ stage: Stage) async throws -> PeriodicOperation.Row {
+        try await stage.stack.background { try #require(try $0.first(PeriodicOperation.all)).snapshot }
+    }
+
+    @Test("an interval does not drift, and what is still queued is not queued twice")
+    func interval() async throws {
+        let stage = try await Stage.open()
+        let start = stage.clock.now
+        try await Self.schedule(stage, "tick", .every(.seconds(60)))
+        #expect(try await Self.row(stage).nextAt == start.addingTimeInterval(60))
+        await Self.pass(stage, 59)
+        #expect(try await Self.queued(stage) == 0)
+        await Self.pass(stage, 1)
+        #expect(try await Self.queued(stage) == 1)
+        await Self.pass(stage, 90)
+        #expect(try await Self.queued(stage) == 1)
+        let row = try await Self.row(stage)
+        #expect(row.lastAt == start.addingTimeInterval(120) && row.nextAt == start.addingTimeInterval(180))
+        let operation = try await stage.stack.background { context in
+            let operation = try #require(try context.first(QueuedOperation.all))
+            #expect(operation.commit > 0 && operation.rank == ~0 && operation.pipeline == .work)
+            operation.skip()
+            try context.commit()
+            return try operation.payload(as: Named.self).name
+        }
+        #expect(operation == "tick")
+        await Self.pass(stage, 30)
+        #expect(try await Self.queued(stage) == 1)
+        try await stage.close()
+    }
+
+    @Test("with overlap each one is queued")
+    func overlap() async throws {
+        let stage = try await Stage.open()
+        try await Self.schedule(stage, "tick", overlap: .queue, .every(.seconds(60)))
+        for _ in 0..<3 { await Self.pass(stage, 60) }
+        #expect(try await Self.queued(stage) == 3)
+        try await stage.close()
+    }
+
+    @Test("a cron expression is by the wall clock of its zone, and what was missed is made up for once")
+    func cron() async throws {
+        let folder = try ScratchFolder()
+        let stage = try await Stage.open(.sqlite(folder.file("s.sqlite")))
+        let zone = try #require(TimeZone(identifier: "Europe/Berlin"))
+        // 2026-05-09T06:13:20Z
+        try await Self.schedule(stage, "nightly", .cron("30 3 * * *", in: zone))
+        let next = try #require(try await Self.row(stage).nextAt)
+        #expect(next.formatted(.iso8601) == "2026-05-10T01:30:00Z")
+        try await stage.close()
+        let later = try await Stage.open(.sqlite(folder.file("s.sqlite")))
+        later.clock.advance(by: .seconds(5 * 86_400))
+        await later.pipeline.settled()
+        #expect(try await Self.queued(later) == 1)
+        #expect(try await Self.row(later).nextAt?.formatted(.iso8601) == "2026-05-15T01:30:00Z")
+        try await later.close()
+    }
+
+    @Test("saying the same again changes nothing; another schedule, a pause and its end are planned anew")
+    func change() async throws {
+        let stage = try await Stage.open()
+        let start = stage.clock.now
+        try await Self.schedule(stage, "tick", .every(.seconds(60)))
+        await Self.pass(stage, 30)
+        let isChanged = try await stage.stack.background { context in
+            try context.schedule("tick", Named(name: "tick"), in: .work, .every(.seconds(60)))
+            return context.hasChanges
+        }
+        #expect(!isChanged)
+        #expect(try await Self.row(stage).nextAt == start.addingTimeInterval(60))
+        try await Self.schedule(stage, "tick", .every(.seconds(100)))
+        #expect(try await Self.row(stage).nextAt == start.addingTimeInterval(130))
+        try await Self.set(stage, isPaused: true)
+        #expect(try await Self.row(stage).nextAt == nil)
+        await Self.pass(stage, 1000)
+        #expect(try await Self.queued(stage) == 0)
+        try await Self.set(stage, isPaused: false)
+        #expect(try await Self.row(stage).nextAt == start.addingTimeInterval(1130))
+        try await stage.stack.background { context in
+            try context.unschedule("tick")
+            try context.unschedule("tick")
+            try context.commit()
+        }
+        await Self.pass(stage, 1000)
+        #expect(try await Self.queued(stage) == 0)
+        try await stage.close()
+    }
+
+    private static func set(_ stage: Stage, isPaused: Bool) async throws {
+        try await stage.stack.background { context in
+            try context.first(PeriodicOperation.all)?.isPaused = isPaused
+            try context.commit()
+        }
+        await stage.pipeline.settled()
+    }
+
+    @Test("of several engines on one store one queues it")
+    func several() async throws {
+        let folder = try ScratchFolder()
+        let first = try await Stage.open(.sqlite(folder.file("s.sqlite")))
+        let second = try await ContextStack.open(
+            .sqlite(folder.file("s.sqlite")),
+            models: Pipeline.models,
+            stack: .rootOnly
+        )
+        let other = try await Pipeline.open(second, named: "other", clock: first.clock) { (_: Attempt<Named>) in .done }
+        try await Self.schedule(first, "tick", overlap: .queue, .every(.seconds(60)))
+        for _ in 0..<5 {
+            first.clock.advance(by: .seconds(60))
+            await first.pipeline.settled()
+            await other.settled()
+        }
+        #expect(try await Self.queued(first) == 5)
+        try await second.close()
+        try await first.close()
+    }
+
+    @Test("L12 what one engine has done wakes another one on the same store")
+    func waking() async throws {
+        let folder = try ScratchFolder()
+        let first = try await Stage.open(.sqlite(folder.file("s.sqlite")))
+        let second = try await ContextStack.open(
+            .sqlite(folder.file("s.sqlite")),
+            models: Pipeline.models,
+            stack: .rootOnly
+        )
+        // Its clock stands still: there is no beat that would have it look.
+        let other = try await Pipeline.open(second, named: "other", clock: VirtualClock()) { (_: Attempt<Named>) in
+            .done
+        }
+        let log = EventLog(other)
+        try await first.commit(["A"])
+        let prerequisite = first.id("A")
+        let id = try await first.stack.background { context in
+            let operation = context.enqueue(Named(name: "B"), in: "other")
+            try operation.addDependencies([prerequisite])
+            try context.schedule("tick", Named(name: "tick"), in: "other", .every(.seconds(60)))
+            try context.commit()
+            return operation.id
+        }
+        try await first.play([.resume("A")])
+        #expect(log.finished.isEmpty)
+        await first.end("A")
+        await log.waitForEnd(of: id)
+        first.clock.advance(by: .seconds(60))
+        await log.wait { events in events.count { if case .finished = $0 { true } else { false } } == 2 }
+        try await second.close()
+        try await first.close()
+    }
+
+    @Test("a schedule that is none is refused, and one is read as it was written")
+    func texts() throws {
+        for wrong in ["61 * * * *", "* * *", "0 0 30 2 *", ""] {
+            let error = #expect(throws: PipelineError.self) { try Schedule.cron(wrong) }
+            #expect(error?.code == .invalidSchedule)
+        }
+        for interval: Duration in [.zero, .seconds(-1)] {
+            let error = #expect(throws: PipelineError.self) { try Schedule.every(interval) }
+            #expect(error?.code == .invalidSchedule)
+        }
+        let zone = try #require(TimeZone(identifier: "America/New_York"))
+        for schedule in [try Schedule.cron(" 0 9-17 * * MON-FRI ", in: zone), try .every(.milliseconds(2500))] {
+            #expect(Schedule(rawValue: schedule.rawValue) == schedule)
+        }
+        #expect(try Schedule.cron("@daily").rawValue == "cron GMT @daily")
+        for wrong in [
+            "", "cron", "cron GMT", "cron Nowhere/Else * * * * *", "every", "every nan", "every -1", "every 1 2",
+        ] {
+            #expect(Schedule(rawValue: wrong) == nil, "\(wrong)")
+        }
+    }
+}

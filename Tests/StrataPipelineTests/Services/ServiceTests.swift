@@ -1,0 +1,84 @@
+import InMemoryLogging
+import Logging
+import MetricsTestKit
+import ServiceLifecycle
+import ServiceLifecycleTestKit
+import Strata
+import StrataPipeline
+import StrataTesting
+import Testing
+
+@Suite("P11 L5 pipelines as services, and what they tell", .timeLimit(.minutes(1))) struct ServiceTests {
+    @Test("a graceful shutdown lets handlers end within the grace, and gives the others back")
+    func graceful() async throws {
+        let stage = try await Stage.open(shutdownGrace: .seconds(20))
+        try await stage.commit(["A", "B"])
+        try await stage.play([.resume("A", "B")])
+        try await testGracefulShutdown { trigger in
+            async let service: Void = stage.pipeline.run()
+            trigger.triggerGracefulShutdown()
+            await stage.clock.waitForAlarm(after: .seconds(20))
+            await stage.end("A")
+            stage.clock.advance(by: .seconds(21))
+            try await service
+        }
+        #expect(try await stage.result("A") == .completed)
+        let row = try #require(try await stage.row("B"))
+        #expect(row.status == .pending && row.attempts == 0 && row.crashes == 0)
+        try await stage.close()
+    }
+
+    @Test("a cancelled task gives everything back at once")
+    func cancelled() async throws {
+        let stage = try await Stage.open()
+        try await stage.commit(["A"])
+        try await stage.play([.resume("A")])
+        let service = Task { try await stage.pipeline.run() }
+        service.cancel()
+        try await service.value
+        #expect(try await stage.row("A")?.status == .pending)
+        try await stage.close()
+    }
+
+    @Test("a service ends with its pipeline, also one that was closed before")
+    func closed() async throws {
+        let stage = try await Stage.open()
+        let service = Task { try await stage.pipeline.run() }
+        await stage.pipeline.close()
+        try await service.value
+        try await stage.pipeline.run()
+        try await stage.close()
+    }
+
+    @Test("attempts are counted and timed by pipeline and outcome, and logged with their ids")
+    func telemetry() async throws {
+        let metrics = TestMetrics()
+        let records = InMemoryLogHandler()
+        var logger = Logger(label: "test") { _ in records }
+        logger.logLevel = .debug
+        let stage = try await Stage.open(
+            logger: logger,
+            diagnostics: Diagnostics(metrics: metrics, metricsDimensions: [("store", "test")])
+        )
+        try await stage.commit(["A", "B", "C"])
+        try await stage.play([.resume("A", "B", "C")])
+        let dimensions = [("store", "test"), ("runner", "work")]
+        #expect(try metrics.expectGauge("strata.operations.running", dimensions).lastValue == 3)
+        await stage.end("A")
+        await stage.end("B", .success(.fail("no such thing")))
+        await stage.end("C", .success(.retry(after: .seconds(5))))
+        for outcome in ["completed", "failed", "retried"] {
+            #expect(try metrics.expectCounter("strata.operations", dimensions + [("outcome", outcome)]).totalValue == 1)
+        }
+        #expect(try metrics.expectTimer("strata.operation.duration", dimensions).values.count == 3)
+        #expect(try metrics.expectTimer("strata.operation.wait", dimensions).values.count == 3)
+        #expect(try metrics.expectGauge("strata.operations.running", dimensions).lastValue == 0)
+        let started = records.entries.filter { $0.message == "an operation has started" }
+        #expect(started.map { $0.metadata["strata.operation"] } == ["A", "B", "C"].map { "\(stage.id($0).number)" })
+        #expect(started.allSatisfy { $0.metadata["strata.pipeline"] == "work" && $0.metadata["strata.attempt"] == "1" })
+        let failed = try #require(records.entries.first { $0.message == "an operation has failed" })
+        #expect(failed.level == .warning)
+        #expect(failed.metadata["strata.reason"] == "no such thing" && failed.metadata["strata.pipeline"] == "work")
+        try await stage.close()
+    }
+}
