@@ -17,6 +17,7 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
                 .product(name: "Strata", package: "strata"),
+                .product(name: "StrataPipeline", package: "strata"),
             ]
         ),
     ],

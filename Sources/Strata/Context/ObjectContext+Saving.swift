@@ -118,6 +118,8 @@ extension ObjectContext {
             shownSequence = record.sequence
         } else {
             showNewest()
+            // A snapshot that is kept until the next commit keeps the journal from being begun anew.
+            dropView()
         }
     }
 

@@ -42,6 +42,7 @@ public final class TaskBroker: OperationRunner {
     ///   - whenFailed: what becomes of tasks that have failed for good; without it, those block their queue in orderings that are serial,
     ///     and are parked in `flat`.
     ///   - timeout: how long an attempt may take. Beyond that it has failed: its task is cancelled, and what it says later does not count.
+    ///     A handler that does not heed its cancellation may then run beside the next attempt.
     ///   - constraints: what knows of the constraints that handlers wait for by ``Outcome/wait(_:)``.
     ///   - retention: how long finished tasks are kept; of all that are open on a stack the longest holds.
     ///   - crashLimit: how often a process may end during one task before that counts as failed.

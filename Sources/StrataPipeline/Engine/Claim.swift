@@ -11,8 +11,8 @@ struct Claim: Sendable, Hashable {
 /// What a handler is started with.
 struct ClaimedOperation: Sendable {
     let claim: Claim
-    let pipeline: PipelineName
-    let lane: String
+    var pipeline: PipelineName
+    var lane: String
     let attempt: Int
     let type: String
     let payload: Data

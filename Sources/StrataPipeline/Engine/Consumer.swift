@@ -22,12 +22,14 @@ struct Consumer: Sendable {
     let handler: @Sendable (ClaimedOperation, QueueEngine) async throws -> Outcome
     let events: EventHub
     var maxConcurrent: Int?
+    /// Whether it starts nothing any more.
+    var isClosing = false
     /// How often it was suspended and not resumed.
     var suspensions = 0
     /// The operations whose handlers run.
     var running: Set<Int64> = []
-    /// The queue that has had its turn last; the next one comes after it.
-    var cursor = ""
+    /// How far it has come in looking through its queues.
+    var sweep = Sweep()
     /// Whether nothing was ready when it was last looked, and nothing has happened since.
     var isDry = false
 
@@ -35,7 +37,7 @@ struct Consumer: Sendable {
 
     /// How many operations may be started once so many of those that run have ended.
     func freeSlots(afterEnds ended: Int) -> Int {
-        guard suspensions == 0 else { return 0 }
+        guard suspensions == 0, !isClosing else { return 0 }
         // Without a limit as many as one transaction takes.
         return maxConcurrent.map { max($0 - (running.count - ended), 0) } ?? 256
     }

@@ -50,6 +50,9 @@ extension OperationBook {
             )
         }
         guard let holder else { return .lost }
+        // It may have been moved while it ran.
+        var operation = operation
+        (operation.pipeline, operation.lane) = (holder.pipeline, holder.lane)
         let isDone =
             switch outcome {
             case .success(let outcome): outcome.isDone

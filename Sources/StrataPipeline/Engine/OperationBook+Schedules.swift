@@ -3,9 +3,11 @@ import Strata
 
 extension OperationBook {
     /// The next moment at which a hold ends or a schedule is due; nil where there is none.
-    func nextDue() throws -> Date? {
+    ///
+    /// - Parameter date: schedules that were due by then do not count: they were looked at.
+    func nextDue(after date: Date = .distantPast) throws -> Date? {
         var next: Date?
-        try transaction.rows(QueueSQL.selectNextDue, []) { next = try $0.read(Date?.self, at: 0) }
+        try transaction.rows(QueueSQL.selectNextDue, [Self.value(date)]) { next = try $0.read(Date?.self, at: 0) }
         return next
     }
 
@@ -18,14 +20,36 @@ extension OperationBook {
             )
         }
         for (id, text, isPaused) in changed {
-            // One that cannot be read here, of a zone that this machine does not know, is never due here.
-            let next = isPaused ? nil : Schedule(rawValue: text)?.next(after: now)
-            try transaction.run(
-                QueueSQL.plan,
-                [.text(isPaused ? "" : text), Self.value(next), .integer(transaction.number), .integer(id)]
-            )
-            try transaction.note(updated: [id], ["planned", "nextAt"], of: PeriodicOperation.self)
+            let schedule = Schedule(rawValue: text)
+            // One of a time zone that this machine does not know is left to others.
+            guard isPaused || schedule?.isKnown == true else { continue }
+            try plan(id, isPaused ? "" : text, isPaused ? nil : schedule?.next(after: now))
         }
+    }
+
+    /// Plans those anew that are due later than they can be: the clock was set back.
+    func planAfterClockChange() throws {
+        var planned: [(id: Int64, schedule: String, next: Date)] = []
+        try transaction.rows(QueueSQL.selectPlanned, [Self.value(now)]) { row in
+            planned.append(
+                (try row.read(Int64.self, at: 0), try row.read(String.self, at: 1), try row.read(Date.self, at: 2))
+            )
+        }
+        for (id, text, next) in planned {
+            guard let earliest = Schedule(rawValue: text)?.next(after: now), next > earliest.addingTimeInterval(1)
+            else {
+                continue
+            }
+            try plan(id, text, earliest)
+        }
+    }
+
+    private func plan(_ id: Int64, _ text: String, _ next: Date?) throws {
+        try transaction.run(
+            QueueSQL.plan,
+            [.text(text), Self.value(next), .integer(transaction.number), .integer(id)]
+        )
+        try transaction.note(updated: [id], ["planned", "nextAt"], of: PeriodicOperation.self)
     }
 
     private struct Due {
@@ -44,8 +68,29 @@ extension OperationBook {
 
     /// Queues what is due by its schedule, each once, however often it has been due.
     func runDueSchedules() throws {
+        var after = Int64.min
+        var count: Int
+        repeat {
+            let all = try dueSchedules(after: after)
+            count = all.count
+            for due in all {
+                after = due.id
+                // One of a time zone that this machine does not know is left to others.
+                guard let schedule = Schedule(rawValue: due.schedule), schedule.isKnown else { continue }
+                try queue(due)
+                let next = schedule.next(after: now, previous: due.at)
+                try transaction.run(
+                    QueueSQL.advance,
+                    [Self.value(due.at), Self.value(next), .integer(transaction.number), .integer(due.id)]
+                )
+                try transaction.note(updated: [due.id], ["lastAt", "nextAt"], of: PeriodicOperation.self)
+            }
+        } while count >= 1000
+    }
+
+    private func dueSchedules(after id: Int64) throws -> [Due] {
         var all: [Due] = []
-        try transaction.rows(QueueSQL.selectDueSchedules, [.real(now.timeIntervalSinceReferenceDate)]) { row in
+        try transaction.rows(QueueSQL.selectDueSchedules, [Self.value(now), .integer(id)]) { row in
             all.append(
                 Due(
                     id: try row.read(Int64.self, at: 0),
@@ -62,21 +107,21 @@ extension OperationBook {
                 )
             )
         }
-        for due in all {
-            try queue(due)
-            let next = Schedule(rawValue: due.schedule)?.next(after: now, previous: due.at)
-            try transaction.run(
-                QueueSQL.advance,
-                [Self.value(due.at), Self.value(next), .integer(transaction.number), .integer(due.id)]
-            )
-            try transaction.note(updated: [due.id], ["lastAt", "nextAt"], of: PeriodicOperation.self)
-        }
+        return all
     }
 
     private func queue(_ due: Due) throws {
         let key: StoredValue = due.overlap == .skip ? .text("schedule \(due.name)") : .null
-        if due.overlap == .skip, try transaction.integer(QueueSQL.selectKeyed, [.text(due.pipeline), key]) != nil {
-            return
+        if due.overlap == .skip {
+            var known: (number: Int64, status: OperationStatus)?
+            try transaction.rows(QueueSQL.selectKeyed, [.text(due.pipeline), key]) { row in
+                known = (try row.read(Int64.self, at: 0), try row.read(OperationStatus.self, at: 1))
+            }
+            if let known {
+                // One that has failed for good is not about to run.
+                guard known.status == .failed else { return }
+                try dropKey(of: known.number)
+            }
         }
         let number = try transaction.newID()
         try transaction.run(

@@ -89,27 +89,63 @@ struct OperationBook {
     ) throws -> (claims: [ClaimedOperation], isDry: Bool) {
         let rules = try rules(pipeline)
         var claims: [ClaimedOperation] = []
+        var isMarked = false
         // What only this process keeps from being claimed stays as it is: somebody else may claim it, and this one may end at any moment.
         var passed: Set<Int64> = []
         while claims.count < limit {
             // One more than needed says whether there are more.
             let count = min(limit - claims.count + 1, 256) + passed.count
-            let candidates = try transaction.numbers(
-                QueueSQL.selectCandidates,
-                [.text(pipeline.rawValue), .integer(Int64(count))]
-            ).filter { !passed.contains($0) }
+            let candidates = try self.candidates(count, of: pipeline).filter { !passed.contains($0.number) }
             if candidates.isEmpty { return (claims, true) }
             for candidate in candidates where claims.count < limit {
-                guard looks > 0 else { return (claims, false) }
+                // Where nothing but handlers of this process is in the way, their ends are waited for.
+                guard looks > 0 else { return (claims, claims.isEmpty && !isMarked) }
                 looks -= 1
                 switch try claim(candidate, of: pipeline, rules, by: worker, busy) {
                 case .claimed(let claimed): claims.append(claimed)
-                case .passed: passed.insert(candidate)
-                case .waits: continue
+                case .passed: passed.insert(candidate.number)
+                case .waits: isMarked = true
                 }
             }
         }
         return (claims, false)
+    }
+
+    /// An operation that may be claimed.
+    private struct Candidate {
+        let number: Int64
+        let group: Group
+        let lane: String
+        let attempts: Int
+        let epoch: Int64
+        let type: String
+        let payload: Data
+        let payloadVersion: Int
+        let enqueuedAt: Date?
+        let heldUntil: Date?
+        let isDependent: Bool
+    }
+
+    private func candidates(_ count: Int, of pipeline: PipelineName) throws -> [Candidate] {
+        var candidates: [Candidate] = []
+        try transaction.rows(QueueSQL.selectCandidates, [.text(pipeline.rawValue), .integer(Int64(count))]) { row in
+            candidates.append(
+                Candidate(
+                    number: try row.read(Int64.self, at: 0),
+                    group: Group(sortKey: try row.read(Double.self, at: 2), commit: try row.read(Int64.self, at: 3)),
+                    lane: try row.read(String.self, at: 1),
+                    attempts: try row.read(Int.self, at: 4),
+                    epoch: try row.read(Int64.self, at: 5),
+                    type: try row.read(String.self, at: 6),
+                    payload: try row.read(Data.self, at: 7),
+                    payloadVersion: try row.read(Int.self, at: 8),
+                    enqueuedAt: try row.read(Date?.self, at: 9),
+                    heldUntil: try row.read(Date?.self, at: 10),
+                    isDependent: try row.read(Bool.self, at: 11)
+                )
+            )
+        }
+        return candidates
     }
 
     /// What came of looking at an operation that may be claimed.
@@ -125,34 +161,18 @@ struct OperationBook {
     static let lookLimit = 2000
 
     private func claim(
-        _ number: Int64,
+        _ candidate: Candidate,
         of pipeline: PipelineName,
         _ rules: Rules,
         by worker: Int64,
         _ busy: Busy
     ) throws -> Look {
-        var found: (claimed: ClaimedOperation, group: Group)?
-        try transaction.rows(QueueSQL.selectForClaim, [.integer(number)]) { row in
-            guard try row.read(Int64.self, at: 8) == 0 else { return }
-            let claimed = ClaimedOperation(
-                claim: Claim(operation: number, worker: worker, epoch: try row.read(Int64.self, at: 4) + 1),
-                pipeline: pipeline,
-                lane: try row.read(String.self, at: 0),
-                attempt: try row.read(Int.self, at: 3) + 1,
-                type: try row.read(String.self, at: 5),
-                payload: try row.read(Data.self, at: 6),
-                payloadVersion: try row.read(Int.self, at: 7),
-                enqueuedAt: try row.read(Date?.self, at: 9)
-            )
-            found = (claimed, Group(sortKey: try row.read(Double.self, at: 1), commit: try row.read(Int64.self, at: 2)))
-        }
-        // It has been marked by what was looked at before it.
-        guard let (claimed, group) = found else { return .waits }
-        if let hold = try latestHold(of: number), hold > now {
+        let number = candidate.number
+        if let hold = candidate.heldUntil, hold > now {
             try set(.held, of: [number])
             return .waits
         }
-        if try transaction.integer(QueueSQL.selectPrerequisite, [.integer(number)]) != nil {
+        if candidate.isDependent {
             if let failed = try transaction.integer(QueueSQL.selectFailedPrerequisite, [.integer(number)]) {
                 try fail(number, Self.reason(failed))
             } else {
@@ -160,30 +180,37 @@ struct OperationBook {
             }
             return .waits
         }
-        if rules.ordering.isSerial, try !isFirst(number, group, claimed.lane, of: pipeline, rules) {
+        if rules.ordering.isSerial, try !isFirst(number, candidate.group, candidate.lane, of: pipeline, rules) {
             try set(.waiting, of: [number])
             return .waits
         }
         // A handler that has lost its operation ends soon, or has just committed its end.
-        let lane = Lane(pipeline: pipeline, name: claimed.lane)
+        let lane = Lane(pipeline: pipeline, name: candidate.lane)
         if busy.operations.contains(number) || rules.ordering.isExclusive && busy.lanes.contains(lane) {
             return .passed
         }
-        try transaction.run(
+        let changed = try transaction.run(
             QueueSQL.claim,
             [.integer(worker), .real(now.timeIntervalSinceReferenceDate), version, .integer(number)]
         )
+        // It may have been marked by what was looked at before it.
+        guard changed > 0 else { return .waits }
         try transaction.note(updated: [number], Self.claimColumns, of: QueuedOperation.self)
-        return .claimed(claimed)
+        return .claimed(
+            ClaimedOperation(
+                claim: Claim(operation: number, worker: worker, epoch: candidate.epoch + 1),
+                pipeline: pipeline,
+                lane: candidate.lane,
+                attempt: candidate.attempts + 1,
+                type: candidate.type,
+                payload: candidate.payload,
+                payloadVersion: candidate.payloadVersion,
+                enqueuedAt: candidate.enqueuedAt
+            )
+        )
     }
 
     private static let claimColumns = ["status", "worker", "epoch", "attempts", "startedAt", "progress"]
-
-    private func latestHold(of number: Int64) throws -> Date? {
-        var hold: Date?
-        try transaction.rows(QueueSQL.selectLatestHold, [.integer(number)]) { hold = try $0.read(Date?.self, at: 0) }
-        return hold
-    }
 
     /// Whether it is an operation's turn in its lane.
     private func isFirst(
@@ -233,15 +260,24 @@ struct OperationBook {
 
     /// Lets those go on that depend on an operation which is not queued any more.
     func letGo(of number: Int64) throws {
-        let dependants = try transaction.numbers(QueueSQL.selectWaitingDependants, [.integer(number)])
-        try set(.pending, of: dependants)
-        let dependencies = try transaction.numbers(QueueSQL.selectDependencies, [.integer(number)])
-        if !dependencies.isEmpty {
+        var isPrerequisite = false
+        var isDependant = false
+        var isHeld = false
+        try transaction.rows(QueueSQL.selectTies, [.integer(number)]) { row in
+            isPrerequisite = try row.read(Bool.self, at: 0)
+            isDependant = try row.read(Bool.self, at: 1)
+            isHeld = try row.read(Bool.self, at: 2)
+        }
+        if isPrerequisite {
+            try set(.pending, of: transaction.numbers(QueueSQL.selectWaitingDependants, [.integer(number)]))
+        }
+        if isPrerequisite || isDependant {
+            let dependencies = try transaction.numbers(QueueSQL.selectDependencies, [.integer(number)])
             try transaction.run(QueueSQL.deleteDependencies, [.integer(number)])
             try transaction.note(deleted: dependencies, of: OperationDependency.self)
         }
-        let holds = try transaction.numbers(QueueSQL.selectHolds, [.integer(number)])
-        if !holds.isEmpty {
+        if isHeld {
+            let holds = try transaction.numbers(QueueSQL.selectHolds, [.integer(number)])
             try transaction.run(QueueSQL.deleteHolds, [.integer(number)])
             try transaction.note(deleted: holds, of: OperationHold.self)
         }

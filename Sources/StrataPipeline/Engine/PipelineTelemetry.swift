@@ -57,7 +57,7 @@ final class PipelineTelemetry: Sendable {
             return running.count
         }
         instruments?.running.record(count)
-        guard operation.attempt == 1, let enqueuedAt = operation.enqueuedAt else { return }
+        guard operation.claim.epoch == 1, let enqueuedAt = operation.enqueuedAt else { return }
         instruments?.wait.recordSeconds(max(now.timeIntervalSince(enqueuedAt), 0))
     }
 

@@ -12,12 +12,19 @@ extension QueueEngine {
         _ clock: any PipelineClock
     ) async throws -> RunnerHandle {
         if let limit = consumer.maxConcurrent { try PipelineOptions.checkLimit(limit) }
-        let engine = try of(stack, clock)
-        let id = try await engine.onQueue { try engine.add(consumer, formerNames) }
-        engine.scheduleTurn()
+        var engine = try of(stack, clock)
+        var added: Consumer.ID?
+        while added == nil {
+            // Nil from one that has ended meanwhile, with the last that was open.
+            added = try await engine.onQueue { [engine] in try engine.add(consumer, formerNames) }
+            if added == nil { engine = try of(stack, clock) }
+        }
+        let id = added!
         for constraint in consumer.options.constraints {
             constraint.observe { [weak engine] in engine?.constraintsChanged() }
         }
+        // One may have become satisfied before it was observed.
+        engine.constraintsChanged()
         return RunnerHandle(
             id: id,
             engine: engine,
@@ -26,11 +33,16 @@ extension QueueEngine {
         )
     }
 
-    /// Runs on the queue.
-    private func add(_ consumer: Consumer, _ formerNames: [PipelineName]) throws -> Consumer.ID {
-        let (known, others) = state.withLock { ($0.worker, Array($0.consumers.values)) }
+    /// Runs on the queue. Gives nil where this engine has ended.
+    private func add(_ consumer: Consumer, _ formerNames: [PipelineName]) throws -> Consumer.ID? {
+        let (known, others, isOver, isStopping) = state.withLock { state in
+            (state.worker, Array(state.consumers.values), state.isOver, state.isStopping)
+        }
+        if isStopping { throw PipelineError(.closed, "The stack is being closed.") }
+        if isOver { return nil }
         let now = clock.now
         var worker: Int64 = 0
+        var reports: [(operation: Int64, pipeline: PipelineName, report: OperationBook.Report)] = []
         try transact { transaction in
             try Self.checkNames(of: consumer, others, transaction)
             let book = OperationBook(transaction, now: now, Self.rules(of: [consumer]))
@@ -45,6 +57,10 @@ extension QueueEngine {
             try book.plan()
             let nextDue = try book.nextDue()
             state.withLock { $0.nextDue = nextDue }
+            reports = book.news.reports
+        }
+        for (number, pipeline, report) in reports where consumer.takes(pipeline) {
+            consumer.events.send(report.event(stack.id(number, of: QueuedOperation.self)))
         }
         return state.withLock { state in
             state.worker = worker
@@ -71,6 +87,7 @@ extension QueueEngine {
                 "A pipeline named '\(name)' is open on this stack already. Close it first, or take another name."
             )
         }
+        if others.isEmpty { return }
         var names = try transaction.names().map { PipelineName($0) }
         for other in others {
             if case .pipeline(let name) = other.scope { names.append(name) }
@@ -150,8 +167,13 @@ extension QueueEngine {
 
     /// Ends a pipeline or broker, after its handlers, which may go on for a while.
     func remove(_ id: Consumer.ID, _ grace: Duration = .zero) async {
+        // A handler that closes what runs it would wait for itself.
+        guard Self.consumerOfTask != id else {
+            Task.detached { await self.remove(id, grace) }
+            return
+        }
         let isOpen = state.withLock { state in
-            state.consumers[id]?.suspensions += 1
+            state.consumers[id]?.isClosing = true
             return state.consumers[id] != nil
         }
         guard isOpen else { return }
@@ -175,26 +197,35 @@ extension QueueEngine {
         scheduleTurn()
     }
 
-    /// Waits until no handler of a consumer runs any more, at most so long.
+    /// Waits until no handler of a consumer runs any more, at most so long, and not when its task is cancelled.
     private func waitForEnds(of id: Consumer.ID, _ grace: Duration) async {
+        let number = state.withLock { state in
+            state.lastWaiter += 1
+            return state.lastWaiter
+        }
         var alarm: (any PipelineAlarm)?
-        await withCheckedContinuation { continuation in
-            let isRunning = state.withLock { state in
-                let isRunning = state.running.values.contains { $0.consumer == id }
-                if isRunning { state.endWaiters.append((id, continuation)) }
-                return isRunning
-            }
-            guard isRunning else { return continuation.resume() }
-            // Set only now: an alarm that rings before anybody waits would wake nobody.
-            alarm = clock.alarm(at: clock.now.addingTimeInterval(grace.seconds)) { [weak self] in
-                let waiters = self?.state.withLock { state in
-                    defer { state.endWaiters.removeAll { $0.consumer == id } }
-                    return state.endWaiters.filter { $0.consumer == id }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isRunning = state.withLock { state in
+                    let isRunning = state.running.values.contains { $0.consumer == id }
+                    if isRunning { state.endWaiters[number] = (id, continuation) }
+                    return isRunning
                 }
-                for waiter in waiters ?? [] { waiter.continuation.resume() }
+                guard isRunning else { return continuation.resume() }
+                // Set only now: an alarm that rings before anybody waits would wake nobody. So would a cancellation.
+                alarm = clock.alarm(at: clock.now.addingTimeInterval(grace.seconds)) { [weak self] in
+                    self?.wake(waiter: number)
+                }
+                if Task.isCancelled { wake(waiter: number) }
             }
+        } onCancel: {
+            wake(waiter: number)
         }
         alarm?.cancel()
+    }
+
+    private func wake(waiter number: Int) {
+        state.withLock { $0.endWaiters.removeValue(forKey: number) }?.continuation.resume()
     }
 
     /// Leaves everything as a process does that is killed: for tests.
@@ -207,27 +238,31 @@ extension QueueEngine {
     }
 
     func stop() async {
-        let ids = state.withLock { state in
-            state.suspensions += 1
-            return Array(state.consumers.keys)
+        state.withLock { $0.isStopping = true }
+        // What is just being opened is in by now, or is refused.
+        _ = try? await onQueue {}
+        while let id = state.withLock({ $0.consumers.keys.first }) {
+            await remove(id)
+            // A handler that closes its stack leaves that to others.
+            if Self.consumerOfTask == id { return }
         }
-        for id in ids { await remove(id) }
-        state.withLock { $0.suspensions -= 1 }
+        await end()
     }
 
     /// Nothing is open any more: the worker leaves, and the stack is let go.
     private func end() async {
         try? await onQueue {
-            let worker = self.state.withLock { state -> Int64? in
+            let (isOver, worker) = self.state.withLock { state -> (Bool, Int64?) in
                 // Another one may have been opened meanwhile.
-                guard state.consumers.isEmpty else { return nil }
+                guard state.consumers.isEmpty, !state.isOver else { return (false, nil) }
+                state.isOver = true
                 state.alarm?.cancel()
                 (state.alarm, state.alarmDate) = (nil, nil)
                 defer { state.worker = nil }
-                return state.worker
+                return (true, state.worker)
             }
+            if isOver { self.stack.removeEngine(Self.name) }
             guard let worker else { return }
-            self.stack.removeEngine(Self.name)
             LiveWorkers.remove(self.key(of: worker))
             // Where this fails, the next one who opens the store finds that the worker is no more.
             try self.transact { transaction in
@@ -255,6 +290,17 @@ extension OperationBook {
     /// Moves the operations of one pipeline to another, where they keep their order.
     func move(_ name: PipelineName, to other: PipelineName) throws {
         let numbers = try transaction.numbers(QueueSQL.selectOfPipeline, [.text(name.rawValue)])
+        // Of two of one key, both are done; the one that comes has none any more.
+        let taken = try transaction.numbers(QueueSQL.selectKeyTaken, [.text(name.rawValue), .text(other.rawValue)])
+        for number in taken { try dropKey(of: number) }
+        let schedules = try transaction.numbers(QueueSQL.selectSchedulesOf, [.text(name.rawValue)])
+        for schedule in schedules {
+            try transaction.run(
+                QueueSQL.moveSchedule,
+                [.text(other.rawValue), .integer(transaction.number), .integer(schedule)]
+            )
+        }
+        try transaction.note(updated: schedules, ["pipeline"], of: PeriodicOperation.self)
         for number in numbers {
             try transaction.run(
                 QueueSQL.move,
@@ -264,33 +310,40 @@ extension OperationBook {
         try transaction.note(updated: numbers, ["pipeline", "status"], of: QueuedOperation.self)
     }
 
+    /// Leaves the key of an operation to another one.
+    func dropKey(of number: Int64) throws {
+        try transaction.run(QueueSQL.dropKey, [.integer(transaction.number), .integer(number)])
+        try transaction.note(updated: [number], ["key"], of: QueuedOperation.self)
+    }
+
     /// Remembers how a pipeline orders its operations. Where that has changed, all that wait are looked at again.
     ///
     /// - Parameter isTransient: whether it may be forgotten when nothing is queued there.
     func declare(_ name: PipelineName, _ rules: Rules, isTransient: Bool = false) throws {
-        var known: (id: Int64, rules: Rules)?
+        var known: (id: Int64, rules: Rules, isTransient: Bool)?
         try transaction.rows(QueueSQL.selectRecord, [.text(name.rawValue)]) { row in
-            known = (try row.read(Int64.self, at: 0), try Rules(row))
+            known = (try row.read(Int64.self, at: 0), try Rules(row), try row.read(Bool.self, at: 4))
         }
-        guard known?.rules != rules else { return }
+        // What a pipeline has declared is never forgotten.
+        let isTransient = isTransient && known?.isTransient ?? true
+        if let known, known.rules == rules, known.isTransient == isTransient { return }
         let values: [StoredValue] = [
             .text(rules.ordering.rawValue), .text(rules.whenFailed.rawValue),
-            .integer(Int64(rules.crashLimit)),
-            .integer(transaction.number),
+            .integer(Int64(rules.crashLimit)), .integer(isTransient ? 1 : 0), .integer(transaction.number),
         ]
         if let known {
             try transaction.run(QueueSQL.updateRecord, values + [.integer(known.id)])
             try transaction.note(
                 updated: [known.id],
-                ["ordering", "whenFailed", "crashLimit"],
+                ["ordering", "whenFailed", "crashLimit", "isTransient"],
                 of: PipelineRecord.self
             )
         } else {
             let id = try transaction.newID()
-            let head: [StoredValue] = [.integer(id), .text(name.rawValue), .integer(isTransient ? 1 : 0)]
-            try transaction.run(QueueSQL.insertRecord, head + values)
+            try transaction.run(QueueSQL.insertRecord, [.integer(id), .text(name.rawValue)] + values)
             try transaction.note(inserted: [id], of: PipelineRecord.self)
         }
+        guard known?.rules != rules else { return }
         try set(.pending, of: transaction.numbers(QueueSQL.selectWaiting, [.text(name.rawValue)]))
     }
 

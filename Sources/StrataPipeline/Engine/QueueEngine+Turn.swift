@@ -8,11 +8,15 @@ extension QueueEngine {
         var progress: [Claim: Double] = [:]
         var consumers: [Consumer.ID: Consumer] = [:]
         var worker: Int64 = 0
+        var now = Date.distantPast
+        /// Whether a hold ends or a schedule is due.
+        var isTimeUp = false
         var isDue = false
         var isNews = false
         var isSuspended = false
         var isBeatDue = false
         var haveConstraintsChanged = false
+        var haveSchedulesChanged = false
         /// Whether there are attempts for which this worker has to live.
         var isWorking = false
         var others: [Int64: (beat: Int, missed: Int)] = [:]
@@ -22,6 +26,7 @@ extension QueueEngine {
 
         var isEmpty: Bool {
             ended.isEmpty && progress.isEmpty && !isDue && !isBeatDue && !haveConstraintsChanged
+                && !haveSchedulesChanged
                 && (isSuspended || consumers.values.allSatisfy { $0.freeSlots == 0 || $0.isDry && !isNews })
         }
     }
@@ -30,8 +35,10 @@ extension QueueEngine {
     private struct Done {
         var claims: [(operation: ClaimedOperation, consumer: Consumer.ID)] = []
         var dry: Set<Consumer.ID> = []
-        /// The queue of each broker that has had its turn last.
-        var cursors: [Consumer.ID: String] = [:]
+        /// How far each broker has come in looking through its queues.
+        var sweeps: [Consumer.ID: Sweep] = [:]
+        /// Whether something was let go on while others had looked already.
+        var isNews = false
         /// The queues that several take, with those.
         var disputed: [PipelineName: [Consumer]] = [:]
         var events: [(hub: EventHub, event: PipelineEvent)] = []
@@ -88,15 +95,17 @@ extension QueueEngine {
         state.withLock { state in
             guard let worker = state.worker else { return nil }
             var work = Work()
-            work.worker = worker
+            (work.worker, work.now) = (worker, now)
             work.ended = state.ended
             work.progress = state.progress
             work.consumers = state.consumers
             work.isNews = state.isNews
             work.isSuspended = state.suspensions > 0
-            work.isDue = state.isNews || state.nextDue.map { $0 <= now } ?? false
+            work.isTimeUp = state.nextDue.map { $0 <= now } ?? false
+            work.isDue = state.isNews || work.isTimeUp
             work.isBeatDue = state.nextBeat <= now || state.nextBeat > now.addingTimeInterval(2 * Self.beatInterval)
             work.haveConstraintsChanged = state.haveConstraintsChanged
+            work.haveSchedulesChanged = state.haveSchedulesChanged
             work.isWorking = !state.running.isEmpty
             work.others = state.others
             for (number, running) in state.running where !running.isEnding {
@@ -104,8 +113,7 @@ extension QueueEngine {
                 work.busy.lanes.insert(running.lane)
             }
             (state.ended, state.progress, state.isNews) = ([], [:], false)
-            state.haveConstraintsChanged = false
-            if work.isBeatDue { state.nextBeat = now.addingTimeInterval(Self.beatInterval) }
+            (state.haveConstraintsChanged, state.haveSchedulesChanged) = (false, false)
             return work
         }
     }
@@ -117,6 +125,7 @@ extension QueueEngine {
             state.progress.merge(work.progress) { newer, _ in newer }
             state.isNews = state.isNews || work.isNews
             state.haveConstraintsChanged = state.haveConstraintsChanged || work.haveConstraintsChanged
+            state.haveSchedulesChanged = state.haveSchedulesChanged || work.haveSchedulesChanged
         }
         setAlarm(at: clock.now.addingTimeInterval(1))
         stack.log(.error, "The pipelines could not write, and will try again: \(error)")
@@ -135,8 +144,10 @@ extension QueueEngine {
                 try transaction.note(updated: [claim.operation], ["progress"], of: QueuedOperation.self)
             }
         }
-        if work.isNews { try book.plan() }
-        if work.isDue || work.isBeatDue {
+        let isTimeUp = work.isTimeUp || work.isBeatDue
+        if isTimeUp || work.haveSchedulesChanged { try book.plan() }
+        if work.isBeatDue { try book.planAfterClockChange() }
+        if isTimeUp {
             while try book.releaseDueHolds() {}
             try book.runDueSchedules()
         }
@@ -148,11 +159,14 @@ extension QueueEngine {
         }
         if work.isNews { try lookAtRunning(work, book, &done) }
         if !work.isSuspended {
+            let known = book.news.reports.count
             for consumer in work.consumers.values.sorted(by: { $0.id < $1.id }) {
                 try claim(for: consumer, work, book, by: done.worker ?? work.worker, &done)
             }
+            // What has failed with others may have let go on what had been looked at before.
+            if book.news.reports.count > known { (done.isNews, done.dry) = (true, []) }
         }
-        done.nextDue = try book.nextDue()
+        done.nextDue = try book.nextDue(after: isTimeUp ? now : .distantPast)
         for (number, pipeline, report) in book.news.reports {
             guard let consumer = work.consumers.values.first(where: { $0.takes(pipeline) }) else { continue }
             done.events.append((consumer.events, report.event(stack.id(number, of: QueuedOperation.self))))
@@ -175,13 +189,13 @@ extension QueueEngine {
         case .pipeline(let name):
             (claims, isDry) = try book.claim(slots, of: name, by: worker, besides: work.busy)
         case .queues:
-            let round = try book.claim(slots, for: consumer, by: worker, besides: work.busy) { name in
+            var sweep = consumer.sweep
+            (claims, isDry) = try book.claim(slots, for: consumer, by: worker, besides: work.busy, &sweep) { name in
                 let claimants = work.consumers.values.filter { $0.takes(name) }
                 if claimants.count > 1 { done.disputed[name] = claimants }
                 return claimants.count == 1 && claimants[0].id == consumer.id
             }
-            (claims, isDry) = (round.claims, round.isDry)
-            done.cursors[consumer.id] = round.cursor
+            done.sweeps[consumer.id] = sweep
         }
         done.claims += claims.map { ($0, consumer.id) }
         if isDry { done.dry.insert(consumer.id) }
@@ -244,11 +258,13 @@ extension QueueEngine {
             }
             // What has ended may have been waited for by any.
             let mayHaveFreed =
-                !work.ended.isEmpty || work.isDue || work.haveConstraintsChanged || work.isBeatDue
+                !work.ended.isEmpty || work.isDue || work.haveConstraintsChanged || work.isBeatDue || done.isNews
+            if work.isBeatDue { state.nextBeat = work.now.addingTimeInterval(Self.beatInterval) }
+            if done.isNews { state.isNews = true }
             let unwanted = done.requested.compactMap { state.running[$0]?.task }
             for (id, consumer) in state.consumers {
                 state.consumers[id]?.isDry = done.dry.contains(id) || consumer.isDry && !mayHaveFreed
-                if let cursor = done.cursors[id] { state.consumers[id]?.cursor = cursor }
+                if let sweep = done.sweeps[id] { state.consumers[id]?.sweep = sweep }
             }
             for (operation, consumer) in done.claims {
                 state.running[operation.claim.operation] = Running(
@@ -259,11 +275,12 @@ extension QueueEngine {
                 state.consumers[consumer]?.running.insert(operation.claim.operation)
             }
             state.nextDue = done.nextDue
+            state.isBusy = work.ended.count > 1 || done.claims.count > 1
             if let others = done.others { state.others = others }
             if let worker = done.worker { state.worker = worker }
             let busy = Set(state.running.values.map(\.consumer))
-            let ends = state.endWaiters.filter { !busy.contains($0.consumer) }
-            state.endWaiters.removeAll { !busy.contains($0.consumer) }
+            let ends = state.endWaiters.values.filter { !busy.contains($0.consumer) }
+            state.endWaiters = state.endWaiters.filter { busy.contains($0.value.consumer) }
             return (unwanted, ends)
         }
         if let worker = done.worker { LiveWorkers.insert(key(of: worker)) }
@@ -286,20 +303,30 @@ extension QueueEngine {
     }
 
     private func setAlarm(at date: Date?) {
-        // Most turns change nothing about it.
-        guard state.withLock({ $0.alarmDate != date }) else { return }
-        // Not under the lock: what is due already is done at once.
-        let alarm = date.map { date in
-            clock.alarm(at: date) { [weak self] in
-                self?.state.withLock { $0.alarmDate = nil }
-                self?.scheduleTurn()
-            }
+        let set: (number: Int, old: (any PipelineAlarm)?)? = state.withLock { state in
+            // Most turns change nothing about it.
+            guard state.alarmDate != date else { return nil }
+            defer { state.alarm = nil }
+            state.alarmDate = date
+            state.alarmNumber += 1
+            return (state.alarmNumber, state.alarm)
         }
-        let old = state.withLock { state in
-            defer { (state.alarm, state.alarmDate) = (alarm, date) }
-            return state.alarm
-        }
+        guard let (number, old) = set else { return }
         old?.cancel()
+        guard let date else { return }
+        // Not under the lock: what is due already is done at once.
+        let alarm = clock.alarm(at: date) { [weak self] in
+            self?.state.withLock { state in
+                if state.alarmNumber == number { (state.alarm, state.alarmDate) = (nil, nil) }
+            }
+            self?.scheduleTurn()
+        }
+        let isStale = state.withLock { state in
+            let isStale = state.alarmNumber != number || state.alarmDate == nil
+            if !isStale { state.alarm = alarm }
+            return isStale
+        }
+        if isStale { alarm.cancel() }
     }
 
     // MARK: Ends of attempts
@@ -322,7 +349,7 @@ extension QueueEngine {
         consumer.events.send(
             .started(stack.id(operation.claim.operation, of: QueuedOperation.self), attempt: operation.attempt)
         )
-        let task = Task { await self.run(operation, consumer) }
+        let task = Task { await Self.$consumerOfTask.withValue(consumer.id) { await self.run(operation, consumer) } }
         state.withLock { state in
             guard state.running[operation.claim.operation]?.claim == operation.claim else { return }
             state.running[operation.claim.operation]?.task = task

@@ -26,22 +26,34 @@ final class QueueEngine: StackEngine {
         var nextDue: Date?
         var alarm: (any PipelineAlarm)?
         var alarmDate: Date?
+        var alarmNumber = 0
         var isTurnScheduled = false
+        /// Whether that turn waits for more to do.
+        var isTurnDeferred = false
         /// The numbers of this engine's commits that it has not been told of yet.
         var ownCommits: Set<Int64> = []
         /// Whether operations may have become ready that the engine does not know of.
         var isNews = false
+        /// Whether the last turn ended or started several attempts at once: then the next one waits for more.
+        var isBusy = false
         var suspensions = 0
         /// Who waits for a moment without a turn.
         var idleWaiters: [CheckedContinuation<Void, Never>] = []
         /// Who waits for the ends of a consumer's handlers.
-        var endWaiters: [(consumer: Consumer.ID, continuation: CheckedContinuation<Void, Never>)] = []
+        var endWaiters: [Int: (consumer: Consumer.ID, continuation: CheckedContinuation<Void, Never>)] = [:]
+        var lastWaiter = 0
+        /// Whether the last consumer was closed: then the stack knows of this engine no more.
+        var isOver = false
+        /// Whether the stack is being closed.
+        var isStopping = false
         /// When this worker looks for others, and says that it lives.
         var nextBeat = Date.distantPast
         /// Of other workers, their beat and how often it was found unchanged.
         var others: [Int64: (beat: Int, missed: Int)] = [:]
         /// Whether constraints may have become satisfied.
         var haveConstraintsChanged = false
+        /// Whether schedules may have been changed.
+        var haveSchedulesChanged = false
     }
 
     struct Running: Sendable {
@@ -69,6 +81,8 @@ final class QueueEngine: StackEngine {
     /// The name under which the history has what engines commit.
     static let author = "strata.pipeline"
     static let name = "strata.pipeline"
+    /// What runs the operation whose handler this task is.
+    @TaskLocal static var consumerOfTask: Consumer.ID?
 
     let stack: ContextStack
     let clock: any PipelineClock
@@ -102,6 +116,9 @@ final class QueueEngine: StackEngine {
                 state.ownCommits.remove(changes.token.sequence) == nil && Self.isConcerned(changes) || known
             }
             if news == nil { state.ownCommits = [] }
+            if news?.contains(where: { $0.contains(PeriodicOperation.self) }) ?? true {
+                state.haveSchedulesChanged = true
+            }
             if isConcerned ?? true { state.isNews = true }
             return isConcerned ?? true
         }
@@ -144,19 +161,30 @@ final class QueueEngine: StackEngine {
         }
     }
 
-    func scheduleTurn() {
+    /// - Parameter pause: how long it may wait for more to do, unless somebody wants it sooner.
+    func scheduleTurn(after pause: DispatchTimeInterval? = nil) {
         let isFirst = state.withLock { state in
-            guard !state.isTurnScheduled else { return false }
-            state.isTurnScheduled = true
+            if pause != nil, state.isTurnScheduled { return false }
+            guard !state.isTurnScheduled || state.isTurnDeferred else { return false }
+            (state.isTurnScheduled, state.isTurnDeferred) = (true, pause != nil)
             return true
         }
-        if isFirst { queue.async { self.turn() } }
+        guard isFirst else { return }
+        if let pause {
+            queue.asyncAfter(deadline: .now() + pause) { self.turn() }
+        } else {
+            queue.async { self.turn() }
+        }
     }
 
     /// Runs on the queue.
     private func turn() {
-        state.withLock { $0.isTurnScheduled = false }
-        runTurn()
+        let isDue = state.withLock { state in
+            // One that was deferred finds that it has been done already.
+            defer { (state.isTurnScheduled, state.isTurnDeferred) = (false, false) }
+            return state.isTurnScheduled
+        }
+        if isDue { runTurn() }
         let waiters = state.withLock { state in
             guard !state.isTurnScheduled else { return [] as [CheckedContinuation<Void, Never>] }
             defer { state.idleWaiters = [] }
@@ -211,8 +239,10 @@ final class QueueEngine: StackEngine {
     /// Has the end of an attempt written; of several the first counts.
     func end(_ ending: Ending) {
         let number = ending.operation.claim.operation
+        var isLate = false
         let deadline = state.withLock { state in
             let isHeld = state.running[number]?.claim == ending.operation.claim
+            isLate = !isHeld && ending.isWritten
             if isHeld, ending.isWritten,
                 let place = state.ended.firstIndex(where: { $0.operation.claim == ending.operation.claim })
             {
@@ -225,8 +255,16 @@ final class QueueEngine: StackEngine {
             return state.running[number]?.deadline
         }
         deadline?.cancel()
-        scheduleTurn()
+        if isLate {
+            // Its deadline came first, and was told of as a loss.
+            ending.consumer.events.send(.finished(stack.id(number, of: QueuedOperation.self), .completed))
+        }
+        let isAlone = state.withLock { !$0.isBusy || $0.ended.count >= $0.running.count }
+        scheduleTurn(after: isAlone ? nil : Self.gathering)
     }
+
+    /// How long a turn waits under load for the ends of other attempts, which then share its transaction.
+    private static let gathering = DispatchTimeInterval.microseconds(200)
 
     /// Constraints may have become satisfied.
     func constraintsChanged() {

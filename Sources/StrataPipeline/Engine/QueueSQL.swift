@@ -5,9 +5,14 @@ enum QueueSQL {
     private static let holds = "\"OperationHold\""
     private static let schedules = "\"PeriodicOperation\""
 
-    /// Operations that may be claimed, the best first.
+    /// Operations that may be claimed, the best first, with what a claim needs to know of them: until when they are held, and
+    /// whether something is queued that they depend on.
     static let selectCandidates = """
-        SELECT "id" FROM \(operations) WHERE "status" = 0 AND "pipeline" = ? ORDER BY "rank", "commit", "id" LIMIT ?
+        SELECT "id", "lane", "sortKey", "commit", "attempts", "epoch", "type", "payload", "payloadVersion", "enqueuedAt", \
+        (SELECT max("until") FROM \(holds) WHERE "operation" = o."id"), \
+        EXISTS (SELECT 1 FROM \(dependencies) d JOIN \(operations) p ON p."id" = d."prerequisite" \
+        WHERE d."dependant" = o."id" AND NOT (p."status" = 4 AND d."whenFailed" = 'run')) \
+        FROM \(operations) o WHERE "status" = 0 AND "pipeline" = ? ORDER BY "rank", "commit", "id" LIMIT ?
         """
 
     /// The next name under which operations may be claimed.
@@ -18,23 +23,13 @@ enum QueueSQL {
         SELECT "pipeline" FROM \(operations) WHERE "status" = 0 AND "pipeline" > ? AND "pipeline" <= ? ORDER BY "pipeline" LIMIT 1
         """
 
-    /// What a claim needs to know of an operation.
-    static let selectForClaim = """
-        SELECT "lane", "sortKey", "commit", "attempts", "epoch", "type", "payload", "payloadVersion", "status", "enqueuedAt" \
-        FROM \(operations) WHERE "id" = ?
-        """
     static let claim = """
         UPDATE \(operations) SET "status" = 3, "worker" = ?, "epoch" = "epoch" + 1, "attempts" = "attempts" + 1, \
-        "startedAt" = ?, "progress" = NULL, "_version" = ? WHERE "id" = ?
+        "startedAt" = ?, "progress" = NULL, "_version" = ? WHERE "id" = ? AND "status" = 0
         """
 
     // What an operation may have to wait for.
 
-    static let selectLatestHold = "SELECT max(\"until\") FROM \(holds) WHERE \"operation\" = ?"
-    static let selectPrerequisite = """
-        SELECT d."prerequisite" FROM \(dependencies) d JOIN \(operations) o ON o."id" = d."prerequisite" \
-        WHERE d."dependant" = ? AND NOT (o."status" = 4 AND d."whenFailed" = 'run') LIMIT 1
-        """
     /// Something that has failed, and with which this one is to fail.
     static let selectFailedPrerequisite = """
         SELECT d."prerequisite" FROM \(dependencies) d JOIN \(operations) o ON o."id" = d."prerequisite" \
@@ -50,14 +45,20 @@ enum QueueSQL {
             \(countingFailed ? "" : " AND \"status\" <> 4") ORDER BY \(order) LIMIT 1
             """
     }
+    /// Few operations are active, and many may be in a lane: the plus has SQLite take the index of the former.
     static let selectActiveOfLane = """
-        SELECT "id" FROM \(operations) WHERE "status" = 3 AND "pipeline" = ? AND "lane" = ? LIMIT 1
+        SELECT "id" FROM \(operations) WHERE "status" = 3 AND "pipeline" = ? AND +"lane" = ? LIMIT 1
         """
 
     static let setStatus = "UPDATE \(operations) SET \"status\" = ?, \"_version\" = ? WHERE \"id\" = ?"
 
     // What happens when an operation leaves the queue.
 
+    /// Whether anything depends on an operation, it on anything, and anything holds it.
+    static let selectTies = """
+        SELECT EXISTS (SELECT 1 FROM \(dependencies) WHERE "prerequisite" = ?1), \
+        EXISTS (SELECT 1 FROM \(dependencies) WHERE "dependant" = ?1), EXISTS (SELECT 1 FROM \(holds) WHERE "operation" = ?1)
+        """
     static let selectWaitingDependants = """
         SELECT o."id" FROM \(dependencies) d JOIN \(operations) o ON o."id" = d."dependant" \
         WHERE d."prerequisite" = ? AND o."status" = 1
@@ -118,7 +119,7 @@ enum QueueSQL {
 
     static let selectDueHolds = "SELECT \"id\", \"operation\" FROM \(holds) WHERE \"until\" <= ? LIMIT 1000"
     static let selectNextDue = """
-        SELECT min("at") FROM (SELECT min("until") AS "at" FROM \(holds) UNION ALL SELECT min("nextAt") FROM \(schedules))
+        SELECT min("at") FROM (SELECT min("until") AS "at" FROM \(holds) UNION ALL SELECT min("nextAt") FROM \(schedules) WHERE "nextAt" > ?)
         """
     static let selectHoldOwners = "SELECT \"operation\" FROM \(holds) WHERE \"id\" = ?"
 
@@ -132,12 +133,21 @@ enum QueueSQL {
     static let plan = "UPDATE \(schedules) SET \"planned\" = ?, \"nextAt\" = ?, \"_version\" = ? WHERE \"id\" = ?"
     static let selectDueSchedules = """
         SELECT "id", "name", "pipeline", "lane", "priority", "type", "payload", "payloadVersion", "schedule", "overlap", "nextAt" \
-        FROM \(schedules) WHERE "nextAt" <= ? ORDER BY "nextAt", "id" LIMIT 1000
+        FROM \(schedules) WHERE "nextAt" <= ? AND "isPaused" = 0 AND "id" > ? ORDER BY "id" LIMIT 1000
         """
     static let advance = """
         UPDATE \(schedules) SET "lastAt" = ?, "nextAt" = ?, "_version" = ? WHERE "id" = ?
         """
-    static let selectKeyed = "SELECT \"id\" FROM \(operations) WHERE \"pipeline\" = ? AND \"key\" = ?"
+    /// Those that are planned.
+    static let selectPlanned = "SELECT \"id\", \"schedule\", \"nextAt\" FROM \(schedules) WHERE \"nextAt\" > ?"
+    static let selectSchedulesOf = "SELECT \"id\" FROM \(schedules) WHERE \"pipeline\" = ?"
+    static let moveSchedule = "UPDATE \(schedules) SET \"pipeline\" = ?, \"_version\" = ? WHERE \"id\" = ?"
+    static let dropKey = "UPDATE \(operations) SET \"key\" = NULL, \"_version\" = ? WHERE \"id\" = ?"
+    static let selectKeyTaken = """
+        SELECT o."id" FROM \(operations) o WHERE o."pipeline" = ?1 AND o."key" IN \
+        (SELECT p."key" FROM \(operations) p WHERE p."pipeline" = ?2 AND p."key" IS NOT NULL)
+        """
+    static let selectKeyed = "SELECT \"id\", \"status\" FROM \(operations) WHERE \"pipeline\" = ? AND \"key\" = ?"
     static let insertOperation = """
         INSERT INTO \(operations) ("id", "pipeline", "lane", "priority", "rank", "type", "payload", "payloadVersion", "key", \
         "enqueuedAt", "commit", "failures", "_version", "sortKey", "edits", "status", "attempts", "crashes", "epoch") \
@@ -184,14 +194,14 @@ enum QueueSQL {
     // Declarations.
 
     static let selectRecord = """
-        SELECT "id", "ordering", "whenFailed", "crashLimit" FROM "PipelineRecord" WHERE "name" = ?
+        SELECT "id", "ordering", "whenFailed", "crashLimit", "isTransient" FROM "PipelineRecord" WHERE "name" = ?
         """
     static let insertRecord = """
-        INSERT INTO "PipelineRecord" ("id", "name", "isTransient", "ordering", "whenFailed", "crashLimit", "_version") \
+        INSERT INTO "PipelineRecord" ("id", "name", "ordering", "whenFailed", "crashLimit", "isTransient", "_version") \
         VALUES (?, ?, ?, ?, ?, ?, ?)
         """
     static let updateRecord = """
-        UPDATE "PipelineRecord" SET "ordering" = ?, "whenFailed" = ?, "crashLimit" = ?, "_version" = ? WHERE "id" = ?
+        UPDATE "PipelineRecord" SET "ordering" = ?, "whenFailed" = ?, "crashLimit" = ?, "isTransient" = ?, "_version" = ? WHERE "id" = ?
         """
     static let selectEmptyRecords = """
         SELECT r."id" FROM "PipelineRecord" r WHERE r."isTransient" = 1 \

@@ -23,6 +23,8 @@ public struct PipelineError: Error, Sendable, CustomStringConvertible {
         public static let undecodablePayload = Code("undecodablePayload")
         /// The pipeline handles payloads of another type.
         public static let wrongPayload = Code("wrongPayload")
+        /// The stack is being closed.
+        public static let closed = Code("closed")
         /// A schedule cannot be read, or never comes.
         public static let invalidSchedule = Code("invalidSchedule")
         /// A value is out of its bounds.

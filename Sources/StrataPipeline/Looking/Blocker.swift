@@ -16,8 +16,8 @@ public enum Blocker: Hashable, Sendable {
 }
 
 extension QueuedOperation {
-    /// What keeps this operation from running, as its context sees it: nothing where it runs, or may run as soon as its pipeline is open, has a
-    /// free slot and is not suspended.
+    /// What keeps this operation from running, as its context sees it: nothing where it runs, or may run as soon as its pipeline, or the one broker of
+    /// its queue, is open, has a free slot and is not suspended.
     ///
     /// - Throws: ``PipelineError`` with `invalidArgument` where it belongs to no context; what the store reports.
     /// - Complexity: O(its dependencies and holds), and a look at the first of its lane.
@@ -39,27 +39,34 @@ extension QueuedOperation {
             if other.status == .failed, dependency.whenFailed == .run { continue }
             blockers.append(.dependency(other.id))
         }
-        if let first = try firstOfLane(context), first.id != id { blockers.append(.lane(first.id)) }
+        if let record = try context.record(of: pipeline), record.ordering.isSerial,
+            let first = try context.first(of: lane, in: record), first.id != id
+        {
+            // In `commits` those of its commit run side by side with it.
+            let isBeside = record.ordering == .commits && first.commit == commit && first.sortKey == sortKey
+            if !isBeside { blockers.append(.lane(first.id)) }
+        }
         return blockers
     }
+}
 
-    /// The operation of its lane whose turn it is; nil where that is nobody's.
-    private func firstOfLane(_ context: ObjectContext) throws -> QueuedOperation? {
-        let (name, lane) = (pipeline, lane)
-        guard let record = try context.first(PipelineRecord.where { $0.name == name }), record.ordering.isSerial else {
-            return nil
-        }
+extension ObjectContext {
+    /// How a pipeline was declared; nil where it never was.
+    func record(of name: PipelineName) throws -> PipelineRecord? {
+        try first(PipelineRecord.where { $0.name == name })
+    }
+
+    /// The operation of a lane whose turn it is; nil where there is none.
+    func first(of lane: String, in record: PipelineRecord) throws -> QueuedOperation? {
+        let name = record.name
         var all = QueuedOperation.where { $0.pipeline == name && $0.lane == lane }
+        if record.ordering != .commits, let active = try first(all.where { $0.status == .active }) { return active }
         if record.whenFailed != .block { all = all.where { $0.status != .failed } }
-        let first =
+        let ordered =
             record.ordering == .lifo
             ? all.sorted { [$0.sortKey.descending, $0.commit.descending, $0.id.descending] }
             : all.sorted { [$0.sortKey.ascending, $0.commit.ascending, $0.id.ascending] }
-        guard let found = try context.first(first) else { return nil }
-        if record.ordering == .commits {
-            // Those of its commit run side by side with it.
-            return found.commit == commit && found.sortKey == sortKey ? nil : found
-        }
-        return try context.first(all.where { $0.status == .active }) ?? found
+        // What no commit has queued yet comes behind those that are.
+        return try first(ordered.where { $0.commit != 0 }) ?? first(ordered)
     }
 }

@@ -25,7 +25,7 @@ public struct PipelineSnapshot: Sendable, Hashable {
     public let oldest: Date?
     /// Lanes whose first operation has failed, or waits for a moment, a constraint or a person.
     ///
-    /// Of orderings that are serial; of very many, the first thousand.
+    /// Of orderings that are serial; of very many, those among a thousand lanes in which anything is held or has failed.
     public let blockedLanes: [BlockedLane]
 
     /// How many operations are queued.
@@ -56,27 +56,21 @@ extension ObjectContext {
     }
 
     private func blockedLanes(of name: PipelineName) throws -> [PipelineSnapshot.BlockedLane] {
-        guard let record = try first(PipelineRecord.where { $0.name == name }), record.ordering.isSerial else {
-            return []
-        }
-        var standing = QueuedOperation.where { $0.pipeline == name && $0.status == .held }
-        if record.whenFailed == .block {
-            standing = QueuedOperation.where { $0.pipeline == name && ($0.status == .held || $0.status == .failed) }
-        }
+        guard let record = try record(of: name), record.ordering.isSerial else { return [] }
+        let standing = QueuedOperation.where { $0.pipeline == name && ($0.status == .held || $0.status == .failed) }
         var lanes: [PipelineSnapshot.BlockedLane] = []
-        for operation in try fetch(standing.limit(1000)) {
-            // Whoever waits for another one of its lane is not its head.
-            let blockers = try operation.blockers()
-            guard !blockers.contains(where: { if case .lane = $0 { true } else { false } }) else { continue }
-            let lane = operation.lane
-            let all = try count(QueuedOperation.where { $0.pipeline == name && $0.lane == lane })
+        for (lane, _) in try groups(standing.grouped { $0.lane }.limit(1000), { $0.count }) {
+            guard let head = try first(of: lane, in: record), head.status == .held || head.status == .failed else {
+                continue
+            }
+            let all = QueuedOperation.where { $0.pipeline == name && $0.lane == lane }
             lanes.append(
                 PipelineSnapshot.BlockedLane(
                     lane: lane,
-                    head: operation.id,
-                    blockers: blockers,
-                    lastAttempt: operation.startedAt,
-                    waiting: all - 1
+                    head: head.id,
+                    blockers: try head.blockers(),
+                    lastAttempt: head.startedAt,
+                    waiting: try count(all) - 1
                 )
             )
         }

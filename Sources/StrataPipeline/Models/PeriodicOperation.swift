@@ -38,7 +38,7 @@ public final class PeriodicOperation {
 
 /// What happens when a periodic operation is due and the one before is still queued.
 public enum OverlapPolicy: String, AttributeValue, CaseIterable {
-    /// It is left out this time.
+    /// It is left out this time. One that has failed for good is not in the way.
     case skip
     /// It is queued as well.
     case queue

@@ -1,3 +1,4 @@
+import Foundation
 public import Strata
 
 /// Where an operation stands. What is done is no longer queued: see ``FinishedOperation``.
@@ -61,6 +62,25 @@ public struct AttemptFailures: Codable, Hashable, AttributeValue, ExpressibleByA
     public var list: [AttemptFailure]
 
     static let limit = 20
+    private static let none = "{\"list\":[]}"
+
+    /// As JSON. Most operations have none, and are not to pay for an encoder.
+    public var storedValue: StoredValue {
+        get throws {
+            list.isEmpty ? .text(Self.none) : .text(String(decoding: try JSONEncoder().encode(self), as: UTF8.self))
+        }
+    }
+
+    /// The failures that were stored; nil for something else.
+    public init?(storedValue: StoredValue) {
+        guard case .text(let text) = storedValue else { return nil }
+        if text == Self.none {
+            self = []
+            return
+        }
+        guard let failures = try? JSONDecoder().decode(Self.self, from: Data(text.utf8)) else { return nil }
+        self = failures
+    }
 
     /// The failures of a list.
     public init(arrayLiteral failures: AttemptFailure...) { list = failures }

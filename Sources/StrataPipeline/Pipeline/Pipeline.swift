@@ -44,6 +44,7 @@ public final class Pipeline: OperationRunner {
     ///   - whenFailed: what becomes of operations that have failed for good; without it, those block their lane in orderings that
     ///     are serial, and are parked in `flat`.
     ///   - timeout: how long an attempt may take. Beyond that it has failed: its task is cancelled, and what it says later does not count.
+    ///     A handler that does not heed its cancellation may then run beside the next attempt.
     ///   - constraints: what knows of the constraints that handlers wait for by ``Outcome/wait(_:)``. For others only
     ///     ``QueuedOperation/retry()`` ends the waiting.
     ///   - retention: how long finished operations are kept; of several pipelines of a stack the longest holds.

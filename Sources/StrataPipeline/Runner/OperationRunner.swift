@@ -63,6 +63,9 @@ extension OperationRunner {
     /// Starts no operations any more, and waits for the end of the handlers that run. Those that have not ended when the grace is over
     /// are cancelled and waited for; what they have not done by then is given back, and the attempt does not count.
     ///
+    /// Where its task is cancelled, handlers are at once. A handler of its own that calls this is not waited for: it is closed behind it. Nor is
+    /// one that goes on after its deadline.
+    ///
     /// - Parameter grace: how long handlers may go on, by the clock of the runner.
     public func close(grace: Duration = .zero) async { await handle.engine.remove(handle.id, grace) }
 }

@@ -6,6 +6,8 @@ public struct Schedule: RawRepresentable, Hashable, AttributeValue, CustomString
     private enum Kind: Hashable {
         case cron(CronExpression, TimeZone)
         case interval(Double)
+        /// A text that was stored where more time zones are known.
+        case unknown(String)
     }
 
     private let kind: Kind
@@ -38,6 +40,9 @@ public struct Schedule: RawRepresentable, Hashable, AttributeValue, CustomString
 
     private init(kind: Kind) { self.kind = kind }
 
+    /// Whether it can be followed here; not where its time zone is unknown to this machine.
+    var isKnown: Bool { if case .unknown = kind { false } else { true } }
+
     /// The next moment after one; nil where there is none.
     ///
     /// - Parameter previous: the moment before, from which intervals are counted.
@@ -50,6 +55,7 @@ public struct Schedule: RawRepresentable, Hashable, AttributeValue, CustomString
             let next = previous.addingTimeInterval(count * seconds)
             // Rounding may have it fall on the same moment.
             return next > date ? next : date.addingTimeInterval(seconds)
+        case .unknown: return nil
         }
     }
 
@@ -58,18 +64,17 @@ public struct Schedule: RawRepresentable, Hashable, AttributeValue, CustomString
         switch kind {
         case .cron(let expression, let zone): "cron \(zone.identifier) \(expression)"
         case .interval(let seconds): "every \(seconds)"
+        case .unknown(let text): text
         }
     }
 
-    /// A schedule by what ``rawValue`` gave; nil where it is none, or of a time zone that is not known here.
+    /// A schedule by what ``rawValue`` gave; nil where it is none. One of a time zone that is not known here is read, and never due here.
     public init?(rawValue: String) {
         let parts = rawValue.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
         switch (parts.first, parts.count) {
         case ("cron", 3):
-            guard let zone = TimeZone(identifier: String(parts[1])),
-                let expression = try? CronExpression(String(parts[2]))
-            else { return nil }
-            kind = .cron(expression, zone)
+            guard let expression = try? CronExpression(String(parts[2])) else { return nil }
+            kind = TimeZone(identifier: String(parts[1])).map { .cron(expression, $0) } ?? .unknown(rawValue)
         case ("every", 2):
             guard let seconds = Double(parts[1]), seconds >= 0.001, seconds.isFinite else { return nil }
             kind = .interval(seconds)

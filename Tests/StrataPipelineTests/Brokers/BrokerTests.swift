@@ -202,4 +202,39 @@ import Testing
         while speaker.said(in: "chat.a").isEmpty { await broker.settled() }
         try await stack.close()
     }
+
+    @Test("a broker without tasks rests while thousands of queues of others wait, and hears of its own")
+    func foreign() async throws {
+        let stack = try await Self.stack()
+        try await stack.background { context in
+            for number in 0..<5000 { context.enqueue(Line(text: "x"), in: "chat.\(number)") }
+            try context.commit()
+        }
+        let speaker = Speaker()
+        let mail = try await Self.open(stack, "mail", "mail.", speaker)
+        let chat = try await Self.open(stack, "chat", "chat.", Speaker())
+        chat.suspend()
+        // Nothing changes any more, so no turns are taken, and this comes back.
+        await mail.settled()
+        try await Self.queue(["hello"], in: "mail.bob", stack)
+        while speaker.said(in: "mail.bob").isEmpty { await mail.settled() }
+        try await stack.close()
+    }
+
+    @Test("a pipeline that takes over a broker's queue is not forgotten with it")
+    func record() async throws {
+        let stack = try await Self.stack()
+        let broker = try await Self.open(stack, "chat", "chat.", Speaker())
+        try await Self.queue(["hello"], in: "chat.a", stack)
+        while try await stack.background({ try $0.count(QueuedOperation.all) }) > 0 { await broker.settled() }
+        await broker.close()
+        let clock = VirtualClock()
+        let pipeline = try await Pipeline.open(stack, named: "chat.a", ordering: .fifo, clock: clock) {
+            (_: Attempt<Line>) in .done
+        }
+        clock.advance(by: .seconds(11))
+        await pipeline.settled()
+        #expect(try await stack.background { try $0.fetch(PipelineRecord.all).map(\.isTransient) } == [false])
+        try await stack.close()
+    }
 }

@@ -137,4 +137,28 @@ struct DependencyPolicyTests {
         #expect(count == [.run])
         try await stage.close()
     }
+
+    @Test("what is let go on by a failure that is found late starts at once, also in a pipeline that has had its look")
+    func letGoLate() async throws {
+        let stage = try await Stage.open()
+        let other = try await Pipeline.open(stage.stack, named: "other", isSuspended: true, clock: stage.clock) {
+            (_: Attempt<Named>) in .done
+        }
+        try await stage.commit(["Y"])
+        try await stage.play([.resume("Y")])
+        await stage.end("Y", .success(.fail("no")))
+        let failed = stage.id("Y")
+        other.resume()
+        let runs = try await stage.stack.background { context in
+            let fails = context.enqueue(Named(name: "X"), in: "other")
+            try fails.addDependencies([failed], whenFailed: .fail)
+            let runs = context.enqueue(Named(name: "Z"), in: .work)
+            try runs.addDependencies([fails], whenFailed: .run)
+            try context.commit()
+            return runs.id
+        }
+        await stage.pipeline.settled()
+        #expect(stage.log.started.last == runs)
+        try await stage.close()
+    }
 }

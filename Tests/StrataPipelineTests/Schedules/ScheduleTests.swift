@@ -136,8 +136,10 @@ import Testing
         )
         let other = try await Pipeline.open(second, named: "other", clock: first.clock) { (_: Attempt<Named>) in .done }
         try await Self.schedule(first, "tick", overlap: .queue, .every(.seconds(60)))
-        for _ in 0..<5 {
+        for count in 1...5 {
             first.clock.advance(by: .seconds(60))
+            // Either of them may do it, and the other one hears of it when it does.
+            while try await Self.queued(first) < count { await Task.yield() }
             await first.pipeline.settled()
             await other.settled()
         }
@@ -195,9 +197,69 @@ import Testing
         }
         #expect(try Schedule.cron("@daily").rawValue == "cron GMT @daily")
         for wrong in [
-            "", "cron", "cron GMT", "cron Nowhere/Else * * * * *", "every", "every nan", "every -1", "every 1 2",
+            "", "cron", "cron GMT", "cron Nowhere/Else 61 * * * *", "every", "every nan", "every -1", "every 1 2",
         ] {
             #expect(Schedule(rawValue: wrong) == nil, "\(wrong)")
         }
+    }
+
+    @Test("one that has failed for good does not end its schedule")
+    func failed() async throws {
+        let stage = try await Stage.open()
+        try await Self.schedule(stage, "tick", .every(.seconds(60)))
+        await Self.pass(stage, 60)
+        let id = try await stage.stack.background { try #require(try $0.first(QueuedOperation.all)).id }
+        stage.pipeline.resume()
+        await stage.end("tick", id: id, .success(.fail("no")))
+        stage.pipeline.suspend()
+        await Self.pass(stage, 60)
+        let rows = try await stage.stack.background { try $0.rows(QueuedOperation.all.sorted { $0.commit }) }
+        #expect(rows.map(\.status) == [.failed, .pending])
+        #expect(rows.map(\.key) == [nil, "schedule tick"])
+        try await stage.close()
+    }
+
+    @Test("L6 a clock that is set back does not silence a schedule; a schedule of an unknown zone is left alone")
+    func clockSetBack() async throws {
+        let stage = try await Stage.open()
+        try await Self.schedule(stage, "tick", .every(.seconds(60)))
+        let far = stage.clock.now.addingTimeInterval(1_000_000_000)
+        // As if it had been planned by a clock that was wrong, and one where more zones are known.
+        try stage.stack.transact(author: "test") { transaction in
+            let id = try #require(try transaction.integer("SELECT id FROM PeriodicOperation", []))
+            try transaction.run(
+                "UPDATE PeriodicOperation SET nextAt = ?, _version = ?",
+                [.real(far.timeIntervalSinceReferenceDate), .integer(transaction.number)]
+            )
+            try transaction.note(updated: [id], ["nextAt"], of: PeriodicOperation.self)
+        }
+        try await stage.stack.background { context in
+            let unknown = try #require(Schedule(rawValue: "cron Nowhere/Else * * * * *"))
+            #expect(unknown.rawValue == "cron Nowhere/Else * * * * *" && unknown.next(after: Date()) == nil)
+            try context.schedule("elsewhere", Named(name: "elsewhere"), in: .work, unknown)
+            try context.commit()
+        }
+        await Self.pass(stage, 11)
+        await Self.pass(stage, 60)
+        let names = try await stage.stack.background { context in
+            try context.fetch(QueuedOperation.all).map { try $0.payload(as: Named.self).name }
+        }
+        #expect(names == ["tick"])
+        try await stage.close()
+    }
+
+    @Test("a schedule that is paused in the moment in which it is due is not queued")
+    func pausedWhenDue() async throws {
+        let stage = try await Stage.open()
+        try await Self.schedule(stage, "tick", .every(.seconds(60)))
+        // The engine has no time to hear of the one before the other.
+        try await stage.stack.background { context in
+            try context.first(PeriodicOperation.all)?.isPaused = true
+            try context.commit()
+            stage.clock.advance(by: .seconds(60))
+        }
+        await stage.pipeline.settled()
+        #expect(try await Self.queued(stage) == 0)
+        try await stage.close()
     }
 }

@@ -34,6 +34,8 @@ struct Sizes: Sendable {
     var pendingQueries = 20
     var openings = 20
     var migrated = 1_000_000
+    /// Operations that are queued in large commits, or done.
+    var worked = 20_000
     var gitCommits = 20_000
     var gitChanges = 100_000
 
@@ -60,6 +62,7 @@ struct Sizes: Sendable {
         pendingQueries: 3,
         openings: 3,
         migrated: 50_000,
+        worked: 500,
         gitCommits: 1_000,
         gitChanges: 5_000
     )

@@ -11,6 +11,9 @@ extension Row {
             batchUpdate(sizes), savepoints(sizes), undo(sizes), live(sizes), history(sizes), pending(sizes),
             open(sizes, reserving: false), open(sizes, reserving: true), migration(sizes),
             gitImport(sizes),
+            enqueue(sizes, perCommit: 1, .normal), enqueue(sizes, perCommit: 1, .full),
+            enqueue(sizes, perCommit: 100, .normal), enqueue(sizes, perCommit: 10_000, .normal),
+            work(sizes, handlers: 1), work(sizes, handlers: 8),
         ]
     }
 }

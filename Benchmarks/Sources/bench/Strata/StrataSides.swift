@@ -18,6 +18,11 @@ enum StrataSides {
             .history: { try await commits($0, .normal, history: .standard) },
             .group: group, .searchInsert: searchInsert, .search: search, .open: open, .openReserving: open,
             .migration: migrate, .gitImport: gitImport,
+            .enqueue: { try await enqueue($0, perCommit: 1, .normal) },
+            .enqueueFull: { try await enqueue($0, perCommit: 1, .full) },
+            .enqueueMany: { try await enqueue($0, perCommit: 100, .normal) },
+            .enqueueMost: { try await enqueue($0, perCommit: 10_000, .normal) },
+            .workAlone: { try await work($0, handlers: 1) }, .work: { try await work($0, handlers: 8) },
         ]
     )
 

@@ -1,0 +1,118 @@
+import Foundation
+import GRDBSQLite
+
+/// A durable queue by bare SQL: the columns and indexes that Strata's operations have, and the statements that do the least for
+/// the same guarantees: what is claimed and what is done is in the file before the next one begins.
+enum JobTable {
+    static let schema = """
+        CREATE TABLE job (id INTEGER PRIMARY KEY, pipeline TEXT NOT NULL, type TEXT NOT NULL, payload BLOB NOT NULL, \
+        payloadVersion INTEGER NOT NULL, lane TEXT NOT NULL, sortKey REAL NOT NULL, priority INTEGER NOT NULL, key TEXT, \
+        request INTEGER, problem TEXT, edits INTEGER NOT NULL, enqueuedAt REAL, rank INTEGER NOT NULL, "commit" INTEGER NOT NULL, \
+        status INTEGER NOT NULL, attempts INTEGER NOT NULL, crashes INTEGER NOT NULL, failures TEXT NOT NULL, "constraint" TEXT, \
+        worker INTEGER, epoch INTEGER NOT NULL, startedAt REAL, progress REAL, version INTEGER NOT NULL);
+        CREATE UNIQUE INDEX job_key ON job (pipeline, key);
+        CREATE INDEX job_lane ON job (pipeline, lane, sortKey, "commit");
+        CREATE INDEX job_status ON job (status, pipeline, rank, "commit");
+        CREATE TABLE done (id INTEGER PRIMARY KEY, pipeline TEXT NOT NULL, type TEXT NOT NULL, payload BLOB NOT NULL, \
+        payloadVersion INTEGER NOT NULL, lane TEXT NOT NULL, key TEXT, "commit" INTEGER NOT NULL, enqueuedAt REAL, \
+        result TEXT NOT NULL, finishedAt REAL NOT NULL, attempts INTEGER NOT NULL, failures TEXT NOT NULL, version INTEGER NOT NULL);
+        CREATE INDEX done_finishedAt ON done (finishedAt)
+        """
+    private static let insert = """
+        INSERT INTO job VALUES (?1, 'work', 'Job', ?2, 1, '', 0, 0, NULL, NULL, NULL, 0, ?3, -1, ?4, 0, 0, 0, '[]', NULL, NULL, 0, NULL, \
+        NULL, ?4)
+        """
+    private static let next = """
+        SELECT id FROM job WHERE status = 0 AND pipeline = 'work' ORDER BY rank, "commit", id LIMIT ?
+        """
+    private static let read = "SELECT payload FROM job WHERE id = ?"
+    private static let claim = """
+        UPDATE job SET status = 3, worker = 1, epoch = epoch + 1, attempts = attempts + 1, startedAt = ?2, version = ?3 WHERE id = ?1
+        """
+    private static let archive = """
+        INSERT INTO done SELECT id, pipeline, type, payload, payloadVersion, lane, key, "commit", enqueuedAt, 'completed', ?2, \
+        attempts, failures, ?3 FROM job WHERE id = ?1
+        """
+    private static let delete = "DELETE FROM job WHERE id = ?"
+
+    static func make(_ round: Round, _ synchronous: Synchronous) throws -> Database {
+        let database = try Database(round.file, synchronous)
+        try database.execute(schema)
+        return database
+    }
+
+    /// Inserts jobs, so many in a transaction.
+    static func enqueue(_ count: Int, perCommit: Int, _ database: Database) throws {
+        let statement = try database.prepare(insert)
+        var number = 0
+        while number < count {
+            try database.transaction {
+                for _ in 0..<min(perCommit, count - number) {
+                    number += 1
+                    var text = "{\"number\":\(number)}"
+                    statement.bind(number, at: 1)
+                    statement.bind(Date().timeIntervalSinceReferenceDate, at: 3)
+                    statement.bind(number, at: 4)
+                    try text.withUTF8 { bytes in
+                        sqlite3_bind_blob(statement.pointer, 2, bytes.baseAddress, Int32(bytes.count), nil)
+                        try statement.run()
+                    }
+                }
+            }
+        }
+    }
+
+    /// Does all jobs: in each transaction so many are done with, and as many others are claimed.
+    ///
+    /// - Returns: how many there were, and the sum of their numbers.
+    static func work(_ database: Database, perCommit: Int) throws -> Checksum {
+        let next = try database.prepare(next)
+        let read = try database.prepare(read)
+        let claim = try database.prepare(claim)
+        let archive = try database.prepare(archive)
+        let delete = try database.prepare(delete)
+        var check = Checksum()
+        var claimed: [Int] = []
+        var version = 0
+        repeat {
+            try database.transaction {
+                version += 1
+                let now = Date().timeIntervalSinceReferenceDate
+                for id in claimed {
+                    archive.bind(id, at: 1)
+                    archive.bind(now, at: 2)
+                    archive.bind(version, at: 3)
+                    try archive.run()
+                    delete.bind(id, at: 1)
+                    try delete.run()
+                }
+                claimed = []
+                next.bind(perCommit, at: 1)
+                while try next.step() { claimed.append(next.integer(0)) }
+                for id in claimed {
+                    claim.bind(id, at: 1)
+                    claim.bind(now, at: 2)
+                    claim.bind(version, at: 3)
+                    try claim.run()
+                }
+            }
+            for id in claimed {
+                read.bind(id, at: 1)
+                guard try read.step() else { throw BenchError("job \(id) is gone") }
+                // `{"number":` and `}` stand around it.
+                let text = read.text(0)
+                read.reset()
+                guard let number = Int(text.dropFirst(10).dropLast()) else { throw BenchError("no number in \(text)") }
+                check.add(number: number)
+            }
+        } while !claimed.isEmpty
+        return check
+    }
+
+    static func count(_ table: String, _ database: Database) throws -> Int {
+        let statement = try database.prepare("SELECT count(*) FROM \(table)")
+        guard try statement.step() else { return 0 }
+        defer { statement.reset() }
+        return statement.integer(0)
+    }
+}

@@ -1,0 +1,54 @@
+import Foundation
+
+extension Row {
+    /// Operations queued from one block, so many in each commit.
+    ///
+    /// Equal: columns, indexes and payloads, and as many transactions at the same synchronous level. Strata also makes objects,
+    /// encodes the payload by `Codable`, and writes the entry of its history.
+    static func enqueue(_ sizes: Sizes, perCommit: Int, _ synchronous: Synchronous) -> Row {
+        let count = sizes.enqueued(perCommit)
+        return Row(
+            work: synchronous == .full
+                ? .enqueueFull : perCommit == 1 ? .enqueue : perCommit == 100 ? .enqueueMany : .enqueueMost,
+            name: "enqueue, \(perCommit) a commit, \(synchronous.rawValue)",
+            unit: .microseconds,
+            target: perCommit == 1 ? 1.25 : nil,
+            operations: count
+        ) { round in
+            let database = try JobTable.make(round, synchronous)
+            let watch = Stopwatch()
+            try JobTable.enqueue(count, perCommit: perCommit, database)
+            let seconds = watch.seconds
+            var check = Checksum()
+            check.add(number: try JobTable.count("job", database))
+            return Sample(cost: seconds, check: check)
+        }
+    }
+
+    /// Operations claimed, handed to a handler that reads the payload, and done, with so many handlers at once.
+    ///
+    /// Equal: each operation is claimed in a transaction and archived in a later one, which may be shared by as many as there are handlers.
+    /// The reference calls no handlers, and does all of it on one thread.
+    static func work(_ sizes: Sizes, handlers: Int) -> Row {
+        Row(
+            work: handlers == 1 ? .workAlone : .work,
+            name: "claim and complete, \(handlers) at once",
+            unit: .microseconds,
+            target: 1.25,
+            operations: sizes.worked
+        ) { round in
+            let database = try JobTable.make(round, .normal)
+            try JobTable.enqueue(sizes.worked, perCommit: 10_000, database)
+            let watch = Stopwatch()
+            let check = try JobTable.work(database, perCommit: handlers)
+            let seconds = watch.seconds
+            guard try JobTable.count("done", database) == sizes.worked else { throw BenchError("not all are done") }
+            return Sample(cost: seconds, check: check)
+        }
+    }
+}
+
+extension Sizes {
+    /// How many operations a row queues that queues so many in a commit.
+    func enqueued(_ perCommit: Int) -> Int { perCommit == 1 ? commits : max(worked, perCommit) }
+}

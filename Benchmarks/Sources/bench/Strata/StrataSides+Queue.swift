@@ -1,0 +1,75 @@
+import Foundation
+import Strata
+import StrataPipeline
+import Synchronization
+
+private struct Job: OperationPayload {
+    var number: Int
+}
+
+extension PipelineName {
+    fileprivate static let work: PipelineName = "work"
+}
+
+extension StrataSides {
+    private static func queueStack(_ round: Round, _ synchronous: Synchronous = .normal) async throws -> ContextStack {
+        try await ContextStack.open(
+            .sqlite(round.file),
+            models: Pipeline.models,
+            stack: .rootOnly,
+            configuration: .init(synchronous: synchronous == .full ? .full : .normal)
+        )
+    }
+
+    private static func queue(_ count: Int, perCommit: Int, _ stack: ContextStack) async throws -> Double {
+        try await stack.background { context in
+            let watch = Stopwatch()
+            var number = 0
+            while number < count {
+                for _ in 0..<min(perCommit, count - number) {
+                    number += 1
+                    context.enqueue(Job(number: number), in: .work)
+                }
+                try context.commit()
+            }
+            return watch.seconds
+        }
+    }
+
+    static func enqueue(_ round: Round, perCommit: Int, _ synchronous: Synchronous) async throws -> Sample {
+        let stack = try await queueStack(round, synchronous)
+        let seconds = try await queue(round.sizes.enqueued(perCommit), perCommit: perCommit, stack)
+        var check = Checksum()
+        check.add(number: try await stack.background { try $0.count(QueuedOperation.all) })
+        try await stack.close()
+        return Sample(cost: seconds, check: check)
+    }
+
+    static func work(_ round: Round, handlers: Int) async throws -> Sample {
+        let stack = try await queueStack(round)
+        let count = round.sizes.worked
+        _ = try await queue(count, perCommit: 10_000, stack)
+        let check = Mutex(Checksum())
+        let (last, end) = AsyncStream.makeStream(of: Void.self)
+        let pipeline = try await Pipeline.open(stack, named: .work, maxConcurrent: handlers, isSuspended: true) {
+            (attempt: Attempt<Job>) in
+            let isLast = check.withLock { check in
+                check.add(number: attempt.payload.number)
+                return check.count == count
+            }
+            if isLast { end.finish() }
+            return .done
+        }
+        let watch = Stopwatch()
+        pipeline.resume()
+        for await _ in last {}
+        // What they have said is in the file when it is closed.
+        await pipeline.close(grace: .seconds(60))
+        let seconds = watch.seconds
+        guard try await stack.background({ try $0.count(FinishedOperation.all) }) == count else {
+            throw BenchError("not all are done")
+        }
+        try await stack.close()
+        return Sample(cost: seconds, check: check.withLock { $0 })
+    }
+}
