@@ -114,9 +114,15 @@ extension QueueEngine {
     }
 
     /// Moves what is queued under names that no open pipeline has.
-    func adoptUndeclared(_ name: PipelineName) async throws -> [PipelineName] {
+    func adoptUndeclared(_ name: PipelineName, _ id: Consumer.ID) async throws -> [PipelineName] {
         let moved = try await onQueue {
             let open = self.state.withLock { Array($0.consumers.values) }
+            guard open.contains(where: { $0.id == id }) else {
+                throw PipelineError(
+                    .closed,
+                    "Pipeline '\(name)' is closed. What nobody declares is taken over by one that is open."
+                )
+            }
             var moved: [PipelineName] = []
             try self.transact { transaction in
                 let book = OperationBook(transaction, now: self.clock.now, Self.rules(of: open))

@@ -23,7 +23,7 @@ public struct PipelineError: Error, Sendable, CustomStringConvertible {
         public static let undecodablePayload = Code("undecodablePayload")
         /// The pipeline handles payloads of another type.
         public static let wrongPayload = Code("wrongPayload")
-        /// The stack is being closed.
+        /// The pipeline is closed, or the stack is about to be.
         public static let closed = Code("closed")
         /// A schedule cannot be read, or never comes.
         public static let invalidSchedule = Code("invalidSchedule")

@@ -105,10 +105,10 @@ public final class Pipeline: OperationRunner {
     /// Pipelines that only another process has open are not known here: where there are such, name what is to be moved by `formerNames`.
     ///
     /// - Returns: the names that there were.
-    /// - Throws: what the store reports.
+    /// - Throws: ``PipelineError`` with `closed` where this pipeline is; what the store reports.
     /// - Complexity: O(operations that are moved), and a look at the names of all.
     @discardableResult
-    public func adoptUndeclared() async throws -> [PipelineName] { try await handle.engine.adoptUndeclared(name) }
+    public func adoptUndeclared() async throws -> [PipelineName] { try await handle.engine.adoptUndeclared(name, handle.id) }
 }
 
 extension Attempt {

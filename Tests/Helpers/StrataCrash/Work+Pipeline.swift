@@ -31,4 +31,17 @@ extension Work {
         await pipeline.close()
         try await stack.close()
     }
+
+    /// Runs one operation, and says when its handler has begun and is about to return.
+    static func handle(_ path: String) async throws {
+        let url = URL(fileURLWithPath: path)
+        let stack = try await ContextStack.open(.sqlite(url), models: [Mark.self] + Pipeline.models, stack: .rootOnly)
+        _ = try await Pipeline.open(stack, named: "chores", crashLimit: 1000) { (attempt: Attempt<Chore>) in
+            acknowledge("started \(attempt.id.number)")
+            try await Task.sleep(for: .milliseconds(500))
+            acknowledge("handled")
+            return .done
+        }
+        try await Task.sleep(for: .seconds(30))
+    }
 }

@@ -34,6 +34,7 @@ do {
     case "soak": try await SoakProcess.run(path, seed: number, steps: numbers[1])
     case "open": try await Work.open(path)
     case "drain": try await Work.drain(path)
+    case "handle": try await Work.handle(path)
     default: throw StrataError(.misuse, "There is no command '\(arguments[1])'.")
     }
 } catch {

@@ -54,4 +54,47 @@ private struct Chore: OperationPayload {
         #expect(kills > 0)
         try await stack.close()
     }
+
+    @Test("T8 killed after its handler has returned and before that is in the store: delivered again, under the same id", .timeLimit(.minutes(1)))
+    func handled() async throws {
+        let folder = try ScratchFolder()
+        let url = folder.file("s.sqlite")
+        let stack = try await ContextStack.open(.sqlite(url), models: [Mark.self] + Pipeline.models, stack: .rootOnly)
+        let id = try await stack.background { context in
+            let operation = context.enqueue(Chore(number: 1), in: "chores")
+            try context.commit()
+            return operation.id
+        }
+        let worker = try Child("handle", url.path)
+        #expect(try await worker.next() == "started \(id.number)")
+        // Whoever writes keeps the end of the operation from being written.
+        let release = DispatchSemaphore(value: 0)
+        let isHeld = AsyncStream.makeStream(of: Void.self)
+        Thread.detachNewThread {
+            try? stack.transact(author: "test") { _ in
+                isHeld.continuation.finish()
+                release.wait()
+            }
+        }
+        for await _ in isHeld.stream {}
+        #expect(try await worker.next() == "handled")
+        try await Task.sleep(for: .milliseconds(50))
+        worker.kill()
+        await worker.wait()
+        release.signal()
+        #expect(try await stack.background { try $0.find(id)?.status } == .active)
+        let (ended, end) = AsyncStream.makeStream(of: ObjectID<QueuedOperation>.self)
+        let pipeline = try await Pipeline.open(stack, named: "chores") { (attempt: Attempt<Chore>) in
+            end.yield(attempt.id)
+            end.finish()
+            return .done
+        }
+        var delivered: [ObjectID<QueuedOperation>] = []
+        for await other in ended { delivered.append(other) }
+        #expect(delivered == [id])
+        await pipeline.close(grace: .seconds(10))
+        let finished = try await stack.background { try $0.rows(FinishedOperation.all) }
+        #expect(finished.map(\.id.number) == [id.number] && finished.first?.attempts == 1)
+        try await stack.close()
+    }
 }

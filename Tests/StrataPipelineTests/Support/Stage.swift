@@ -62,12 +62,14 @@ final class Stage: Sendable {
         retention: FinishedRetention = .standard,
         shutdownGrace: Duration = .seconds(20),
         logger: Logger = Logger(label: "strata"),
-        diagnostics: Diagnostics = Diagnostics()
+        diagnostics: Diagnostics = Diagnostics(),
+        busyTimeout: TimeInterval = 5
     ) async throws -> Stage {
         let stack = try await ContextStack.open(
             location,
             models: Pipeline.models,
             stack: .rootOnly,
+            configuration: StoreConfiguration(busyTimeout: busyTimeout),
             logger: logger,
             diagnostics: diagnostics
         )

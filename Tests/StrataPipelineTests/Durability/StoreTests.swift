@@ -1,0 +1,110 @@
+import Dispatch
+import Foundation
+import StoreModels
+import Strata
+import StrataTesting
+import Testing
+
+@testable import StrataPipeline
+
+@Suite("L7 L13 L16 the queue in its store", .timeLimit(.minutes(1))) struct StoreTests {
+    @Test("T26 what nobody declares is not taken over by a pipeline that is closed, and stays")
+    func closedDefault() async throws {
+        let stage = try await Stage.open()
+        try await stage.stack.background { context in
+            context.enqueue(Named(name: "A"), in: "gone")
+            try context.commit()
+        }
+        await stage.pipeline.close()
+        let error = await #expect(throws: PipelineError.self) { try await stage.pipeline.adoptUndeclared() }
+        #expect(error?.code == .closed && error?.message.contains("'work'") == true)
+        #expect(try await stage.stack.background { try $0.count(QueuedOperation.where { $0.pipeline == "gone" }) } == 1)
+        try await stage.close()
+    }
+
+    @Test("L7 the order is that of commits, whatever the time of day was, and an id is used once")
+    func sequence() async throws {
+        let stage = try await Stage.open(ordering: .fifo)
+        try await stage.commit(["A"])
+        try await stage.commit(["B"])
+        // As if the second one had been queued while the clock was wrong.
+        let id = stage.id("B").number
+        try stage.stack.transact(author: "test") { transaction in
+            try transaction.run(
+                "UPDATE QueuedOperation SET enqueuedAt = -1e9, _version = ? WHERE id = ?",
+                [.integer(transaction.number), .integer(id)]
+            )
+            try transaction.note(updated: [id], ["enqueuedAt"], of: QueuedOperation.self)
+        }
+        try await stage.play([.resume("A"), .done("A", "B"), .done("B")])
+        try await stage.commit(["C"])
+        #expect(stage.id("C").number > max(stage.id("A").number, stage.id("B").number))
+        await stage.end("C")
+        try await stage.close()
+    }
+
+    @Test("L13 a store that others keep busy fails no operation")
+    func busy() async throws {
+        let folder = try ScratchFolder()
+        let location = StoreLocation.sqlite(folder.file("s.sqlite"))
+        let stage = try await Stage.open(location, busyTimeout: 0.05)
+        let other = try await ContextStack.open(location, models: Pipeline.models, stack: .rootOnly)
+        try await stage.commit(["A"])
+        try await stage.play([.resume("A")])
+        let release = DispatchSemaphore(value: 0)
+        let isHeld = AsyncStream.makeStream(of: Void.self)
+        Thread.detachNewThread {
+            try? other.transact(author: "test") { _ in
+                isHeld.continuation.finish()
+                release.wait()
+            }
+        }
+        for await _ in isHeld.stream {}
+        async let end: Void = stage.end("A")
+        await stage.log.wait { events in events.contains { if case .storeFailed = $0 { true } else { false } } }
+        release.signal()
+        // It is tried again after a second.
+        stage.clock.advance(by: .seconds(1))
+        await end
+        #expect(try await stage.result("A") == .completed)
+        #expect(stage.log.started.count == 1)
+        try await other.close()
+        try await stage.close()
+    }
+
+    @Test("L16 P10 no statement of a turn looks through a table")
+    func plans() async throws {
+        let stage = try await Stage.open()
+        try await stage.commit(["A", "B←A"])
+        var statements = [
+            QueueSQL.selectCandidates, QueueSQL.selectNextPending, QueueSQL.selectNextPendingUpTo, QueueSQL.claim,
+            QueueSQL.selectFailedPrerequisite, QueueSQL.selectActiveOfLane, QueueSQL.setStatus, QueueSQL.selectTies,
+            QueueSQL.selectWaitingDependants, QueueSQL.selectDependantsOfFailed, QueueSQL.selectDependencies,
+            QueueSQL.deleteDependencies, QueueSQL.selectHolds, QueueSQL.deleteHolds, QueueSQL.selectWaitingOfCommit,
+            QueueSQL.selectLane, QueueSQL.archive, QueueSQL.delete, QueueSQL.selectHolder, QueueSQL.putBack,
+            QueueSQL.selectHoldNamed, QueueSQL.selectDueHolds, QueueSQL.selectNextDue, QueueSQL.selectKeyed,
+            QueueSQL.selectDueSchedules, QueueSQL.selectActiveOfWorker, QueueSQL.selectFinishedBetween,
+            QueueSQL.selectOldFinished, QueueSQL.selectConstrained, QueueSQL.selectRecord,
+        ]
+        for ordering in PipelineOrdering.allCases where ordering.isSerial {
+            for counting in [true, false] { statements.append(QueueSQL.selectFirst(ordering, countingFailed: counting)) }
+        }
+        let all = statements
+        var scans: [String] = []
+        try stage.stack.transact(author: "test") { transaction in
+            for sql in all {
+                let numbered = (1...11).last { sql.contains("?\($0)") } ?? 0
+                let count = max(numbered, sql.count { $0 == "?" } - (numbered > 0 ? sql.count { $0 == "?" } : 0))
+                let nothing = [StoredValue](repeating: .null, count: count)
+                try transaction.rows("EXPLAIN QUERY PLAN \(sql)", nothing) { row in
+                    let step = try row.read(String.self, at: 3)
+                    if step.hasPrefix("SCAN"), !step.contains("CONSTANT ROW"), !step.contains("subquery") {
+                        scans.append("\(step): \(sql)")
+                    }
+                }
+            }
+        }
+        #expect(scans == [])
+        try await stage.close()
+    }
+}
