@@ -76,8 +76,3 @@ extension PipelineEvent {
         }
     }
 }
-
-extension OperationRunner {
-    /// Waits until everything that was committed and said so far has been looked at and written. Handlers may run still.
-    public func settled() async { await settle() }
-}

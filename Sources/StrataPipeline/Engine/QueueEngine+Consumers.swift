@@ -141,6 +141,22 @@ extension QueueEngine {
     /// What a worker of this stack is known by in this process.
     func key(of worker: Int64) -> LiveWorkers.Key { LiveWorkers.Key(store: stack.fingerprint, number: worker) }
 
+    /// Whether a handler of a consumer runs, or one of its operations is pending.
+    func isWorking(_ id: Consumer.ID) async throws -> Bool {
+        let (consumer, isRunning) = state.withLock { state in
+            (state.consumers[id], state.running.values.contains { $0.consumer == id })
+        }
+        guard let consumer else { return false }
+        if isRunning { return true }
+        return try await stack.overStore { context in
+            let names = try context.groups(
+                QueuedOperation.where({ $0.status == .pending }).grouped { $0.pipeline },
+                { $0.count }
+            )
+            return names.contains { consumer.takes($0.0) }
+        }
+    }
+
     // MARK: Suspension
 
     func suspend(_ id: Consumer.ID) -> Int {

@@ -108,7 +108,9 @@ public final class Pipeline: OperationRunner {
     /// - Throws: ``PipelineError`` with `closed` where this pipeline is; what the store reports.
     /// - Complexity: O(operations that are moved), and a look at the names of all.
     @discardableResult
-    public func adoptUndeclared() async throws -> [PipelineName] { try await handle.engine.adoptUndeclared(name, handle.id) }
+    public func adoptUndeclared() async throws -> [PipelineName] {
+        try await handle.engine.adoptUndeclared(name, handle.id)
+    }
 }
 
 extension Attempt {

@@ -1,3 +1,5 @@
+package import Strata
+
 /// What runs operations: a ``Pipeline``, or a ``TaskBroker`` for many queues.
 ///
 /// It runs until it or its stack is closed, and keeps the stack open until then.
@@ -57,6 +59,12 @@ extension OperationRunner {
 
     /// Waits until everything that is known has been looked at and written. Handlers may run still.
     package func settle() async { await handle.engine.settle() }
+
+    /// The stack on which it is open.
+    package var stack: ContextStack { handle.engine.stack }
+
+    /// Whether a handler runs here, or an operation is ready for one.
+    package func isWorking() async throws -> Bool { try await handle.engine.isWorking(handle.id) }
 
     // MARK: Closing
 

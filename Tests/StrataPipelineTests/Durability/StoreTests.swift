@@ -87,7 +87,9 @@ import Testing
             QueueSQL.selectOldFinished, QueueSQL.selectConstrained, QueueSQL.selectRecord,
         ]
         for ordering in PipelineOrdering.allCases where ordering.isSerial {
-            for counting in [true, false] { statements.append(QueueSQL.selectFirst(ordering, countingFailed: counting)) }
+            for counting in [true, false] {
+                statements.append(QueueSQL.selectFirst(ordering, countingFailed: counting))
+            }
         }
         let all = statements
         var scans: [String] = []

@@ -55,7 +55,10 @@ private struct Chore: OperationPayload {
         try await stack.close()
     }
 
-    @Test("T8 killed after its handler has returned and before that is in the store: delivered again, under the same id", .timeLimit(.minutes(1)))
+    @Test(
+        "T8 killed after its handler has returned and before that is in the store: delivered again, under the same id",
+        .timeLimit(.minutes(1))
+    )
     func handled() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("s.sqlite")

@@ -1,0 +1,55 @@
+import Strata
+import StrataPipeline
+import StrataTesting
+import Testing
+
+@Suite("L18 the kit for tests of handlers", .timeLimit(.minutes(1))) struct TestKitTests {
+    struct Stop: Error {}
+
+    @Test("what was queued can be looked at, saved or not, by type and pipeline")
+    func enqueued() async throws {
+        let stage = try await Stage.open()
+        try await stage.commit(["A", "B"])
+        try await stage.stack.background { context in
+            context.enqueue(Named(name: "C"), in: "other")
+            let (all, work) = (try context.enqueued(Named.self), try context.enqueued(Named.self, in: .work))
+            #expect(all == ["A", "B", "C"].map { Named(name: $0) })
+            #expect(work == ["A", "B"].map { Named(name: $0) })
+            context.rollback()
+            let left = try context.enqueued(Named.self)
+            #expect(left.count == 2)
+        }
+        try await stage.close()
+    }
+
+    @Test("drained() waits for what is queued on the way, and for nothing that has to wait; perform gives the outcome")
+    func drained() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        let clock = VirtualClock()
+        let faults = Faults()
+        let pipeline = try await Pipeline.open(stack, named: .work, clock: clock) { (attempt: Attempt<Named>) in
+            try faults.next()
+            guard attempt.payload.name.count < 5 else { return .done }
+            let next = Named(name: attempt.payload.name + "x")
+            return .done { $0.enqueue(next, in: .work) }
+        }
+        try await stack.background { context in
+            context.enqueue(Named(name: "x"), in: .work)
+            context.enqueue(Named(name: "late"), in: .work, notBefore: clock.now.addingTimeInterval(100))
+            try context.commit()
+        }
+        try await pipeline.drained()
+        #expect(try await stack.background { try $0.count(FinishedOperation.all) } == 5)
+        #expect(try await stack.background { try $0.enqueued(Named.self) } == [Named(name: "late")])
+        faults.fail(with: Stop())
+        guard case .retrying(_, _, let message) = try await pipeline.perform(Named(name: "12345"), in: .work) else {
+            Issue.record("it was not to be tried again")
+            return
+        }
+        #expect(message == "Stop()" && faults.count == 0)
+        clock.advance(by: .seconds(200))
+        try await pipeline.drained()
+        #expect(try await stack.background { try $0.count(QueuedOperation.all) } == 0)
+        try await stack.close()
+    }
+}
