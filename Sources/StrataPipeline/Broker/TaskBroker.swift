@@ -38,6 +38,7 @@ public final class TaskBroker: OperationRunner {
     ///   - handles: whether a queue is this broker's, by its name alone: always the same answer, at once, and without using the stack.
     ///   - ordering: in which order the tasks of one queue are started.
     ///   - maxConcurrent: how many tasks run at once at most, of all queues together; nil for any number.
+    ///   - rateLimit: how many attempts may be started in a time, by all processes together; nil for any number.
     ///   - retry: when a task whose handler has thrown is started again.
     ///   - whenFailed: what becomes of tasks that have failed for good; without it, those block their queue in orderings that are serial,
     ///     and are parked in `flat`.
@@ -57,6 +58,7 @@ public final class TaskBroker: OperationRunner {
         handles: @escaping @Sendable (PipelineName) -> Bool,
         ordering: PipelineOrdering = .fifo,
         maxConcurrent: Int? = 8,
+        rateLimit: RateLimit? = nil,
         retry: RetryPolicy = .standard,
         whenFailed: FailurePolicy? = nil,
         timeout: Duration? = nil,
@@ -81,6 +83,7 @@ public final class TaskBroker: OperationRunner {
                     timeout: timeout,
                     retention: retention,
                     constraints: constraints,
+                    rateLimit: rateLimit,
                     shutdownGrace: shutdownGrace
                 ),
                 handler: { operation, engine in try await handler.handle(Attempt(operation, engine)) },

@@ -28,6 +28,8 @@ struct Consumer: Sendable {
     var suspensions = 0
     /// The operations whose handlers run.
     var running: Set<Int64> = []
+    /// Until when its rate limit keeps it from starting more.
+    var limitedUntil: Date?
     /// How far it has come in looking through its queues.
     var sweep = Sweep()
     /// Whether nothing was ready when it was last looked, and nothing has happened since.
@@ -68,6 +70,7 @@ struct PipelineOptions: Sendable {
     var timeout: Duration?
     var retention: FinishedRetention
     var constraints: [any ConstraintObserver]
+    var rateLimit: RateLimit?
     var shutdownGrace: Duration
 
     static func checkLimit(_ limit: Int) throws {

@@ -190,7 +190,7 @@ extension QueueEngine {
     /// Ends a pipeline or broker, after its handlers, which may go on for a while.
     func remove(_ id: Consumer.ID, _ grace: Duration = .zero) async {
         // A handler that closes what runs it would wait for itself.
-        guard Self.consumerOfTask != id else {
+        guard !isRunning(id) else {
             Task.detached { await self.remove(id, grace) }
             return
         }
@@ -266,7 +266,7 @@ extension QueueEngine {
         while let id = state.withLock({ $0.consumers.keys.first }) {
             await remove(id)
             // A handler that closes its stack leaves that to others.
-            if Self.consumerOfTask == id { return }
+            if isRunning(id) { return }
         }
         await end()
     }

@@ -37,6 +37,8 @@ extension QueueEngine {
         var dry: Set<Consumer.ID> = []
         /// How far each broker has come in looking through its queues.
         var sweeps: [Consumer.ID: Sweep] = [:]
+        /// Until when rate limits keep consumers from starting more.
+        var limited: [Consumer.ID: Date] = [:]
         /// Whether something was let go on while others had looked already.
         var isNews = false
         /// The queues that several take, with those.
@@ -181,8 +183,18 @@ extension QueueEngine {
         _ done: inout Done
     ) throws {
         let ended = work.ended.reduce(0) { $0 + ($1.consumer.id == consumer.id ? 1 : 0) }
-        let slots = consumer.freeSlots(afterEnds: ended)
+        var slots = consumer.freeSlots(afterEnds: ended)
         guard slots > 0 else { return }
+        var budget: OperationBook.Budget?
+        if let limit = consumer.options.rateLimit {
+            let found = try book.budget(of: consumer.name, limit)
+            guard found.pause == 0 else {
+                done.limited[consumer.id] = work.now.addingTimeInterval(found.pause)
+                return
+            }
+            slots = min(slots, found.whole)
+            budget = found
+        }
         let claims: [ClaimedOperation]
         let isDry: Bool
         switch consumer.scope {
@@ -196,6 +208,10 @@ extension QueueEngine {
                 return claimants.count == 1 && claimants[0].id == consumer.id
             }
             done.sweeps[consumer.id] = sweep
+        }
+        if var left = budget, !claims.isEmpty {
+            try book.spend(claims.count, of: &left, consumer.name)
+            if left.pause > 0 { done.limited[consumer.id] = work.now.addingTimeInterval(left.pause) }
         }
         done.claims += claims.map { ($0, consumer.id) }
         if isDry { done.dry.insert(consumer.id) }
@@ -264,6 +280,7 @@ extension QueueEngine {
             let unwanted = done.requested.compactMap { state.running[$0]?.task }
             for (id, consumer) in state.consumers {
                 state.consumers[id]?.isDry = done.dry.contains(id) || consumer.isDry && !mayHaveFreed
+                state.consumers[id]?.limitedUntil = done.limited[id]
                 if let sweep = done.sweeps[id] { state.consumers[id]?.sweep = sweep }
             }
             for (operation, consumer) in done.claims {
@@ -288,7 +305,8 @@ extension QueueEngine {
         for end in ends { end.continuation.resume() }
         // What was not looked at because there was too much has its turn next.
         let isOpen = state.withLock { state in
-            state.suspensions == 0 && state.consumers.values.contains { $0.freeSlots > 0 && !$0.isDry }
+            state.suspensions == 0
+                && state.consumers.values.contains { $0.freeSlots > 0 && !$0.isDry && $0.limitedUntil == nil }
         }
         if isOpen { scheduleTurn() }
     }
@@ -297,7 +315,9 @@ extension QueueEngine {
     private func setAlarm() {
         setAlarm(
             at: state.withLock { state in
-                state.worker == nil ? nil : min(state.nextDue ?? .distantFuture, state.nextBeat)
+                guard state.worker != nil else { return nil }
+                let limits = state.consumers.values.compactMap { $0.isDry ? nil : $0.limitedUntil }
+                return limits.reduce(min(state.nextDue ?? .distantFuture, state.nextBeat)) { min($0, $1) }
             }
         )
     }
@@ -349,7 +369,7 @@ extension QueueEngine {
         consumer.events.send(
             .started(stack.id(operation.claim.operation, of: QueuedOperation.self), attempt: operation.attempt)
         )
-        let task = Task { await Self.$consumerOfTask.withValue(consumer.id) { await self.run(operation, consumer) } }
+        let task = Task { await self.asTask(of: consumer.id) { await self.run(operation, consumer) } }
         state.withLock { state in
             guard state.running[operation.claim.operation]?.claim == operation.claim else { return }
             state.running[operation.claim.operation]?.task = task

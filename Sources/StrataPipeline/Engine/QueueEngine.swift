@@ -81,8 +81,18 @@ final class QueueEngine: StackEngine {
     /// The name under which the history has what engines commit.
     static let author = "strata.pipeline"
     static let name = "strata.pipeline"
-    /// What runs the operation whose handler this task is.
-    @TaskLocal static var consumerOfTask: Consumer.ID?
+    /// What runs the operation whose handler this task is, which is one of any stack.
+    @TaskLocal private static var consumerOfTask: (engine: ObjectIdentifier, id: Consumer.ID)?
+
+    /// Whether this is the task of a handler that a consumer runs.
+    func isRunning(_ id: Consumer.ID) -> Bool {
+        Self.consumerOfTask.map { $0.engine == ObjectIdentifier(self) && $0.id == id } ?? false
+    }
+
+    /// Runs a handler of a consumer.
+    func asTask(of id: Consumer.ID, _ body: () async -> Void) async {
+        await Self.$consumerOfTask.withValue((ObjectIdentifier(self), id), operation: body)
+    }
 
     let stack: ContextStack
     let clock: any PipelineClock

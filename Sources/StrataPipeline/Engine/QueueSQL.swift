@@ -154,6 +154,16 @@ enum QueueSQL {
         VALUES (?1, ?2, ?3, ?4, ~?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?10, 0, 0, 0, 0, 0, 0)
         """
 
+    // Rate limits.
+
+    static let selectBudget = "SELECT \"id\", \"tokens\", \"countedAt\" FROM \"PipelineBudget\" WHERE \"name\" = ?"
+    static let insertBudget = """
+        INSERT INTO "PipelineBudget" ("id", "name", "tokens", "countedAt", "_version") VALUES (?, ?, ?, ?, ?)
+        """
+    static let updateBudget = """
+        UPDATE "PipelineBudget" SET "tokens" = ?, "countedAt" = ?, "_version" = ? WHERE "id" = ?
+        """
+
     // Constraints.
 
     static let selectConstrained = """

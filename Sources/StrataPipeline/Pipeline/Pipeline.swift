@@ -20,6 +20,7 @@ public final class Pipeline: OperationRunner {
     public static let models: [any Model.Type] = [
         QueuedOperation.self, FinishedOperation.self, OperationDependency.self, OperationHold.self,
         PipelineWorker.self, PipelineRecord.self, PeriodicOperation.self,
+        PipelineBudget.self,
     ]
 
     /// The name.
@@ -40,6 +41,7 @@ public final class Pipeline: OperationRunner {
     ///   - formerNames: names that the pipeline had before; operations that are queued under them are moved, in their order.
     ///   - ordering: in which order operations of one lane are started.
     ///   - maxConcurrent: how many handlers run at once at most; nil for any number.
+    ///   - rateLimit: how many attempts may be started in a time, by all processes together; nil for any number.
     ///   - retry: when a handler that has thrown is started again.
     ///   - whenFailed: what becomes of operations that have failed for good; without it, those block their lane in orderings that
     ///     are serial, and are parked in `flat`.
@@ -60,6 +62,7 @@ public final class Pipeline: OperationRunner {
         formerNames: [PipelineName] = [],
         ordering: PipelineOrdering = .flat,
         maxConcurrent: Int? = 8,
+        rateLimit: RateLimit? = nil,
         retry: RetryPolicy = .standard,
         whenFailed: FailurePolicy? = nil,
         timeout: Duration? = nil,
@@ -83,6 +86,7 @@ public final class Pipeline: OperationRunner {
                     timeout: timeout,
                     retention: retention,
                     constraints: constraints,
+                    rateLimit: rateLimit,
                     shutdownGrace: shutdownGrace
                 ),
                 handler: { operation, engine in try await handler(Attempt(operation, engine)) },

@@ -36,6 +36,8 @@ struct Sizes: Sendable {
     var migrated = 1_000_000
     /// Operations that are queued in large commits, or done.
     var worked = 20_000
+    /// Operations that are queued already.
+    var backlog = 1_000_000
     var gitCommits = 20_000
     var gitChanges = 100_000
 
@@ -63,6 +65,7 @@ struct Sizes: Sendable {
         openings: 3,
         migrated: 50_000,
         worked: 500,
+        backlog: 2_000,
         gitCommits: 1_000,
         gitChanges: 5_000
     )

@@ -48,7 +48,38 @@ extension Row {
     }
 }
 
+extension Row {
+    /// The first thousand of a long backlog, claimed and done.
+    ///
+    /// The reference is Strata itself, with a backlog of just these: what is queued behind is to cost nothing.
+    static func workBacklog(_ sizes: Sizes) -> Row {
+        Row(
+            work: .workBacklog,
+            name:
+                "claim and complete \(sizes.chosenOfBacklog) of \(sizes.backlog) (reference: of \(sizes.chosenOfBacklog))",
+            unit: .microseconds,
+            target: 1.2,
+            operations: sizes.chosenOfBacklog
+        ) { try await StrataSides.workBacklog($0, of: sizes.chosenOfBacklog) }
+    }
+
+    /// A stack and a pipeline opened on a long backlog.
+    ///
+    /// The reference is Strata itself, on an empty queue.
+    static func openQueue(_ sizes: Sizes) -> Row {
+        Row(
+            work: .openQueue,
+            name: "open with \(sizes.backlog) queued (reference: with none)",
+            unit: .milliseconds,
+            target: nil
+        ) { try await StrataSides.openQueue($0, of: 0) }
+    }
+}
+
 extension Sizes {
+    /// How many of a backlog are done.
+    var chosenOfBacklog: Int { min(backlog, 1_000) }
+
     /// How many operations a row queues that queues so many in a commit.
     func enqueued(_ perCommit: Int) -> Int { perCommit == 1 ? commits : max(worked, perCommit) }
 }

@@ -46,19 +46,29 @@ extension StrataSides {
     }
 
     static func work(_ round: Round, handlers: Int) async throws -> Sample {
+        try await work(round, queued: round.sizes.worked, done: round.sizes.worked, handlers: handlers)
+    }
+
+    static func workBacklog(_ round: Round, of backlog: Int) async throws -> Sample {
+        try await work(round, queued: backlog, done: round.sizes.chosenOfBacklog, handlers: 8)
+    }
+
+    /// Queues operations, and does the first of them.
+    private static func work(_ round: Round, queued: Int, done count: Int, handlers: Int) async throws -> Sample {
         let stack = try await queueStack(round)
-        let count = round.sizes.worked
-        _ = try await queue(count, perCommit: 10_000, stack)
+        _ = try await queue(queued, perCommit: 10_000, stack)
         let check = Mutex(Checksum())
         let (last, end) = AsyncStream.makeStream(of: Void.self)
         let pipeline = try await Pipeline.open(stack, named: .work, maxConcurrent: handlers, isSuspended: true) {
             (attempt: Attempt<Job>) in
-            let isLast = check.withLock { check in
+            let place = check.withLock { check in
+                // What is started beyond is left to others.
+                guard check.count < count else { return count + 1 }
                 check.add(number: attempt.payload.number)
-                return check.count == count
+                return check.count
             }
-            if isLast { end.finish() }
-            return .done
+            if place == count { end.finish() }
+            return place > count ? .wait(.person) : .done
         }
         let watch = Stopwatch()
         pipeline.resume()
@@ -71,5 +81,18 @@ extension StrataSides {
         }
         try await stack.close()
         return Sample(cost: seconds, check: check.withLock { $0 })
+    }
+
+    static func openQueue(_ round: Round, of backlog: Int) async throws -> Sample {
+        let first = try await queueStack(round)
+        _ = try await queue(backlog, perCommit: 10_000, first)
+        try await first.close()
+        let watch = Stopwatch()
+        let stack = try await queueStack(round)
+        let pipeline = try await Pipeline.open(stack, named: .work, isSuspended: true) { (_: Attempt<Job>) in .done }
+        let seconds = watch.seconds
+        await pipeline.close()
+        try await stack.close()
+        return Sample(cost: seconds)
     }
 }

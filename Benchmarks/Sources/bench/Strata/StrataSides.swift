@@ -23,6 +23,8 @@ enum StrataSides {
             .enqueueMany: { try await enqueue($0, perCommit: 100, .normal) },
             .enqueueMost: { try await enqueue($0, perCommit: 10_000, .normal) },
             .workAlone: { try await work($0, handlers: 1) }, .work: { try await work($0, handlers: 8) },
+            .workBacklog: { try await workBacklog($0, of: $0.sizes.backlog) },
+            .openQueue: { try await openQueue($0, of: $0.sizes.backlog) },
         ]
     )
 

@@ -1,0 +1,48 @@
+import Foundation
+import Strata
+
+extension OperationBook {
+    /// What is left of a rate limit.
+    struct Budget {
+        fileprivate let id: Int64?
+        let limit: RateLimit
+        /// How many attempts may be started, and a part of the next one.
+        fileprivate(set) var tokens: Double
+
+        /// How many may be started now. What sums of small times lack is no reason to wait.
+        var whole: Int { Int(tokens + 1e-6) }
+        /// How long it takes until one more may be started, in seconds; 0 where one may.
+        var pause: Double { whole > 0 ? 0 : (1 - tokens) / limit.rate }
+    }
+
+    func budget(of name: String, _ limit: RateLimit) throws -> Budget {
+        var known: (id: Int64, tokens: Double, at: Date)?
+        try transaction.rows(QueueSQL.selectBudget, [.text(name)]) { row in
+            known = (try row.read(Int64.self, at: 0), try row.read(Double.self, at: 1), try row.read(Date.self, at: 2))
+        }
+        guard let known else { return Budget(id: nil, limit: limit, tokens: Double(limit.count)) }
+        // Where the clock was set back, nothing has come in.
+        let elapsed = max(now.timeIntervalSince(known.at), 0)
+        return Budget(
+            id: known.id,
+            limit: limit,
+            tokens: min(known.tokens + elapsed * limit.rate, Double(limit.count))
+        )
+    }
+
+    /// Takes tokens away.
+    func spend(_ count: Int, of budget: inout Budget, _ name: String) throws {
+        budget.tokens -= Double(count)
+        let values: [StoredValue] = [
+            .real(budget.tokens), .real(now.timeIntervalSinceReferenceDate), .integer(transaction.number),
+        ]
+        if let id = budget.id {
+            try transaction.run(QueueSQL.updateBudget, values + [.integer(id)])
+            try transaction.note(updated: [id], ["tokens", "countedAt"], of: PipelineBudget.self)
+        } else {
+            let id = try transaction.newID()
+            try transaction.run(QueueSQL.insertBudget, [.integer(id), .text(name)] + values)
+            try transaction.note(inserted: [id], of: PipelineBudget.self)
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import StoreModels
+import Strata
+import StrataPipeline
+import StrataTesting
+import Testing
+
+@Suite("L11 P6 rate limits", .timeLimit(.minutes(1))) struct RateLimitTests {
+    private static func open(_ stack: ContextStack, _ name: PipelineName, _ limit: RateLimit, _ clock: VirtualClock)
+        async throws -> (Pipeline, EventLog)
+    {
+        let pipeline = try await Pipeline.open(stack, named: name, rateLimit: limit, isSuspended: true, clock: clock) {
+            (_: Attempt<Named>) in .done
+        }
+        return (pipeline, EventLog(pipeline))
+    }
+
+    private static func queue(_ count: Int, in name: PipelineName, _ stack: ContextStack) async throws {
+        try await stack.background { context in
+            for number in 0..<count { context.enqueue(Named(name: "\(number)"), in: name) }
+            try context.commit()
+        }
+    }
+
+    /// Waits until everything that was started has ended and been written.
+    private static func count(_ log: EventLog, _ pipeline: Pipeline) async -> Int {
+        await pipeline.settled()
+        let started = log.started.count
+        await log.wait { events in events.count { if case .finished = $0 { true } else { false } } >= started }
+        return log.started.count
+    }
+
+    @Test(
+        "no more are started than the limit allows, and none fewer; a rest lets as many start at once as there are tokens"
+    )
+    func limit() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        let clock = VirtualClock()
+        let (pipeline, log) = try await Self.open(stack, .work, RateLimit(3, per: .seconds(30)), clock)
+        try await Self.queue(20, in: .work, stack)
+        pipeline.resume()
+        #expect(await Self.count(log, pipeline) == 3)
+        for (seconds, started) in [(9, 3), (1, 4), (10, 5), (10, 6), (5, 6), (5, 7), (300, 10), (10, 11)] {
+            clock.advance(by: .seconds(seconds))
+            #expect(await Self.count(log, pipeline) == started, "after \(seconds) s more")
+        }
+        try await stack.close()
+    }
+
+    @Test("the limit is that of all who run the pipeline, and outlives them; other pipelines have their own")
+    func shared() async throws {
+        let folder = try ScratchFolder()
+        let location = StoreLocation.sqlite(folder.file("s.sqlite"))
+        let clock = VirtualClock()
+        let limit = RateLimit(2, per: .seconds(20))
+        let first = try await ContextStack.open(location, models: Pipeline.models, stack: .rootOnly)
+        try await Self.queue(10, in: .work, first)
+        try await Self.queue(10, in: "other", first)
+        let (one, oneLog) = try await Self.open(first, .work, limit, clock)
+        one.resume()
+        #expect(await Self.count(oneLog, one) == 2)
+        let (other, otherLog) = try await Self.open(first, "other", limit, clock)
+        other.resume()
+        #expect(await Self.count(otherLog, other) == 2)
+        let second = try await ContextStack.open(location, models: Pipeline.models, stack: .rootOnly)
+        let (two, twoLog) = try await Self.open(second, .work, limit, clock)
+        two.resume()
+        #expect(await Self.count(twoLog, two) == 0)
+        await two.close()
+        try await first.close()
+        let (again, againLog) = try await Self.open(second, .work, limit, clock)
+        again.resume()
+        #expect(await Self.count(againLog, again) == 0)
+        clock.advance(by: .seconds(10))
+        #expect(await Self.count(againLog, again) == 1)
+        try await second.close()
+    }
+
+    @Test("a limit is at least one attempt, and a millisecond")
+    func bounds() {
+        #expect(RateLimit(0, per: .zero) == RateLimit(1, per: .milliseconds(1)))
+        #expect(RateLimit(60, per: .seconds(60)).count == 60)
+    }
+}
