@@ -9,9 +9,13 @@ extension OperationRunner {
     ///
     /// It does not return while it is suspended and something is ready.
     ///
-    /// - Throws: what the store reports.
+    /// - Throws: `CancellationError`; what the store reports.
     public func drained() async throws {
-        repeat { await settle() } while try await isWorking()
+        await settle()
+        while try await isWorking() {
+            try await Task.sleep(for: .milliseconds(1))
+            await settle()
+        }
     }
 
     /// Queues an operation, and waits for the end of its first attempt.

@@ -5,6 +5,9 @@ package import Metrics
 package protocol StackEngine: AnyObject, Sendable {
     /// Ends its work. Called before the stack is closed, maybe more than once.
     func stop() async
+
+    /// Whether it would wait for the task that asks.
+    var isInside: Bool { get }
 }
 
 extension ContextStack {
@@ -32,17 +35,20 @@ extension ContextStack {
     }
 
     /// The engine of this name; where there is none yet, the one that `make` makes.
-    package func engine<Engine: StackEngine>(_ name: String, _ make: () throws -> Engine) rethrows -> Engine {
+    ///
+    /// - Throws: `closed` once the stack is being closed.
+    package func engine<Engine: StackEngine>(_ name: String, _ make: () -> Engine) throws -> Engine {
         try core.engines.withLock { engines in
-            if let engine = engines[name] as? Engine { return engine }
-            let engine = try make()
-            engines[name] = engine
+            if engines.isClosing { throw StrataError(.closed, "The stack is being closed. Open another one.") }
+            if let engine = engines.all[name] as? Engine { return engine }
+            let engine = make()
+            engines.all[name] = engine
             return engine
         }
     }
 
     /// Lets go of the engine of this name.
-    package func removeEngine(_ name: String) { core.engines.withLock { _ = $0.removeValue(forKey: name) } }
+    package func removeEngine(_ name: String) { core.engines.withLock { _ = $0.all.removeValue(forKey: name) } }
 
     /// Whether the stack was opened with a model.
     package func knows(_ model: any Model.Type) -> Bool { (try? core.engine.schema.index(of: model)) != nil }

@@ -6,7 +6,17 @@ extension StackCore {
         if BlockScope.isInside(self) {
             throw StrataError(.insideBlock, "A block would wait for itself to end. Close the stack outside its blocks.")
         }
-        for engine in engines.withLock({ Array($0.values) }) { await engine.stop() }
+        if engines.withLock({ $0.all.values.contains { $0.isInside } }) {
+            throw StrataError(
+                .insideBlock,
+                "A handler would wait for itself to end. Close the stack outside of its handlers and of the tasks that they start."
+            )
+        }
+        let running = engines.withLock { engines in
+            engines.isClosing = true
+            return Array(engines.all.values)
+        }
+        for engine in running { await engine.stop() }
         let isFirst = state.withLock { state in
             guard state.phase == .open else { return false }
             state.phase = .draining

@@ -31,7 +31,14 @@ final class StackCore: Sendable {
     let failures = FailureHub()
     let writer = CommitWriter()
     /// What works on this stack until it is closed, by name.
-    let engines = Mutex<[String: any StackEngine]>([:])
+    let engines = Mutex(Engines())
+
+    /// What works on the stack by itself.
+    struct Engines {
+        var all: [String: any StackEngine] = [:]
+        /// Whether no more may come.
+        var isClosing = false
+    }
     let engine: Store
     /// What contexts begin with.
     let mergePolicy: MergePolicy

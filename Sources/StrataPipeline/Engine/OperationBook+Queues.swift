@@ -20,7 +20,7 @@ extension OperationBook {
         /// Queues of which nothing more can be taken for now.
         var exhausted: Set<String> = []
         while claims.count < limit {
-            guard looks > 0 else { return (claims, false) }
+            guard looks > 1 else { return (claims, false) }
             looks -= 1
             guard let name = try nextPending(after: sweep.cursor, upTo: sweep.last) else {
                 if sweep.isBehind {
@@ -38,7 +38,7 @@ extension OperationBook {
             try declare(pipeline, consumer.rules, isTransient: true)
             let (taken, isDry) = try claim(1, of: pipeline, by: worker, besides: busy, &looks)
             claims += taken
-            if !taken.isEmpty { sweep.isFruitful = true }
+            if !taken.isEmpty || !isDry { sweep.isFruitful = true }
             if isDry { exhausted.insert(name) }
         }
         return (claims, false)

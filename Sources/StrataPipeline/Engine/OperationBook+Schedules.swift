@@ -29,20 +29,27 @@ extension OperationBook {
 
     /// Plans those anew that are due later than they can be: the clock was set back.
     func planAfterClockChange() throws {
-        var planned: [(id: Int64, schedule: String, next: Date)] = []
+        var planned: [(id: Int64, schedule: String, next: Date, last: Date?)] = []
         try transaction.rows(QueueSQL.selectPlanned, [Self.value(now)]) { row in
             planned.append(
-                (try row.read(Int64.self, at: 0), try row.read(String.self, at: 1), try row.read(Date.self, at: 2))
+                (
+                    try row.read(Int64.self, at: 0), try row.read(String.self, at: 1), try row.read(Date.self, at: 2),
+                    try row.read(Date?.self, at: 3)
+                )
             )
         }
-        for (id, text, next) in planned {
-            guard let earliest = Schedule(rawValue: text)?.next(after: now), next > earliest.addingTimeInterval(1)
-            else {
-                continue
-            }
+        for (id, text, next, last) in planned {
+            // Clocks of two machines differ a little, and a turn may have waited for the store: that is no change.
+            let start = last.map { $0 > now.addingTimeInterval(Self.clockTolerance) ? now : max($0, now) } ?? now
+            guard let earliest = Schedule(rawValue: text)?.next(after: start),
+                next > earliest.addingTimeInterval(Self.clockTolerance)
+            else { continue }
             try plan(id, text, earliest)
         }
     }
+
+    /// By how many seconds a clock may be off without anything being planned anew.
+    private static let clockTolerance = 60.0
 
     private func plan(_ id: Int64, _ text: String, _ next: Date?) throws {
         try transaction.run(

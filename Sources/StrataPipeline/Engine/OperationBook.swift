@@ -64,6 +64,16 @@ struct OperationBook {
         }
     }
 
+    /// Marks an operation that is pending, and no other one.
+    private func mark(_ status: OperationStatus, _ number: Int64) throws {
+        let changed = try transaction.run(
+            QueueSQL.markPending,
+            [.integer(Int64(status.rawValue)), version, .integer(number)]
+        )
+        guard changed > 0 else { return }
+        try transaction.note(updated: CollectionOfOne(number), Self.statusColumns, of: QueuedOperation.self)
+    }
+
     // MARK: Claims
 
     /// Takes operations of a pipeline, the best first, at most so many. Those that turn out to have to wait are marked.
@@ -99,13 +109,16 @@ struct OperationBook {
             if candidates.isEmpty { return (claims, true) }
             for candidate in candidates where claims.count < limit {
                 // Where nothing but handlers of this process is in the way, their ends are waited for.
-                guard looks > 0 else { return (claims, claims.isEmpty && !isMarked) }
+                guard looks > 0 else { return (claims, claims.isEmpty && !isMarked && !passed.isEmpty) }
                 looks -= 1
-                switch try claim(candidate, of: pipeline, rules, by: worker, busy) {
+                let look = try claim(candidate, of: pipeline, rules, by: worker, busy)
+                switch look {
                 case .claimed(let claimed): claims.append(claimed)
                 case .passed: passed.insert(candidate.number)
-                case .waits: isMarked = true
+                case .waits, .failed: isMarked = true
                 }
+                // What is known of the others may not be so any more.
+                if case .failed = look { break }
             }
         }
         return (claims, false)
@@ -153,6 +166,8 @@ struct OperationBook {
         case claimed(ClaimedOperation)
         /// It has to wait, and is marked so.
         case waits
+        /// It has failed with another one, and others may have with it.
+        case failed
         /// A handler of this process stands in its way.
         case passed
     }
@@ -169,19 +184,19 @@ struct OperationBook {
     ) throws -> Look {
         let number = candidate.number
         if let hold = candidate.heldUntil, hold > now {
-            try set(.held, of: [number])
+            try mark(.held, number)
             return .waits
         }
         if candidate.isDependent {
             if let failed = try transaction.integer(QueueSQL.selectFailedPrerequisite, [.integer(number)]) {
                 try fail(number, Self.reason(failed))
-            } else {
-                try set(.waiting, of: [number])
+                return .failed
             }
+            try mark(.waiting, number)
             return .waits
         }
         if rules.ordering.isSerial, try !isFirst(number, candidate.group, candidate.lane, of: pipeline, rules) {
-            try set(.waiting, of: [number])
+            try mark(.waiting, number)
             return .waits
         }
         // A handler that has lost its operation ends soon, or has just committed its end.

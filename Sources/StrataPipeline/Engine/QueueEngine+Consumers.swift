@@ -16,7 +16,13 @@ extension QueueEngine {
         var added: Consumer.ID?
         while added == nil {
             // Nil from one that has ended meanwhile, with the last that was open.
-            added = try await engine.onQueue { [engine] in try engine.add(consumer, formerNames) }
+            do {
+                added = try await engine.onQueue { [engine] in try engine.add(consumer, formerNames) }
+            } catch {
+                // One that nothing is open on is not to keep its stack.
+                await engine.end()
+                throw error
+            }
             if added == nil { engine = try of(stack, clock) }
         }
         let id = added!
@@ -189,16 +195,16 @@ extension QueueEngine {
 
     /// Ends a pipeline or broker, after its handlers, which may go on for a while.
     func remove(_ id: Consumer.ID, _ grace: Duration = .zero) async {
-        // A handler that closes what runs it would wait for itself.
-        guard !isRunning(id) else {
-            Task.detached { await self.remove(id, grace) }
-            return
-        }
         let isOpen = state.withLock { state in
             state.consumers[id]?.isClosing = true
             return state.consumers[id] != nil
         }
         guard isOpen else { return }
+        // A handler that closes what runs it would wait for itself.
+        guard !isInsideHandler(of: id) else {
+            Task.detached { await self.remove(id, grace) }
+            return
+        }
         // What has been claimed is started first.
         await takeTurn()
         if grace > .zero { await waitForEnds(of: id, grace) }
@@ -265,14 +271,12 @@ extension QueueEngine {
         _ = try? await onQueue {}
         while let id = state.withLock({ $0.consumers.keys.first }) {
             await remove(id)
-            // A handler that closes its stack leaves that to others.
-            if isRunning(id) { return }
         }
         await end()
     }
 
     /// Nothing is open any more: the worker leaves, and the stack is let go.
-    private func end() async {
+    func end() async {
         try? await onQueue {
             let (isOver, worker) = self.state.withLock { state -> (Bool, Int64?) in
                 // Another one may have been opened meanwhile.

@@ -9,6 +9,8 @@ extension QueueEngine {
         var consumers: [Consumer.ID: Consumer] = [:]
         var worker: Int64 = 0
         var now = Date.distantPast
+        /// Until when due schedules were looked at.
+        var seenUntil = Date.distantPast
         /// Whether a hold ends or a schedule is due.
         var isTimeUp = false
         var isDue = false
@@ -23,6 +25,9 @@ extension QueueEngine {
         var busy = OperationBook.Busy()
         /// The constraints of each consumer that are satisfied.
         var satisfied: [Consumer.ID: [Constraint]] = [:]
+
+        /// Whether operations may have become ready.
+        var isEventful: Bool { !ended.isEmpty || isDue || isBeatDue || haveConstraintsChanged }
 
         var isEmpty: Bool {
             ended.isEmpty && progress.isEmpty && !isDue && !isBeatDue && !haveConstraintsChanged
@@ -97,7 +102,7 @@ extension QueueEngine {
         state.withLock { state in
             guard let worker = state.worker else { return nil }
             var work = Work()
-            (work.worker, work.now) = (worker, now)
+            (work.worker, work.now, work.seenUntil) = (worker, now, state.seenUntil)
             work.ended = state.ended
             work.progress = state.progress
             work.consumers = state.consumers
@@ -168,7 +173,9 @@ extension QueueEngine {
             // What has failed with others may have let go on what had been looked at before.
             if book.news.reports.count > known { (done.isNews, done.dry) = (true, []) }
         }
-        done.nextDue = try book.nextDue(after: isTimeUp ? now : .distantPast)
+        done.nextDue = try book.nextDue(
+            after: isTimeUp ? now : work.haveSchedulesChanged ? .distantPast : work.seenUntil
+        )
         for (number, pipeline, report) in book.news.reports {
             guard let consumer = work.consumers.values.first(where: { $0.takes(pipeline) }) else { continue }
             done.events.append((consumer.events, report.event(stack.id(number, of: QueuedOperation.self))))
@@ -202,6 +209,8 @@ extension QueueEngine {
             (claims, isDry) = try book.claim(slots, of: name, by: worker, besides: work.busy)
         case .queues:
             var sweep = consumer.sweep
+            // What has happened may concern queues that it has passed.
+            if work.isEventful { sweep.isFruitful = true }
             (claims, isDry) = try book.claim(slots, for: consumer, by: worker, besides: work.busy, &sweep) { name in
                 let claimants = work.consumers.values.filter { $0.takes(name) }
                 if claimants.count > 1 { done.disputed[name] = claimants }
@@ -265,16 +274,19 @@ extension QueueEngine {
 
     /// Takes over what is in the store now.
     private func settle(_ work: Work, _ done: Done) {
+        var late: [Ending] = []
         let (tasks, ends) = state.withLock { state in
             for ending in work.ended {
                 let number = ending.operation.claim.operation
-                guard state.running[number]?.claim == ending.operation.claim else { continue }
+                guard let running = state.running[number], running.claim == ending.operation.claim else { continue }
+                if running.hasCommitted { late.append(ending) }
                 state.running[number] = nil
                 state.consumers[ending.consumer.id]?.running.remove(number)
             }
             // What has ended may have been waited for by any.
             let mayHaveFreed =
                 !work.ended.isEmpty || work.isDue || work.haveConstraintsChanged || work.isBeatDue || done.isNews
+            if work.isTimeUp || work.isBeatDue { state.seenUntil = work.now }
             if work.isBeatDue { state.nextBeat = work.now.addingTimeInterval(Self.beatInterval) }
             if done.isNews { state.isNews = true }
             let unwanted = done.requested.compactMap { state.running[$0]?.task }
@@ -303,6 +315,7 @@ extension QueueEngine {
         if let worker = done.worker { LiveWorkers.insert(key(of: worker)) }
         for task in tasks { task.cancel() }
         for end in ends { end.continuation.resume() }
+        for ending in late { sendLate(ending) }
         // What was not looked at because there was too much has its turn next.
         let isOpen = state.withLock { state in
             state.suspensions == 0
@@ -369,7 +382,7 @@ extension QueueEngine {
         consumer.events.send(
             .started(stack.id(operation.claim.operation, of: QueuedOperation.self), attempt: operation.attempt)
         )
-        let task = Task { await self.asTask(of: consumer.id) { await self.run(operation, consumer) } }
+        let task = Task { await self.asHandler(of: consumer.id) { await self.run(operation, consumer) } }
         state.withLock { state in
             guard state.running[operation.claim.operation]?.claim == operation.claim else { return }
             state.running[operation.claim.operation]?.task = task

@@ -24,6 +24,8 @@ final class QueueEngine: StackEngine {
         var worker: Int64?
         /// What was last known of the next moment at which a hold ends or a schedule is due.
         var nextDue: Date?
+        /// Until when due schedules were looked at.
+        var seenUntil = Date.distantPast
         var alarm: (any PipelineAlarm)?
         var alarmDate: Date?
         var alarmNumber = 0
@@ -65,6 +67,8 @@ final class QueueEngine: StackEngine {
         var deadline: (any PipelineAlarm)?
         /// Whether its end is about to be written.
         var isEnding = false
+        /// Whether its handler has committed its end while another one, by its deadline, was about to be written.
+        var hasCommitted = false
     }
 
     /// What came of an attempt.
@@ -81,17 +85,29 @@ final class QueueEngine: StackEngine {
     /// The name under which the history has what engines commit.
     static let author = "strata.pipeline"
     static let name = "strata.pipeline"
-    /// What runs the operation whose handler this task is, which is one of any stack.
-    @TaskLocal private static var consumerOfTask: (engine: ObjectIdentifier, id: Consumer.ID)?
+    /// A handler that runs.
+    private final class Handler: Sendable {
+        let engine: QueueEngine
+        let consumer: Consumer.ID
+        let hasEnded = Atomic(false)
 
-    /// Whether this is the task of a handler that a consumer runs.
-    func isRunning(_ id: Consumer.ID) -> Bool {
-        Self.consumerOfTask.map { $0.engine == ObjectIdentifier(self) && $0.id == id } ?? false
+        init(_ engine: QueueEngine, _ consumer: Consumer.ID) { (self.engine, self.consumer) = (engine, consumer) }
+    }
+
+    /// The handler that this task is, or that has started it.
+    @TaskLocal private static var handler: Handler?
+
+    /// Whether this is the task of a handler of this engine that runs still; of one consumer, or of any.
+    func isInsideHandler(of id: Consumer.ID? = nil) -> Bool {
+        guard let handler = Self.handler, handler.engine === self else { return false }
+        return !handler.hasEnded.load(ordering: .acquiring) && (id == nil || handler.consumer == id)
     }
 
     /// Runs a handler of a consumer.
-    func asTask(of id: Consumer.ID, _ body: () async -> Void) async {
-        await Self.$consumerOfTask.withValue((ObjectIdentifier(self), id), operation: body)
+    func asHandler(of id: Consumer.ID, _ body: () async -> Void) async {
+        let handler = Handler(self, id)
+        await Self.$handler.withValue(handler, operation: body)
+        handler.hasEnded.store(true, ordering: .releasing)
     }
 
     let stack: ContextStack
@@ -113,8 +129,11 @@ final class QueueEngine: StackEngine {
                 "The stack was opened without \(model). Open it with `models: [...] + Pipeline.models`."
             )
         }
-        return stack.engine(name) { QueueEngine(stack, clock) }
+        return try stack.engine(name) { QueueEngine(stack, clock) }
     }
+
+    /// Whether closing would wait for itself.
+    var isInside: Bool { isInsideHandler() }
 
     // MARK: News
 
@@ -253,11 +272,10 @@ final class QueueEngine: StackEngine {
         let deadline = state.withLock { state in
             let isHeld = state.running[number]?.claim == ending.operation.claim
             isLate = !isHeld && ending.isWritten
-            if isHeld, ending.isWritten,
-                let place = state.ended.firstIndex(where: { $0.operation.claim == ending.operation.claim })
-            {
+            if isHeld, ending.isWritten, state.running[number]!.isEnding {
                 // Its deadline came first, and too late: what is in the store counts.
-                state.ended[place] = ending
+                let place = state.ended.firstIndex { $0.operation.claim == ending.operation.claim }
+                if let place { state.ended[place] = ending } else { state.running[number]!.hasCommitted = true }
             }
             guard isHeld, !state.running[number]!.isEnding else { return nil as (any PipelineAlarm)? }
             state.running[number]?.isEnding = true
@@ -265,12 +283,15 @@ final class QueueEngine: StackEngine {
             return state.running[number]?.deadline
         }
         deadline?.cancel()
-        if isLate {
-            // Its deadline came first, and was told of as a loss.
-            ending.consumer.events.send(.finished(stack.id(number, of: QueuedOperation.self), .completed))
-        }
+        if isLate { sendLate(ending) }
         let isAlone = state.withLock { !$0.isBusy || $0.ended.count >= $0.running.count }
         scheduleTurn(after: isAlone ? nil : Self.gathering)
+    }
+
+    /// Tells of the end of an operation that its handler has committed after its deadline had been told of as a loss.
+    func sendLate(_ ending: Ending) {
+        let number = ending.operation.claim.operation
+        ending.consumer.events.send(.finished(stack.id(number, of: QueuedOperation.self), .completed))
     }
 
     /// How long a turn waits under load for the ends of other attempts, which then share its transaction.

@@ -50,6 +50,8 @@ enum QueueSQL {
         SELECT "id" FROM \(operations) WHERE "status" = 3 AND "pipeline" = ? AND +"lane" = ? LIMIT 1
         """
 
+    static let markPending =
+        "UPDATE \(operations) SET \"status\" = ?, \"_version\" = ? WHERE \"id\" = ? AND \"status\" = 0"
     static let setStatus = "UPDATE \(operations) SET \"status\" = ?, \"_version\" = ? WHERE \"id\" = ?"
 
     // What happens when an operation leaves the queue.
@@ -139,7 +141,8 @@ enum QueueSQL {
         UPDATE \(schedules) SET "lastAt" = ?, "nextAt" = ?, "_version" = ? WHERE "id" = ?
         """
     /// Those that are planned.
-    static let selectPlanned = "SELECT \"id\", \"schedule\", \"nextAt\" FROM \(schedules) WHERE \"nextAt\" > ?"
+    static let selectPlanned =
+        "SELECT \"id\", \"schedule\", \"nextAt\", \"lastAt\" FROM \(schedules) WHERE \"nextAt\" > ?"
     static let selectSchedulesOf = "SELECT \"id\" FROM \(schedules) WHERE \"pipeline\" = ?"
     static let moveSchedule = "UPDATE \(schedules) SET \"pipeline\" = ?, \"_version\" = ? WHERE \"id\" = ?"
     static let dropKey = "UPDATE \(operations) SET \"key\" = NULL, \"_version\" = ? WHERE \"id\" = ?"
@@ -219,7 +222,9 @@ enum QueueSQL {
         """
     static let deleteRecord = "DELETE FROM \"PipelineRecord\" WHERE \"id\" = ?"
     static let selectWaiting = "SELECT \"id\" FROM \(operations) WHERE \"status\" = 1 AND \"pipeline\" = ?"
-    static let selectNames = "SELECT DISTINCT \"pipeline\" FROM \(operations)"
+    static let selectNames = """
+        SELECT DISTINCT "pipeline" FROM \(operations) UNION SELECT "pipeline" FROM \(schedules)
+        """
     static let selectOfPipeline = "SELECT \"id\" FROM \(operations) WHERE \"pipeline\" = ?"
     static let move = """
         UPDATE \(operations) SET "pipeline" = ?, "status" = CASE "status" WHEN 1 THEN 0 ELSE "status" END, "_version" = ? \

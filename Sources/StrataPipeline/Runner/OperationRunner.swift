@@ -71,8 +71,8 @@ extension OperationRunner {
     /// Starts no operations any more, and waits for the end of the handlers that run. Those that have not ended when the grace is over
     /// are cancelled and waited for; what they have not done by then is given back, and the attempt does not count.
     ///
-    /// Where its task is cancelled, handlers are at once. A handler of its own that calls this is not waited for: it is closed behind it. Nor is
-    /// one that goes on after its deadline.
+    /// Where its task is cancelled, handlers are at once. A handler of its own that calls this, or a task that it has started, is not waited for: it is
+    /// closed behind it. Nor is one that goes on after its deadline. Handlers that close each other's pipelines wait for each other.
     ///
     /// - Parameter grace: how long handlers may go on, by the clock of the runner.
     public func close(grace: Duration = .zero) async { await handle.engine.remove(handle.id, grace) }

@@ -237,4 +237,28 @@ import Testing
         #expect(try await stack.background { try $0.fetch(PipelineRecord.all).map(\.isTransient) } == [false])
         try await stack.close()
     }
+
+    @Test("P5 behind thousands that have to wait in one queue of a broker, the one that is ready runs at once")
+    func deep() async throws {
+        let stack = try await Self.stack()
+        let speaker = Speaker()
+        let broker = try await TaskBroker.open(
+            stack,
+            handles: { $0.hasPrefix("chat.") },
+            ordering: .flat,
+            isSuspended: true,
+            clock: VirtualClock(),
+            handler: speaker
+        )
+        try await stack.background { context in
+            for _ in 0..<4500 { context.enqueue(Line(text: "later"), in: "chat.a", notBefore: .distantFuture) }
+            context.enqueue(Line(text: "now"), in: "chat.a")
+            try context.commit()
+        }
+        broker.resume()
+        // The clock stands still: there is no beat that would have it look again.
+        while speaker.said(in: "chat.a").isEmpty { await broker.settled() }
+        #expect(speaker.said(in: "chat.a") == ["now"])
+        try await stack.close()
+    }
 }

@@ -161,4 +161,44 @@ struct DependencyPolicyTests {
         #expect(stage.log.started.last == runs)
         try await stage.close()
     }
+
+    @Test(
+        "those that are looked at together and let go on by the failure of one of them are not left behind",
+        arguments: [FailurePolicy.park, .drop]
+    )
+    func together(_ whenFailed: FailurePolicy) async throws {
+        let stage = try await Stage.open(whenFailed: .park)
+        let other = try await Pipeline.open(
+            stage.stack,
+            named: "other",
+            whenFailed: whenFailed,
+            isSuspended: true,
+            clock: stage.clock
+        ) {
+            (_: Attempt<Named>) in .done
+        }
+        let log = EventLog(other)
+        try await stage.commit(["F"])
+        try await stage.play([.resume("F")])
+        await stage.end("F", .success(.fail("no")))
+        let failed = stage.id("F")
+        let late = stage.clock.now.addingTimeInterval(100)
+        let (runs, held) = try await stage.stack.background { context in
+            let fails = context.enqueue(Named(name: "A"), in: "other")
+            try fails.addDependencies([failed], whenFailed: .fail)
+            let runs = context.enqueue(Named(name: "B"), in: "other")
+            try runs.addDependencies([fails], whenFailed: whenFailed == .drop ? .wait : .run)
+            let held = context.enqueue(Named(name: "C"), in: "other", notBefore: late)
+            try held.addDependencies([fails], whenFailed: .fail)
+            try context.commit()
+            return (runs.id, held.id)
+        }
+        other.resume()
+        await log.waitForEnd(of: runs)
+        #expect(log.finished.contains(runs))
+        let status = try await stage.stack.background { try $0.find(held)?.status }
+        #expect(status == (whenFailed == .drop ? nil : .failed))
+        #expect(log.events.count { $0.isEnd(of: held) } == 1)
+        try await stage.close()
+    }
 }

@@ -491,4 +491,36 @@ import Testing
         try await other.close()
         try await stage.close()
     }
+
+    @Test("a handler cannot close its stack, and nothing is opened on one that is being closed")
+    func stackClosedByHandler() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        let (codes, note) = AsyncStream.makeStream(of: StrataError.Code?.self)
+        let pipeline = try await Pipeline.open(stack, named: .work) { (_: Attempt<Named>) in
+            do {
+                try await stack.close()
+                note.yield(nil)
+            } catch {
+                note.yield((error as? StrataError)?.code)
+            }
+            return .done
+        }
+        let log = EventLog(pipeline)
+        let id = try await stack.background { context in
+            let operation = context.enqueue(Named(name: "A"), in: .work)
+            try context.commit()
+            return operation.id
+        }
+        for await code in codes {
+            #expect(code == .insideBlock)
+            break
+        }
+        await log.waitForEnd(of: id)
+        #expect(log.finished == [id])
+        try await stack.close()
+        let error = await #expect(throws: StrataError.self) {
+            _ = try await Pipeline.open(stack, named: .work) { (_: Attempt<Named>) in .done }
+        }
+        #expect(error?.code == .closed)
+    }
 }

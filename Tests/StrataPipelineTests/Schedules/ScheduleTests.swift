@@ -262,4 +262,35 @@ import Testing
         #expect(try await Self.queued(stage) == 0)
         try await stage.close()
     }
+
+    @Test("clocks that differ a little plan nothing twice")
+    func skew() async throws {
+        let stage = try await Stage.open()
+        try await Self.schedule(stage, "tick", overlap: .queue, .every(.seconds(600)))
+        // As if another process, whose clock is ten seconds ahead, had just queued it.
+        let ahead = stage.clock.now.addingTimeInterval(10).timeIntervalSinceReferenceDate
+        try stage.stack.transact(author: "test") { transaction in
+            let id = try #require(try transaction.integer("SELECT id FROM PeriodicOperation", []))
+            try transaction.run(
+                "UPDATE PeriodicOperation SET lastAt = ?1, nextAt = ?1 + 600, _version = ?2",
+                [.real(ahead), .integer(transaction.number)]
+            )
+            try transaction.note(updated: [id], ["lastAt", "nextAt"], of: PeriodicOperation.self)
+        }
+        await Self.pass(stage, 11)
+        #expect(try await Self.row(stage).nextAt?.timeIntervalSinceReferenceDate == ahead + 600)
+        try await stage.close()
+    }
+
+    @Test("a schedule of a pipeline that nobody declares goes to the default one as well")
+    func adopted() async throws {
+        let stage = try await Stage.open()
+        try await stage.stack.background { context in
+            try context.schedule("tick", Named(name: "tick"), in: "gone", .every(.seconds(60)))
+            try context.commit()
+        }
+        #expect(try await stage.pipeline.adoptUndeclared() == ["gone"])
+        #expect(try await Self.row(stage).pipeline == .work)
+        try await stage.close()
+    }
 }
