@@ -5,7 +5,7 @@ enum Work: String, CaseIterable, Sendable {
     case hopFromPool, hopFromMain, memory
     case streamRows, streamObjects, prefetch, group, searchInsert, search
     case batchUpdate, savepoints, undo, live, history
-    case enqueue, enqueueFull, enqueueMany, enqueueMost, workAlone, work, workBacklog, openQueue
+    case enqueue, enqueueFull, enqueueMany, enqueueMost, workAlone, work, workBacklog, workLane, workLanes, openQueue
     case walk, pending, open, openReserving, migration, gitImport
 }
 

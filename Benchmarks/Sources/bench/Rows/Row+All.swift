@@ -13,7 +13,8 @@ extension Row {
             gitImport(sizes),
             enqueue(sizes, perCommit: 1, .normal), enqueue(sizes, perCommit: 1, .full),
             enqueue(sizes, perCommit: 100, .normal), enqueue(sizes, perCommit: 10_000, .normal),
-            work(sizes, handlers: 1), work(sizes, handlers: 8), workBacklog(sizes), openQueue(sizes),
+            work(sizes, handlers: 1), work(sizes, handlers: 8), workBacklog(sizes), workLanes(sizes, 1),
+            workLanes(sizes, 1_000), openQueue(sizes),
         ]
     }
 }

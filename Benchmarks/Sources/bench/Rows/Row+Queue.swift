@@ -63,6 +63,19 @@ extension Row {
         ) { try await StrataSides.workBacklog($0, of: sizes.chosenOfBacklog) }
     }
 
+    /// Operations in so many lanes, each of which is done first in first out.
+    ///
+    /// The reference is Strata itself, without an order.
+    static func workLanes(_ sizes: Sizes, _ lanes: Int) -> Row {
+        Row(
+            work: lanes == 1 ? .workLane : .workLanes,
+            name: "claim and complete in \(lanes) lanes, 8 at once (reference: without order)",
+            unit: .microseconds,
+            target: nil,
+            operations: sizes.worked
+        ) { try await StrataSides.work($0, handlers: 8) }
+    }
+
     /// A stack and a pipeline opened on a long backlog.
     ///
     /// The reference is Strata itself, on an empty queue.

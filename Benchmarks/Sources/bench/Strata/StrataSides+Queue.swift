@@ -21,14 +21,19 @@ extension StrataSides {
         )
     }
 
-    private static func queue(_ count: Int, perCommit: Int, _ stack: ContextStack) async throws -> Double {
+    private static func queue(
+        _ count: Int,
+        perCommit: Int,
+        lanes: Int? = nil,
+        _ stack: ContextStack
+    ) async throws -> Double {
         try await stack.background { context in
             let watch = Stopwatch()
             var number = 0
             while number < count {
                 for _ in 0..<min(perCommit, count - number) {
                     number += 1
-                    context.enqueue(Job(number: number), in: .work)
+                    context.enqueue(Job(number: number), in: .work, lane: lanes.map { "\(number % $0)" } ?? "")
                 }
                 try context.commit()
             }
@@ -49,18 +54,33 @@ extension StrataSides {
         try await work(round, queued: round.sizes.worked, done: round.sizes.worked, handlers: handlers)
     }
 
+    static func workLanes(_ round: Round, _ lanes: Int) async throws -> Sample {
+        try await work(round, queued: round.sizes.worked, done: round.sizes.worked, handlers: 8, lanes: lanes)
+    }
+
     static func workBacklog(_ round: Round, of backlog: Int) async throws -> Sample {
         try await work(round, queued: backlog, done: round.sizes.chosenOfBacklog, handlers: 8)
     }
 
     /// Queues operations, and does the first of them.
-    private static func work(_ round: Round, queued: Int, done count: Int, handlers: Int) async throws -> Sample {
+    private static func work(
+        _ round: Round,
+        queued: Int,
+        done count: Int,
+        handlers: Int,
+        lanes: Int? = nil
+    ) async throws -> Sample {
         let stack = try await queueStack(round)
-        _ = try await queue(queued, perCommit: 10_000, stack)
+        _ = try await queue(queued, perCommit: 10_000, lanes: lanes, stack)
         let check = Mutex(Checksum())
         let (last, end) = AsyncStream.makeStream(of: Void.self)
-        let pipeline = try await Pipeline.open(stack, named: .work, maxConcurrent: handlers, isSuspended: true) {
-            (attempt: Attempt<Job>) in
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            ordering: lanes == nil ? .flat : .fifo,
+            maxConcurrent: handlers,
+            isSuspended: true
+        ) { (attempt: Attempt<Job>) in
             let place = check.withLock { check in
                 // What is started beyond is left to others.
                 guard check.count < count else { return count + 1 }

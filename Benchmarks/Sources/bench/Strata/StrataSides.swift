@@ -24,6 +24,7 @@ enum StrataSides {
             .enqueueMost: { try await enqueue($0, perCommit: 10_000, .normal) },
             .workAlone: { try await work($0, handlers: 1) }, .work: { try await work($0, handlers: 8) },
             .workBacklog: { try await workBacklog($0, of: $0.sizes.backlog) },
+            .workLane: { try await workLanes($0, 1) }, .workLanes: { try await workLanes($0, 1_000) },
             .openQueue: { try await openQueue($0, of: $0.sizes.backlog) },
         ]
     )
