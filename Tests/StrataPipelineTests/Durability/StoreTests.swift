@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 import StoreModels
 import Strata
@@ -51,20 +50,15 @@ import Testing
         let other = try await ContextStack.open(location, models: Pipeline.models, stack: .rootOnly)
         try await stage.commit(["A"])
         try await stage.play([.resume("A")])
-        let release = DispatchSemaphore(value: 0)
-        let isHeld = AsyncStream.makeStream(of: Void.self)
-        Thread.detachNewThread {
-            try? other.transact(author: "test") { _ in
-                isHeld.continuation.finish()
-                release.wait()
-            }
-        }
-        for await _ in isHeld.stream {}
+        let writer = await HeldWriter(other)
         async let end: Void = stage.end("A")
         await stage.log.wait { events in events.contains { if case .storeFailed = $0 { true } else { false } } }
-        release.signal()
-        // It is tried again after a second.
-        stage.clock.advance(by: .seconds(1))
+        writer.release()
+        // It is tried again each second, until the other one has let go.
+        while stage.log.finished.isEmpty {
+            stage.clock.advance(by: .seconds(1))
+            await stage.pipeline.settled()
+        }
         await end
         #expect(try await stage.result("A") == .completed)
         #expect(stage.log.started.count == 1)

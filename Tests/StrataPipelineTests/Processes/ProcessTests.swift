@@ -71,20 +71,12 @@ private struct Chore: OperationPayload {
         let worker = try Child("handle", url.path)
         #expect(try await worker.next() == "started \(id.number)")
         // Whoever writes keeps the end of the operation from being written.
-        let release = DispatchSemaphore(value: 0)
-        let isHeld = AsyncStream.makeStream(of: Void.self)
-        Thread.detachNewThread {
-            try? stack.transact(author: "test") { _ in
-                isHeld.continuation.finish()
-                release.wait()
-            }
-        }
-        for await _ in isHeld.stream {}
+        let writer = await HeldWriter(stack)
         #expect(try await worker.next() == "handled")
         try await Task.sleep(for: .milliseconds(50))
         worker.kill()
         await worker.wait()
-        release.signal()
+        writer.release()
         #expect(try await stack.background { try $0.find(id)?.status } == .active)
         let (ended, end) = AsyncStream.makeStream(of: ObjectID<QueuedOperation>.self)
         let pipeline = try await Pipeline.open(stack, named: "chores") { (attempt: Attempt<Chore>) in
