@@ -187,23 +187,15 @@ extension OperationBook {
                 toRun.append(dependant)
             }
         }
-        if isDropped {
-            // Those that are to fail would be let go otherwise.
-            news.toFail += toFail.map { ($0, number) }
-            try finish(number, .dropped, in: pipeline, lane)
-            return try failDependants()
-        }
-        try transaction.run(
-            QueueSQL.putBack,
-            [
-                .integer(Int64(OperationStatus.failed.rawValue)), .integer(0), .null, .integer(transaction.number),
-                .integer(number),
-            ]
-        )
-        try transaction.note(updated: [number], QueueSQL.putBackColumns, of: QueuedOperation.self)
-        try goOn(pipeline, lane)
-        for dependant in toRun { try lookAgain(dependant) }
+        // Where it is dropped they would be let go otherwise.
         news.toFail += toFail.map { ($0, number) }
+        if isDropped {
+            try finish(number, .dropped, in: pipeline, lane)
+        } else {
+            try stand(number, .failed, withoutAttempts: 0)
+            try goOn(pipeline, lane)
+            for dependant in toRun { try lookAgain(dependant) }
+        }
         try failDependants()
     }
 
@@ -241,7 +233,18 @@ extension OperationBook {
         withoutAttempts attempts: Int,
         _ constraint: Constraint? = nil
     ) throws {
-        let number = operation.claim.operation
+        try stand(operation.claim.operation, status, withoutAttempts: attempts, constraint)
+        // In `commits` it stands among those of its commit.
+        guard try rules(operation.pipeline).ordering.isExclusive else { return }
+        try goOn(operation.pipeline, operation.lane)
+    }
+
+    private func stand(
+        _ number: Int64,
+        _ status: OperationStatus,
+        withoutAttempts attempts: Int,
+        _ constraint: Constraint? = nil
+    ) throws {
         try transaction.run(
             QueueSQL.putBack,
             [
@@ -250,9 +253,6 @@ extension OperationBook {
             ]
         )
         try transaction.note(updated: [number], QueueSQL.putBackColumns, of: QueuedOperation.self)
-        // In `commits` it stands among those of its commit.
-        guard try rules(operation.pipeline).ordering.isExclusive else { return }
-        try goOn(operation.pipeline, operation.lane)
     }
 }
 

@@ -10,24 +10,34 @@ import Synchronization
 final class PipelineTelemetry: Sendable {
     /// The counters, timers and gauges of one pipeline or broker.
     private struct Instruments: Sendable {
-        let factory: any MetricsFactory
-        let dimensions: [(String, String)]
+        let ends: [Outcome: Counter]
         let wait: Metrics.Timer
         let duration: Metrics.Timer
         let running: Gauge
 
         init(_ factory: any MetricsFactory, _ dimensions: [(String, String)]) {
-            self.factory = factory
-            self.dimensions = dimensions
+            let outcomes = Outcome.allCases.map { outcome in
+                let own = dimensions + [("outcome", outcome.rawValue)]
+                return (outcome, Counter(label: "strata.operations", dimensions: own, factory: factory))
+            }
+            ends = Dictionary(uniqueKeysWithValues: outcomes)
             wait = Metrics.Timer(label: "strata.operation.wait", dimensions: dimensions, factory: factory)
             duration = Metrics.Timer(label: "strata.operation.duration", dimensions: dimensions, factory: factory)
             running = Gauge(label: "strata.operations.running", dimensions: dimensions, factory: factory)
         }
+    }
 
-        /// Counts an attempt that has ended, or an operation that has without one.
-        func count(_ outcome: String) {
-            Counter(label: "strata.operations", dimensions: dimensions + [("outcome", outcome)], factory: factory)
-                .increment()
+    /// What has become of an attempt, in the words of logs and metrics.
+    private enum Outcome: String, CaseIterable {
+        case completed, skipped, dropped, failed, retried, waiting, lost
+
+        init(_ result: OperationResult) {
+            self =
+                switch result {
+                case .completed: .completed
+                case .skipped: .skipped
+                case .dropped: .dropped
+                }
         }
     }
 
@@ -64,26 +74,26 @@ final class PipelineTelemetry: Sendable {
     func note(_ event: PipelineEvent) {
         switch event {
         case .started(let id, _): log(.debug, "an operation has started", id.number)
-        case .finished(let id, let result): end(id.number, result.rawValue, .debug)
+        case .finished(let id, let result): end(id.number, Outcome(result), .debug)
         case .retrying(let id, let date, let message):
-            end(id.number, "retried", .info, [PipelineLogKey.until: "\(date)", PipelineLogKey.reason: "\(message)"])
+            end(id.number, .retried, .info, [PipelineLogKey.until: "\(date)", PipelineLogKey.reason: "\(message)"])
         case .waiting(let id, let constraint):
-            end(id.number, "waiting", .debug, [PipelineLogKey.reason: "\(constraint.rawValue)"])
-        case .failed(let id, let message): end(id.number, "failed", .warning, [PipelineLogKey.reason: "\(message)"])
-        case .lost(let id): end(id.number, "lost", .warning)
+            end(id.number, .waiting, .debug, [PipelineLogKey.reason: "\(constraint.rawValue)"])
+        case .failed(let id, let message): end(id.number, .failed, .warning, [PipelineLogKey.reason: "\(message)"])
+        case .lost(let id): end(id.number, .lost, .warning)
         // The engine logs these itself, once for all.
         case .queueHeld, .storeFailed: break
         }
     }
 
-    private func end(_ number: Int64, _ outcome: String, _ level: Logger.Level, _ more: Logger.Metadata = [:]) {
+    private func end(_ number: Int64, _ outcome: Outcome, _ level: Logger.Level, _ more: Logger.Metadata = [:]) {
         var metadata = more
-        metadata[PipelineLogKey.outcome] = "\(outcome)"
+        metadata[PipelineLogKey.outcome] = "\(outcome.rawValue)"
         // Before the attempt is forgotten, which the record names.
         log(level, level == .warning ? "an operation has failed" : "an attempt has ended", number, metadata)
         let (attempt, count) = running.withLock { running in (running.removeValue(forKey: number), running.count) }
         guard let instruments else { return }
-        instruments.count(outcome)
+        instruments.ends[outcome]?.increment()
         if let attempt { instruments.duration.record(duration: attempt.start.duration(to: .now)) }
         instruments.running.record(count)
     }

@@ -11,7 +11,7 @@ extension QueueEngine {
         var now = Date.distantPast
         /// Until when due schedules were looked at.
         var seenUntil = Date.distantPast
-        /// Whether a hold ends or a schedule is due.
+        /// Whether a hold ends, a schedule is due or a beat.
         var isTimeUp = false
         var isDue = false
         var isNews = false
@@ -27,7 +27,7 @@ extension QueueEngine {
         var satisfied: [Consumer.ID: [Constraint]] = [:]
 
         /// Whether operations may have become ready.
-        var isEventful: Bool { !ended.isEmpty || isDue || isBeatDue || haveConstraintsChanged }
+        var isEventful: Bool { !ended.isEmpty || isDue || haveConstraintsChanged }
 
         var isEmpty: Bool {
             ended.isEmpty && progress.isEmpty && !isDue && !isBeatDue && !haveConstraintsChanged
@@ -108,9 +108,9 @@ extension QueueEngine {
             work.consumers = state.consumers
             work.isNews = state.isNews
             work.isSuspended = state.suspensions > 0
-            work.isTimeUp = state.nextDue.map { $0 <= now } ?? false
-            work.isDue = state.isNews || work.isTimeUp
             work.isBeatDue = state.nextBeat <= now || state.nextBeat > now.addingTimeInterval(2 * Self.beatInterval)
+            work.isTimeUp = work.isBeatDue || state.nextDue.map { $0 <= now } ?? false
+            work.isDue = state.isNews || work.isTimeUp
             work.haveConstraintsChanged = state.haveConstraintsChanged
             work.haveSchedulesChanged = state.haveSchedulesChanged
             work.isWorking = !state.running.isEmpty
@@ -151,10 +151,9 @@ extension QueueEngine {
                 try transaction.note(updated: [claim.operation], ["progress"], of: QueuedOperation.self)
             }
         }
-        let isTimeUp = work.isTimeUp || work.isBeatDue
-        if isTimeUp || work.haveSchedulesChanged { try book.plan() }
+        if work.isTimeUp || work.haveSchedulesChanged { try book.plan() }
         if work.isBeatDue { try book.planAfterClockChange() }
-        if isTimeUp {
+        if work.isTimeUp {
             while try book.releaseDueHolds() {}
             try book.runDueSchedules()
         }
@@ -174,7 +173,7 @@ extension QueueEngine {
             if book.news.reports.count > known { (done.isNews, done.dry) = (true, []) }
         }
         done.nextDue = try book.nextDue(
-            after: isTimeUp ? now : work.haveSchedulesChanged ? .distantPast : work.seenUntil
+            after: work.isTimeUp ? now : work.haveSchedulesChanged ? .distantPast : work.seenUntil
         )
         for (number, pipeline, report) in book.news.reports {
             guard let consumer = work.consumers.values.first(where: { $0.takes(pipeline) }) else { continue }
@@ -284,9 +283,8 @@ extension QueueEngine {
                 state.consumers[ending.consumer.id]?.running.remove(number)
             }
             // What has ended may have been waited for by any.
-            let mayHaveFreed =
-                !work.ended.isEmpty || work.isDue || work.haveConstraintsChanged || work.isBeatDue || done.isNews
-            if work.isTimeUp || work.isBeatDue { state.seenUntil = work.now }
+            let mayHaveFreed = work.isEventful || done.isNews
+            if work.isTimeUp { state.seenUntil = work.now }
             if work.isBeatDue { state.nextBeat = work.now.addingTimeInterval(Self.beatInterval) }
             if done.isNews { state.isNews = true }
             let unwanted = done.requested.compactMap { state.running[$0]?.task }
