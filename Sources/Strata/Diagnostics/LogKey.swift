@@ -1,11 +1,11 @@
 import Foundation
 
 /// The keys of metadata in a stack's log.
-enum LogKey {
+package enum LogKey {
     static let context = "strata.context"
     static let sql = "strata.sql"
     static let values = "strata.values"
-    static let duration = "strata.duration"
+    package static let duration = "strata.duration"
     static let rows = "strata.rows"
     static let plan = "strata.plan"
     static let sequence = "strata.sequence"
@@ -13,5 +13,5 @@ enum LogKey {
     static let backup = "strata.backup"
 
     /// A duration in seconds.
-    static func text(_ duration: Duration) -> String { String(format: "%.6f", duration / .seconds(1)) }
+    package static func text(_ duration: Duration) -> String { String(format: "%.6f", duration / .seconds(1)) }
 }

@@ -110,8 +110,7 @@ final class PipelineTelemetry: Sendable {
         if let attempt = running.withLock({ $0[number] }) {
             metadata[PipelineLogKey.pipeline] = "\(attempt.pipeline)"
             metadata[PipelineLogKey.attempt] = "\(attempt.attempt)"
-            metadata[PipelineLogKey.duration] =
-                "\(Double(String(format: "%.6f", attempt.start.duration(to: .now).seconds))!)"
+            metadata[LogKey.duration] = "\(LogKey.text(attempt.start.duration(to: .now)))"
         }
         logger.log(level: level, message, metadata: metadata)
     }
@@ -125,5 +124,4 @@ enum PipelineLogKey {
     static let outcome = "strata.outcome"
     static let reason = "strata.reason"
     static let until = "strata.until"
-    static let duration = "strata.duration"
 }
