@@ -91,10 +91,14 @@ let package = Package(
             ]
         ),
         .target(name: "StoreModels", dependencies: ["Strata"], path: "Tests/Fixtures/StoreModels"),
+        // Ends a process between two steps of SQLite's.
+        .target(name: "CKillSwitch", path: "Tests/Helpers/CKillSwitch", linkerSettings: [.linkedLibrary("sqlite3")]),
         // Works on a store in a process of its own, which tests kill.
         .executableTarget(
             name: "strata-crash",
-            dependencies: ["Strata", "StrataPipeline", "StoreModels", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: [
+                "CKillSwitch", "Strata", "StrataPipeline", "StoreModels", .product(name: "GRDB", package: "GRDB.swift"),
+            ],
             path: "Tests/Helpers/StrataCrash"
         ),
         .testTarget(

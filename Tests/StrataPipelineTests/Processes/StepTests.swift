@@ -1,0 +1,171 @@
+import Foundation
+import StoreModels
+import Strata
+import StrataPipeline
+import Testing
+
+/// Every change of a file that SQLite makes is a step, and so is every lock that it takes or leaves: what a process has done to a
+/// store can be told apart at these only. A process is killed before each of them, and another one follows it.
+///
+/// By default as many of the steps as fit into some seconds are tried, others each time; `STRATA_STEPS=all` tries all.
+@Suite("L1 L2 L3 L4 T7 T8 T11 killed between any two steps") struct StepTests {
+    private static let isComplete = ProcessInfo.processInfo.environment["STRATA_STEPS"] == "all"
+    private static let portion = 40
+
+    @Test("of enqueue, claim, a handler's commit, retry and completion", .timeLimit(.minutes(20)))
+    func steps() async throws {
+        let folder = try ScratchFolder()
+        let count = try await callsOfWholeRun(folder.file("whole.sqlite"))
+        #expect(count > 100, "too few steps to be true")
+        for call in Self.chosen(1...count) {
+            let url = folder.file("\(call).sqlite")
+            let killed = try await run(url, killBefore: call)
+            let context = Comment("killed before call \(call) of \(count)")
+            try await inspect(url, after: killed, context)
+            // Threads may have come in another order, and the call after the last one.
+            let next = try await run(url, killBefore: 0)
+            #expect(next.last?.hasPrefix("done") == true, "\(context): \(next)")
+            try await check(url, context)
+            Self.remove(url)
+        }
+    }
+
+    @Test("of opening and rescue", .timeLimit(.minutes(20)))
+    func rescue() async throws {
+        let folder = try ScratchFolder()
+        let origin = folder.file("origin.sqlite")
+        // One that dies while all of its handlers may be running.
+        let whole = try await callsOfWholeRun(folder.file("whole.sqlite"))
+        var call = whole / 3
+        var active = 0
+        while active == 0, call < whole {
+            Self.remove(origin)
+            _ = try await run(origin, killBefore: call)
+            active = try await Self.withStack(origin) { try $0.count(QueuedOperation.where { $0.status == .active }) }
+            call += 3
+        }
+        try #require(active > 0, "no process died with an operation in its hands")
+        let opening = try await callsOfWholeRun(Self.copy(origin, to: folder.file("rescued.sqlite")))
+        for call in Self.chosen(1...opening) {
+            let url = try Self.copy(origin, to: folder.file("\(call).sqlite"))
+            let killed = try await run(url, killBefore: call)
+            let context = Comment("killed before call \(call) of \(opening) of who came after one that was killed")
+            try await inspect(url, after: killed, context)
+            let next = try await run(url, killBefore: 0)
+            #expect(next.last?.hasPrefix("done") == true, "\(context): \(next)")
+            try await check(url, context)
+            Self.remove(url)
+        }
+    }
+
+    // MARK: Runs
+
+    /// Runs it until it is killed, or done. Gives what it has acknowledged.
+    private func run(_ url: URL, killBefore call: Int) async throws -> [String] {
+        try await Child("steps", url.path, "\(call)").end()
+    }
+
+    /// How many calls there are if nothing happens.
+    private func callsOfWholeRun(_ url: URL) async throws -> Int {
+        let lines = try await run(url, killBefore: 0)
+        let last = try #require(lines.last, "nothing came of it")
+        try #require(last.hasPrefix("done "), "\(lines)")
+        try await check(url, "without a kill")
+        return try #require(Int(last.dropFirst(5)))
+    }
+
+    private static func chosen(_ calls: ClosedRange<Int>) -> [Int] {
+        if isComplete { return Array(calls) }
+        let step = max(calls.count / portion, 1)
+        return Array(stride(from: Int.random(in: 1...step), through: calls.upperBound, by: step))
+    }
+
+    private static func withStack<T: Sendable>(
+        _ url: URL,
+        _ body: @escaping @Sendable (ObjectContext) throws -> T
+    ) async throws -> T {
+        let stack = try await ContextStack.open(.sqlite(url), models: [Mark.self] + Pipeline.models, stack: .rootOnly)
+        let result = try await stack.background { try body($0) }
+        try await stack.close()
+        return result
+    }
+
+    private static func files(_ url: URL) -> [URL] {
+        ["", "-wal", "-shm"].map { URL(fileURLWithPath: url.path + $0) }
+    }
+
+    private static func copy(_ url: URL, to other: URL) throws -> URL {
+        for (from, to) in zip(files(url), files(other)) where FileManager.default.fileExists(atPath: from.path) {
+            try FileManager.default.copyItem(at: from, to: to)
+        }
+        return other
+    }
+
+    private static func remove(_ url: URL) {
+        for file in files(url) { try? FileManager.default.removeItem(at: file) }
+    }
+
+    // MARK: Checks
+
+    /// What a killed process has left: of each commit all or nothing, and what it has told of.
+    private func inspect(_ url: URL, after lines: [String], _ comment: Comment) async throws {
+        let (operations, finished, marks, torn) = try await Self.withStack(url) { context in
+            (
+                try context.rows(QueuedOperation.all), try context.rows(FinishedOperation.all),
+                try context.rows(Mark.all).map(\.operation),
+                try context.values(
+                    Int.self,
+                    "SELECT count(*) FROM \(QueuedOperation.self) AS o WHERE (o.status = 3) <> (o.worker IS NOT NULL)"
+                )
+            )
+        }
+        // What is claimed belongs to somebody, and nothing else does.
+        #expect(torn == [0], "\(comment)")
+        let queued = try operations.map { try number($0.payload) } + finished.map { try number($0.payload) }
+        for commit in 1...3 {
+            let own = queued.filter { ($0 + 1) / 2 == commit }.sorted()
+            let expected = marks.contains(Int64(-commit)) ? [2 * commit - 1, 2 * commit] : []
+            #expect(own == expected, "commit \(commit), \(comment)")
+            if lines.contains("queued \(commit)") { #expect(!own.isEmpty, "commit \(commit), \(comment)") }
+        }
+        for line in lines where line.hasPrefix("finished ") {
+            let id = try #require(Int64(line.split(separator: " ")[1]))
+            #expect(finished.contains { $0.id.number == id }, "\(line), \(comment)")
+        }
+        // A handler's changes and the end of its operation come together.
+        for operation in operations {
+            let number = try number(operation.payload)
+            #expect(!marks.contains(Int64(number)), "operation \(number), \(comment)")
+        }
+        for operation in finished where operation.result == .completed {
+            let number = try number(operation.payload)
+            #expect(marks.contains(Int64(number)) == (number != 2), "operation \(number), \(comment)")
+        }
+    }
+
+    /// What is there at last: each operation has ended once, as it was to, and nothing is left of it elsewhere.
+    private func check(_ url: URL, _ comment: Comment) async throws {
+        let (left, finished, marks, integrity) = try await Self.withStack(url) { context in
+            (
+                try context.count(QueuedOperation.all) + context.count(OperationHold.all)
+                    + context.count(OperationDependency.all) + context.count(PipelineWorker.all),
+                try context.rows(FinishedOperation.all), try context.rows(Mark.all).map(\.operation),
+                try context.values(String.self, "SELECT integrity_check FROM pragma_integrity_check")
+            )
+        }
+        #expect(left == 0, "\(comment)")
+        let results = try finished.map { try (number($0.payload), $0.result) }.sorted { $0.0 < $1.0 }
+        #expect(results.map(\.0) == [1, 2, 3, 4, 5, 6], "\(comment)")
+        #expect(results.filter { $0.1 != .completed }.map(\.0) == [4], "\(comment)")
+        #expect(results.filter { $0.1 == .skipped }.map(\.0) == [4], "\(comment)")
+        #expect(marks.filter { $0 > 0 }.sorted() == [1, 3, 5, 6], "\(comment)")
+        let third = try finished.first { try number($0.payload) == 3 }
+        #expect(third?.failures.list.count == 1 && third?.attempts == 2, "\(comment)")
+        #expect(integrity == ["ok"], "\(comment)")
+    }
+
+    private func number(_ payload: Data) throws -> Int {
+        struct Number: Decodable { var number: Int }
+        return try JSONDecoder().decode(Number.self, from: payload).number
+    }
+}
