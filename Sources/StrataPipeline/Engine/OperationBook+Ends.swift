@@ -38,7 +38,7 @@ extension OperationBook {
         isSatisfied: Bool = false
     ) throws -> Report {
         let claim = operation.claim
-        var holder: (pipeline: PipelineName, lane: String, attempts: Int, request: OperationRequest?)?
+        var holder: (pipeline: PipelineName, lane: String, attempts: Int, request: OperationRequest?, ties: Ties)?
         try transaction.rows(
             QueueSQL.selectHolder,
             [.integer(claim.operation), .integer(claim.worker), .integer(claim.epoch)]
@@ -46,7 +46,7 @@ extension OperationBook {
             holder = (
                 PipelineName(try row.read(String.self, at: 0)), try row.read(String.self, at: 1),
                 try row.read(Int.self, at: 2),
-                try row.request(at: 3)
+                try row.request(at: 3), try Ties(row, at: 4)
             )
         }
         guard let holder else { return .lost }
@@ -71,7 +71,8 @@ extension OperationBook {
             }
         }
         switch outcome {
-        case .success(let outcome): return try end(operation, outcome.kind, holder.attempts, options, isSatisfied)
+        case .success(let outcome):
+            return try end(operation, outcome.kind, holder.attempts, holder.ties, options, isSatisfied)
         case .failure(let error): return try fail(operation, error, holder.attempts, options)
         }
     }
@@ -80,13 +81,14 @@ extension OperationBook {
         _ operation: ClaimedOperation,
         _ outcome: Outcome.Kind,
         _ attempts: Int,
+        _ ties: Ties,
         _ options: PipelineOptions,
         _ isSatisfied: Bool
     ) throws -> Report {
         let number = operation.claim.operation
         switch outcome {
         case .done, .doneCommitting:
-            try finish(number, .completed, in: operation.pipeline, operation.lane)
+            try finish(number, .completed, in: operation.pipeline, operation.lane, ties)
             return .finished(.completed)
         case .skip:
             try finish(number, .skipped, in: operation.pipeline, operation.lane)

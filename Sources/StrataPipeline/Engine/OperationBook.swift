@@ -255,10 +255,31 @@ struct OperationBook {
 
     // MARK: Ends
 
+    /// What other rows there are about an operation.
+    struct Ties {
+        let isPrerequisite: Bool
+        let isDependant: Bool
+        let isHeld: Bool
+
+        init(_ row: RowReader, at column: Int32) throws {
+            isPrerequisite = try row.read(Bool.self, at: column)
+            isDependant = try row.read(Bool.self, at: column + 1)
+            isHeld = try row.read(Bool.self, at: column + 2)
+        }
+    }
+
     /// Takes an operation off the queue, and lets those go on that have waited for it.
-    func finish(_ number: Int64, _ result: OperationResult, in pipeline: PipelineName, _ lane: String) throws {
-        let place: [StoredValue] = [.text(pipeline.rawValue), .text(lane)]
+    ///
+    /// - Parameter ties: what there is about it, where that is known.
+    func finish(
+        _ number: Int64,
+        _ result: OperationResult,
+        in pipeline: PipelineName,
+        _ lane: String,
+        _ ties: Ties? = nil
+    ) throws {
         let rules = try rules(pipeline)
+        let place: [StoredValue] = rules.ordering.isSerial ? [.text(pipeline.rawValue), .text(lane)] : []
         let before = rules.ordering == .commits ? try firstGroup(of: place, rules) : nil
         try transaction.run(
             QueueSQL.archive,
@@ -267,31 +288,28 @@ struct OperationBook {
         try transaction.note(inserted: [number], of: FinishedOperation.self)
         try transaction.run(QueueSQL.delete, [.integer(number)])
         try transaction.note(deleted: [number], of: QueuedOperation.self)
-        try letGo(of: number)
+        try letGo(of: number, ties)
         // Of a commit that is not done with, the others have their turn already.
         if let before, try firstGroup(of: place, rules) == before { return }
         try goOn(pipeline, lane)
     }
 
     /// Lets those go on that depend on an operation which is not queued any more.
-    func letGo(of number: Int64) throws {
-        var isPrerequisite = false
-        var isDependant = false
-        var isHeld = false
-        try transaction.rows(QueueSQL.selectTies, [.integer(number)]) { row in
-            isPrerequisite = try row.read(Bool.self, at: 0)
-            isDependant = try row.read(Bool.self, at: 1)
-            isHeld = try row.read(Bool.self, at: 2)
+    func letGo(of number: Int64, _ known: Ties? = nil) throws {
+        var ties = known
+        if ties == nil {
+            try transaction.rows(QueueSQL.selectTies, [.integer(number)]) { ties = try Ties($0, at: 0) }
         }
-        if isPrerequisite {
+        guard let ties else { return }
+        if ties.isPrerequisite {
             try set(.pending, of: transaction.numbers(QueueSQL.selectWaitingDependants, [.integer(number)]))
         }
-        if isPrerequisite || isDependant {
+        if ties.isPrerequisite || ties.isDependant {
             let dependencies = try transaction.numbers(QueueSQL.selectDependencies, [.integer(number)])
             try transaction.run(QueueSQL.deleteDependencies, [.integer(number)])
             try transaction.note(deleted: dependencies, of: OperationDependency.self)
         }
-        if isHeld {
+        if ties.isHeld {
             let holds = try transaction.numbers(QueueSQL.selectHolds, [.integer(number)])
             try transaction.run(QueueSQL.deleteHolds, [.integer(number)])
             try transaction.note(deleted: holds, of: OperationHold.self)

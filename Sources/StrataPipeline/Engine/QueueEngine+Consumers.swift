@@ -445,17 +445,6 @@ extension OperationBook {
         }
     }
 
-    /// Lets go of finished operations that are too old or too many, a bounded number of them.
-    func prune(_ retention: FinishedRetention) throws {
-        let oldest = now.addingTimeInterval(-retention.maximumAge.seconds).timeIntervalSinceReferenceDate
-        var due = try transaction.numbers(QueueSQL.selectOldFinished, [.real(oldest)])
-        due += try transaction.numbers(QueueSQL.selectExcessFinished, [.integer(Int64(retention.maximumCount))])
-        for number in Set(due) {
-            try transaction.run(QueueSQL.deleteFinished, [.integer(number)])
-            try transaction.note(deleted: [number], of: FinishedOperation.self)
-        }
-    }
-
     /// Forgets the queues of brokers where nothing is queued any more, a bounded number of them.
     func forgetEmptyQueues() throws {
         let empty = try transaction.numbers(QueueSQL.selectEmptyRecords, [])

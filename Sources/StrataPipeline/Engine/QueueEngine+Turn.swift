@@ -25,13 +25,15 @@ extension QueueEngine {
         var busy = OperationBook.Busy()
         /// The constraints of each consumer that are satisfied.
         var satisfied: [Consumer.ID: [Constraint]] = [:]
+        /// Up to where finished operations are being let go.
+        var archiveEnd: OperationBook.ArchiveEnd?
 
         /// Whether operations may have become ready.
         var isEventful: Bool { !ended.isEmpty || isDue || haveConstraintsChanged }
 
         var isEmpty: Bool {
             ended.isEmpty && progress.isEmpty && !isDue && !isBeatDue && !haveConstraintsChanged
-                && !haveSchedulesChanged
+                && !haveSchedulesChanged && archiveEnd == nil
                 && (isSuspended || consumers.values.allSatisfy { $0.freeSlots == 0 || $0.isDry && !isNews })
         }
     }
@@ -53,6 +55,8 @@ extension QueueEngine {
         var nextDue: Date?
         var others: [Int64: (beat: Int, missed: Int)]?
         var worker: Int64?
+        /// Up to where there are more finished operations to let go.
+        var archiveEnd: OperationBook.ArchiveEnd?
     }
 
     /// How often a worker looks for others, and says that it lives, in seconds.
@@ -115,6 +119,7 @@ extension QueueEngine {
             work.haveSchedulesChanged = state.haveSchedulesChanged
             work.isWorking = !state.running.isEmpty
             work.others = state.others
+            work.archiveEnd = state.archiveEnd
             for (number, running) in state.running where !running.isEnding {
                 work.busy.operations.insert(number)
                 work.busy.lanes.insert(running.lane)
@@ -157,7 +162,9 @@ extension QueueEngine {
             while try book.releaseDueHolds() {}
             try book.runDueSchedules()
         }
+        done.archiveEnd = work.archiveEnd
         if work.isBeatDue { try beat(work, book, &done) }
+        if let end = done.archiveEnd, try !book.prune(upTo: end) { done.archiveEnd = nil }
         if work.haveConstraintsChanged || work.isBeatDue {
             for (id, constraints) in work.satisfied {
                 for constraint in constraints { try book.wake(constraint, of: work.consumers[id]!) }
@@ -251,7 +258,7 @@ extension QueueEngine {
         try book.forgetEmptyQueues()
         let retentions = work.consumers.values.map(\.options.retention)
         if let age = retentions.map(\.maximumAge).max(), let count = retentions.map(\.maximumCount).max() {
-            try book.prune(FinishedRetention(maximumAge: age, maximumCount: count))
+            done.archiveEnd = try book.archiveEnd(FinishedRetention(maximumAge: age, maximumCount: count))
         }
     }
 
@@ -303,6 +310,7 @@ extension QueueEngine {
             }
             state.nextDue = done.nextDue
             state.isBusy = work.ended.count > 1 || done.claims.count > 1
+            state.archiveEnd = done.archiveEnd
             if let others = done.others { state.others = others }
             if let worker = done.worker { state.worker = worker }
             let busy = Set(state.running.values.map(\.consumer))
@@ -316,8 +324,9 @@ extension QueueEngine {
         for ending in late { sendLate(ending) }
         // What was not looked at because there was too much has its turn next.
         let isOpen = state.withLock { state in
-            state.suspensions == 0
-                && state.consumers.values.contains { $0.freeSlots > 0 && !$0.isDry && $0.limitedUntil == nil }
+            state.archiveEnd != nil
+                || state.suspensions == 0
+                    && state.consumers.values.contains { $0.freeSlots > 0 && !$0.isDry && $0.limitedUntil == nil }
         }
         if isOpen { scheduleTurn() }
     }

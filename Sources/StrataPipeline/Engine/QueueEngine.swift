@@ -48,6 +48,8 @@ final class QueueEngine: StackEngine {
         var isOver = false
         /// Whether the stack is being closed.
         var isStopping = false
+        /// Up to where finished operations are being let go; nil where none are.
+        var archiveEnd: OperationBook.ArchiveEnd?
         /// When this worker looks for others, and says that it lives.
         var nextBeat = Date.distantPast
         /// Of other workers, their beat and how often it was found unchanged.

@@ -57,10 +57,11 @@ enum QueueSQL {
     // What happens when an operation leaves the queue.
 
     /// Whether anything depends on an operation, it on anything, and anything holds it.
-    static let selectTies = """
-        SELECT EXISTS (SELECT 1 FROM \(dependencies) WHERE "prerequisite" = ?1), \
+    private static let ties = """
+        EXISTS (SELECT 1 FROM \(dependencies) WHERE "prerequisite" = ?1), \
         EXISTS (SELECT 1 FROM \(dependencies) WHERE "dependant" = ?1), EXISTS (SELECT 1 FROM \(holds) WHERE "operation" = ?1)
         """
+    static let selectTies = "SELECT \(ties)"
     static let selectWaitingDependants = """
         SELECT o."id" FROM \(dependencies) d JOIN \(operations) o ON o."id" = d."dependant" \
         WHERE d."prerequisite" = ? AND o."status" = 1
@@ -92,8 +93,8 @@ enum QueueSQL {
     // What becomes of an attempt.
 
     static let selectHolder = """
-        SELECT "pipeline", "lane", "attempts", "request" FROM \(operations) \
-        WHERE "id" = ? AND "status" = 3 AND "worker" = ? AND "epoch" = ?
+        SELECT "pipeline", "lane", "attempts", "request", \(ties) FROM \(operations) \
+        WHERE "id" = ?1 AND "status" = 3 AND "worker" = ?2 AND "epoch" = ?3
         """
     static let selectFailures = "SELECT \"failures\" FROM \(operations) WHERE \"id\" = ?"
     static let setFailures = "UPDATE \(operations) SET \"failures\" = ?, \"_version\" = ? WHERE \"id\" = ?"
@@ -178,9 +179,13 @@ enum QueueSQL {
 
     // What is done.
 
-    static let selectOldFinished = "SELECT \"id\" FROM \"FinishedOperation\" WHERE \"finishedAt\" < ? LIMIT 5000"
-    static let selectExcessFinished =
-        "SELECT \"id\" FROM \"FinishedOperation\" ORDER BY \"finishedAt\" DESC LIMIT 5000 OFFSET ?"
+    /// The newest one that is too much.
+    static let selectFirstExcess = """
+        SELECT "finishedAt", "id" FROM "FinishedOperation" ORDER BY "finishedAt" DESC, "id" DESC LIMIT 1 OFFSET ?
+        """
+    static let selectOldFinished = """
+        SELECT "id" FROM "FinishedOperation" WHERE ("finishedAt", "id") <= (?, ?) ORDER BY "finishedAt", "id" LIMIT ?
+        """
     static let deleteFinished = "DELETE FROM \"FinishedOperation\" WHERE \"id\" = ?"
 
     // Workers.

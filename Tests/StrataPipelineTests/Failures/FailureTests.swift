@@ -234,6 +234,26 @@ import Testing
         try await stage.close()
     }
 
+    @Test("L16 however many are too many, they go by the next beat, those of one moment in the order of their ids")
+    func pruningOfMany() async throws {
+        let stage = try await Stage.open(retention: FinishedRetention(maximumCount: 7))
+        let names = (0..<(2 * OperationBook.archivePortion + 50)).map { "\($0)" }
+        try await stage.commit(names.map { Entry(stringLiteral: $0) })
+        try await stage.stack.background { context in
+            for operation in try context.fetch(QueuedOperation.self) { operation.complete() }
+            try context.commit()
+        }
+        stage.clock.advance(by: .seconds(10))
+        await stage.pipeline.settled()
+        let left = try await stage.stack.background { context in
+            try context.fetch(FinishedOperation.sorted { $0.commit }).map {
+                try Named.decoded($0.payload, version: 1).name
+            }
+        }
+        #expect(Set(left) == Set(names.suffix(7)))
+        try await stage.close()
+    }
+
     @Test("an id that another context has used and that is done with is refused by the commit")
     func usedID() async throws {
         let stage = try await Stage.open()

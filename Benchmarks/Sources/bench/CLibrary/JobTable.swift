@@ -16,7 +16,11 @@ enum JobTable {
         CREATE TABLE done (id INTEGER PRIMARY KEY, pipeline TEXT NOT NULL, type TEXT NOT NULL, payload BLOB NOT NULL, \
         payloadVersion INTEGER NOT NULL, lane TEXT NOT NULL, key TEXT, "commit" INTEGER NOT NULL, enqueuedAt REAL, \
         result TEXT NOT NULL, finishedAt REAL NOT NULL, attempts INTEGER NOT NULL, failures TEXT NOT NULL, version INTEGER NOT NULL);
-        CREATE INDEX done_finishedAt ON done (finishedAt)
+        CREATE INDEX done_finishedAt ON done (finishedAt);
+        CREATE TABLE dependency (id INTEGER PRIMARY KEY, dependant INTEGER NOT NULL, prerequisite INTEGER NOT NULL, \
+        whenFailed TEXT NOT NULL, version INTEGER NOT NULL);
+        CREATE INDEX dependency_dependant ON dependency (dependant);
+        CREATE INDEX dependency_prerequisite ON dependency (prerequisite)
         """
     private static let insert = """
         INSERT INTO job VALUES (?1, 'work', 'Job', ?2, 1, '', 0, 0, NULL, NULL, NULL, 0, ?3, -1, ?4, 0, 0, 0, '[]', NULL, NULL, 0, NULL, \
@@ -34,6 +38,15 @@ enum JobTable {
         attempts, failures, ?3 FROM job WHERE id = ?1
         """
     private static let delete = "DELETE FROM job WHERE id = ?"
+
+    private static let depend = "INSERT INTO dependency VALUES (NULL, ?, ?, 'wait', 1)"
+    private static let wait = "UPDATE job SET status = 1 WHERE id IN (SELECT dependant FROM dependency)"
+    private static let dependants = "SELECT dependant FROM dependency WHERE prerequisite = ?"
+    private static let release = "DELETE FROM dependency WHERE prerequisite = ?"
+    private static let letGo = """
+        UPDATE job SET status = 0, version = ?2 \
+        WHERE id = ?1 AND status = 1 AND NOT EXISTS (SELECT 1 FROM dependency WHERE dependant = ?1)
+        """
 
     static func make(_ round: Round, _ synchronous: Synchronous) throws -> Database {
         let database = try Database(round.file, synchronous)
@@ -62,10 +75,29 @@ enum JobTable {
         }
     }
 
-    /// Does all jobs: in each transaction so many are done with, and as many others are claimed.
+    /// Has jobs wait for others, which are given by their numbers.
+    static func depend(_ pairs: [(dependant: Int, prerequisite: Int)], _ database: Database) throws {
+        let statement = try database.prepare(depend)
+        try database.transaction {
+            for pair in pairs {
+                statement.bind(pair.dependant, at: 1)
+                statement.bind(pair.prerequisite, at: 2)
+                try statement.run()
+            }
+            try database.execute(wait)
+        }
+    }
+
+    /// Does jobs: in each transaction so many are done with, and as many others are claimed.
     ///
+    /// - Parameters:
+    ///   - limit: how many are done at most.
+    ///   - letsGo: whether others may depend on them.
     /// - Returns: how many there were, and the sum of their numbers.
-    static func work(_ database: Database, perCommit: Int) throws -> Checksum {
+    static func work(_ database: Database, perCommit: Int, limit: Int = .max, letsGo: Bool = false) throws -> Checksum {
+        let dependants = try database.prepare(dependants)
+        let release = try database.prepare(release)
+        let letGo = try database.prepare(letGo)
         let next = try database.prepare(next)
         let read = try database.prepare(read)
         let claim = try database.prepare(claim)
@@ -85,9 +117,21 @@ enum JobTable {
                     try archive.run()
                     delete.bind(id, at: 1)
                     try delete.run()
+                    guard letsGo else { continue }
+                    var others: [Int] = []
+                    dependants.bind(id, at: 1)
+                    while try dependants.step() { others.append(dependants.integer(0)) }
+                    release.bind(id, at: 1)
+                    try release.run()
+                    for other in others {
+                        letGo.bind(other, at: 1)
+                        letGo.bind(version, at: 2)
+                        try letGo.run()
+                    }
                 }
                 claimed = []
-                next.bind(perCommit, at: 1)
+                guard check.count < limit else { return }
+                next.bind(min(perCommit, limit - check.count), at: 1)
                 while try next.step() { claimed.append(next.integer(0)) }
                 for id in claimed {
                     claim.bind(id, at: 1)

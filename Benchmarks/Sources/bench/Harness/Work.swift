@@ -5,7 +5,8 @@ enum Work: String, CaseIterable, Sendable {
     case hopFromPool, hopFromMain, memory
     case streamRows, streamObjects, prefetch, group, searchInsert, search
     case batchUpdate, savepoints, undo, live, history
-    case enqueue, enqueueFull, enqueueMany, enqueueMost, workAlone, work, workBacklog, workLane, workLanes, openQueue
+    case enqueue, enqueueFull, enqueueMany, enqueueMost, workAlone, work, workMiddleBacklog, workBacklog, workOfBacklog
+    case workAfter, workChain, workFan, workLane, workLanes, workPoisoned, openQueue, openQueueMemory
     case walk, pending, open, openReserving, migration, gitImport
 }
 

@@ -13,8 +13,11 @@ extension Row {
             gitImport(sizes),
             enqueue(sizes, perCommit: 1, .normal), enqueue(sizes, perCommit: 1, .full),
             enqueue(sizes, perCommit: 100, .normal), enqueue(sizes, perCommit: 10_000, .normal),
-            work(sizes, handlers: 1), work(sizes, handlers: 8), workBacklog(sizes), workLanes(sizes, 1),
-            workLanes(sizes, 1_000), openQueue(sizes),
+            work(sizes, handlers: 1), work(sizes, handlers: 8),
+            workBacklog(sizes, sizes.middleBacklog, .workMiddleBacklog),
+            workBacklog(sizes, sizes.backlog, .workBacklog),
+            workOfBacklog(sizes), workAfter(sizes), workTied(sizes, .chain), workTied(sizes, .fan),
+            workLanes(sizes, 1), workLanes(sizes, 1_000), workPoisoned(sizes), openQueue(sizes), openQueueMemory(sizes),
         ]
     }
 }

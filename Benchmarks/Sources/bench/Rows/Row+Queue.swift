@@ -52,15 +52,83 @@ extension Row {
     /// The first thousand of a long backlog, claimed and done.
     ///
     /// The reference is Strata itself, with a backlog of just these: what is queued behind is to cost nothing.
-    static func workBacklog(_ sizes: Sizes) -> Row {
+    static func workBacklog(_ sizes: Sizes, _ backlog: Int, _ work: Work) -> Row {
         Row(
-            work: .workBacklog,
-            name:
-                "claim and complete \(sizes.chosenOfBacklog) of \(sizes.backlog) (reference: of \(sizes.chosenOfBacklog))",
+            work: work,
+            name: "claim and complete \(sizes.chosenOfBacklog) of \(backlog) (reference: of \(sizes.chosenOfBacklog))",
             unit: .microseconds,
             target: 1.2,
             operations: sizes.chosenOfBacklog
         ) { try await StrataSides.workBacklog($0, of: sizes.chosenOfBacklog) }
+    }
+
+    /// The same beside the bare statements.
+    static func workOfBacklog(_ sizes: Sizes) -> Row {
+        Row(
+            work: .workOfBacklog,
+            name: "claim and complete \(sizes.chosenOfBacklog) of \(sizes.backlog), 8 at once",
+            unit: .microseconds,
+            target: 1.25,
+            operations: sizes.chosenOfBacklog
+        ) { round in
+            let database = try JobTable.make(round, .normal)
+            try JobTable.enqueue(sizes.backlog, perCommit: 10_000, database)
+            let watch = Stopwatch()
+            let check = try JobTable.work(database, perCommit: 8, limit: sizes.chosenOfBacklog)
+            let seconds = watch.seconds
+            guard try JobTable.count("done", database) == sizes.chosenOfBacklog else {
+                throw BenchError("not all are done")
+            }
+            return Sample(cost: seconds, check: check)
+        }
+    }
+
+    /// A thousand operations where a million have been done before.
+    ///
+    /// The reference is Strata itself, where none have.
+    static func workAfter(_ sizes: Sizes) -> Row {
+        Row(
+            work: .workAfter,
+            name: "claim and complete \(sizes.chosenOfBacklog), \(sizes.backlog) finished (reference: none)",
+            unit: .microseconds,
+            target: 1.2,
+            operations: sizes.chosenOfBacklog
+        ) { try await StrataSides.workAfter(0, $0) }
+    }
+
+    /// Operations that depend on one another, each on the one before, or all on the first.
+    ///
+    /// Equal: tables and indexes of dependencies, and that what is let go is claimed in the transaction that ends what it waited for, or later.
+    static func workTied(_ sizes: Sizes, _ tie: Tie) -> Row {
+        Row(
+            work: tie == .chain ? .workChain : .workFan,
+            name: "claim and complete a \(tie) of \(sizes.tied), 8 at once",
+            unit: .microseconds,
+            target: 1.25,
+            operations: sizes.tied
+        ) { round in
+            let database = try JobTable.make(round, .normal)
+            try JobTable.enqueue(sizes.tied, perCommit: 10_000, database)
+            try JobTable.depend((2...sizes.tied).map { ($0, tie.prerequisite(of: $0)) }, database)
+            let watch = Stopwatch()
+            let check = try JobTable.work(database, perCommit: 8, letsGo: true)
+            let seconds = watch.seconds
+            guard try JobTable.count("done", database) == sizes.tied else { throw BenchError("not all are done") }
+            return Sample(cost: seconds, check: check)
+        }
+    }
+
+    /// Lanes of which one is blocked by an operation that has failed, and has as many behind it as the others have together.
+    ///
+    /// The reference is Strata itself, where nothing is in the lane.
+    static func workPoisoned(_ sizes: Sizes) -> Row {
+        Row(
+            work: .workPoisoned,
+            name: "claim and complete in \(sizes.worked / 2) lanes beside a blocked one (reference: without it)",
+            unit: .microseconds,
+            target: 1.2,
+            operations: sizes.worked / 2
+        ) { try await StrataSides.workPoisoned(blocked: 0, $0) }
     }
 
     /// Operations in so many lanes, each of which is done first in first out.
@@ -76,6 +144,18 @@ extension Row {
         ) { try await StrataSides.work($0, handlers: 8) }
     }
 
+    /// What is in memory once a stack and a pipeline are open on a long backlog, beside what was before.
+    ///
+    /// The reference is Strata itself, on an empty queue.
+    static func openQueueMemory(_ sizes: Sizes) -> Row {
+        Row(
+            work: .openQueueMemory,
+            name: "memory, open with \(sizes.backlog) queued (reference: with none)",
+            unit: .bytes,
+            target: 1.2
+        ) { try await StrataSides.openQueue($0, of: 0, isMemory: true) }
+    }
+
     /// A stack and a pipeline opened on a long backlog.
     ///
     /// The reference is Strata itself, on an empty queue.
@@ -89,7 +169,22 @@ extension Row {
     }
 }
 
+/// What operations depend on.
+enum Tie: String, Sendable, CustomStringConvertible {
+    case chain, fan
+
+    var description: String { rawValue }
+
+    /// What the operation of this number waits for; the first waits for nothing.
+    func prerequisite(of number: Int) -> Int { self == .chain ? number - 1 : 1 }
+}
+
 extension Sizes {
+    /// How many operations depend on each other.
+    var tied: Int { min(worked, 10_000) }
+    /// A backlog between a short and a long one.
+    var middleBacklog: Int { backlog / 10 }
+
     /// How many of a backlog are done.
     var chosenOfBacklog: Int { min(backlog, 1_000) }
 

@@ -1,3 +1,4 @@
+import CBench
 import Foundation
 import Strata
 import StrataPipeline
@@ -51,34 +52,95 @@ extension StrataSides {
     }
 
     static func work(_ round: Round, handlers: Int) async throws -> Sample {
-        try await work(round, queued: round.sizes.worked, done: round.sizes.worked, handlers: handlers)
+        try await work(round, of: round.sizes.worked, handlers: handlers) { stack in
+            _ = try await queue(round.sizes.worked, perCommit: 10_000, stack)
+        }
     }
 
     static func workLanes(_ round: Round, _ lanes: Int) async throws -> Sample {
-        try await work(round, queued: round.sizes.worked, done: round.sizes.worked, handlers: 8, lanes: lanes)
+        try await work(round, of: round.sizes.worked, .fifo) { stack in
+            _ = try await queue(round.sizes.worked, perCommit: 10_000, lanes: lanes, stack)
+        }
     }
 
     static func workBacklog(_ round: Round, of backlog: Int) async throws -> Sample {
-        try await work(round, queued: backlog, done: round.sizes.chosenOfBacklog, handlers: 8)
+        try await work(round, of: round.sizes.chosenOfBacklog) { stack in
+            _ = try await queue(backlog, perCommit: 10_000, stack)
+        }
     }
 
-    /// Queues operations, and does the first of them.
+    static func workAfter(_ finished: Int, _ round: Round) async throws -> Sample {
+        try await queueStack(round).close()
+        // Ids beyond those that are given: these are used already.
+        try Database(round.file).execute(
+            """
+            WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < \(finished)) \
+            INSERT INTO "FinishedOperation" ("id", "pipeline", "type", "payload", "payloadVersion", "lane", "commit", "enqueuedAt", \
+            "result", "finishedAt", "attempts", "failures", "_version") \
+            SELECT 1000000000000 + n, 'work', 'Job', CAST('{"number":' || n || '}' AS BLOB), 1, '', 1, n, 'completed', n, 1, '{"list":[]}', 1 \
+            FROM number WHERE \(finished) > 0
+            """
+        )
+        return try await work(round, of: round.sizes.chosenOfBacklog, besides: finished) { stack in
+            _ = try await queue(round.sizes.chosenOfBacklog, perCommit: 10_000, stack)
+        }
+    }
+
+    static func workTied(_ tie: Tie, _ round: Round) async throws -> Sample {
+        try await work(round, of: round.sizes.tied) { stack in
+            try await stack.background { context in
+                var all: [QueuedOperation] = []
+                for number in 1...round.sizes.tied {
+                    let operation = context.enqueue(Job(number: number), in: .work)
+                    if number > 1 { try operation.addDependencies([all[tie.prerequisite(of: number) - 1]]) }
+                    all.append(operation)
+                }
+                try context.commit()
+            }
+        }
+    }
+
+    /// - Parameter blocked: how many operations are behind the one that has failed.
+    static func workPoisoned(blocked: Int, _ round: Round) async throws -> Sample {
+        let count = round.sizes.worked / 2
+        return try await work(round, of: count, .fifo) { stack in
+            if blocked > 0 {
+                try await stack.background { context in
+                    for number in 0...blocked { context.enqueue(Job(number: -number), in: .work, lane: "blocked") }
+                    try context.commit()
+                }
+                let pipeline = try await Pipeline.open(stack, named: .work, ordering: .fifo) { (_: Attempt<Job>) in
+                    .fail("not today")
+                }
+                while try await stack.background({ try $0.count(QueuedOperation.where { $0.status == .failed }) }) == 0
+                {
+                    try await Task.sleep(for: .milliseconds(1))
+                }
+                await pipeline.close()
+            }
+            _ = try await queue(count, perCommit: 10_000, lanes: count, stack)
+        }
+    }
+
+    /// Queues operations, and does so many of them, the first ones.
     private static func work(
         _ round: Round,
-        queued: Int,
-        done count: Int,
-        handlers: Int,
-        lanes: Int? = nil
+        of count: Int,
+        _ ordering: PipelineOrdering = .flat,
+        handlers: Int = 8,
+        besides finished: Int = 0,
+        queueing: (ContextStack) async throws -> Void
     ) async throws -> Sample {
         let stack = try await queueStack(round)
-        _ = try await queue(queued, perCommit: 10_000, lanes: lanes, stack)
+        try await queueing(stack)
         let check = Mutex(Checksum())
         let (last, end) = AsyncStream.makeStream(of: Void.self)
         let pipeline = try await Pipeline.open(
             stack,
             named: .work,
-            ordering: lanes == nil ? .flat : .fifo,
+            ordering: ordering,
             maxConcurrent: handlers,
+            retention: .init(maximumCount: .max),
             isSuspended: true
         ) { (attempt: Attempt<Job>) in
             let place = check.withLock { check in
@@ -96,23 +158,26 @@ extension StrataSides {
         // What they have said is in the file when it is closed.
         await pipeline.close(grace: .seconds(60))
         let seconds = watch.seconds
-        guard try await stack.background({ try $0.count(FinishedOperation.all) }) == count else {
+        guard try await stack.background({ try $0.count(FinishedOperation.all) }) == finished + count else {
             throw BenchError("not all are done")
         }
         try await stack.close()
         return Sample(cost: seconds, check: check.withLock { $0 })
     }
 
-    static func openQueue(_ round: Round, of backlog: Int) async throws -> Sample {
+    /// - Parameter isMemory: whether bytes are counted, or seconds.
+    static func openQueue(_ round: Round, of backlog: Int, isMemory: Bool = false) async throws -> Sample {
         let first = try await queueStack(round)
         _ = try await queue(backlog, perCommit: 10_000, first)
         try await first.close()
+        let before = bench_heap_bytes()
         let watch = Stopwatch()
         let stack = try await queueStack(round)
         let pipeline = try await Pipeline.open(stack, named: .work, isSuspended: true) { (_: Attempt<Job>) in .done }
         let seconds = watch.seconds
+        let bytes = bench_heap_bytes()
         await pipeline.close()
         try await stack.close()
-        return Sample(cost: seconds)
+        return Sample(cost: isMemory ? Double(bytes) - Double(before) : seconds)
     }
 }

@@ -23,9 +23,15 @@ enum StrataSides {
             .enqueueMany: { try await enqueue($0, perCommit: 100, .normal) },
             .enqueueMost: { try await enqueue($0, perCommit: 10_000, .normal) },
             .workAlone: { try await work($0, handlers: 1) }, .work: { try await work($0, handlers: 8) },
+            .workMiddleBacklog: { try await workBacklog($0, of: $0.sizes.middleBacklog) },
             .workBacklog: { try await workBacklog($0, of: $0.sizes.backlog) },
+            .workOfBacklog: { try await workBacklog($0, of: $0.sizes.backlog) },
+            .workAfter: { try await workAfter($0.sizes.backlog, $0) },
+            .workChain: { try await workTied(.chain, $0) }, .workFan: { try await workTied(.fan, $0) },
+            .workPoisoned: { try await workPoisoned(blocked: $0.sizes.worked / 2, $0) },
             .workLane: { try await workLanes($0, 1) }, .workLanes: { try await workLanes($0, 1_000) },
             .openQueue: { try await openQueue($0, of: $0.sizes.backlog) },
+            .openQueueMemory: { try await openQueue($0, of: $0.sizes.backlog, isMemory: true) },
         ]
     )
 
