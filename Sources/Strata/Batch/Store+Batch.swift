@@ -33,6 +33,7 @@ extension Store {
         _ body: (BatchJob) throws -> Void
     ) throws -> ChangeSet {
         var done: ChangeSet?
+        var isAlone = true
         try write(for: context()) { connection in
             watch?.hasBegun()
             let base = try connection.sequence()
@@ -47,9 +48,11 @@ extension Store {
             done = try announce(job, author)
             let followed =
                 isFollowed ? try follow(job.sequence, job.changes, [:], author, on: connection) : []
+            isAlone = followed.isEmpty
             return job.tables.union(followed).sorted()
         } afterCommit: { isCommitted in
             guard isCommitted, let done, !done.changes.isEmpty else { return layers.hub.withdraw() }
+            if isAlone, layers.absorb(done.changes, through: done.token.sequence, schema) { return }
             // Rows that layers have changed as well are read anew, as after the commit of another process. Where that fails, the
             // next one who reads does it.
             try? takeInCommits()

@@ -7,6 +7,10 @@ package protocol CommitFollower: Model {
     ///
     /// What it writes is a commit of its own, behind the other one: both are in the store, or none. What it throws refuses both.
     static func follow(_ commit: FollowedCommit<Row>, in transaction: StoreTransaction) throws
+
+    /// Temporary triggers that refuse what must never be in the store, whichever statement would write it. They are made, by statements that
+    /// may find them there already, on the connection that writes.
+    static var guards: [String] { get }
 }
 
 /// What a commit has done to the rows of one model.
@@ -22,9 +26,13 @@ package struct FollowedCommit<Row: ModelRow> {
 
     init(_ changes: TableChanges, _ part: Part<Row>?) {
         inserted = Array(changes.inserted)
-        deleted = Array(changes.deleted)
+        let deleted = Array(changes.deleted)
+        self.deleted = deleted
         updated = Array(changes.updated.values.reduce(NumberRuns()) { $0.union($1) })
-        deletedRows = part.map { part in part.changes.lazy.filter { $0.kind == .delete }.map(\.row) }
+        // No key path: it would be made anew for each commit of a generic type.
+        deletedRows = part.map { part in
+            deleted.isEmpty ? [] : part.changes.lazy.filter { $0.kind == .delete }.map { $0.row }
+        }
     }
 }
 

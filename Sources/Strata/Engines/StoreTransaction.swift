@@ -6,23 +6,28 @@
 /// Isolation: used by one thread, inside of one transaction.
 package final class StoreTransaction {
     private let job: BatchJob
-    private var noted: [Int: Noted] = [:]
+    /// What was noted of each entity.
+    private var noted: [Noted]
 
     private struct Noted {
         var inserted: [Int64] = []
         var deleted: [Int64] = []
-        var updated: [[String]: [Int64]] = [:]
+        /// By columns, of which there are few combinations.
+        var updated: [(columns: [String], numbers: [Int64])] = []
 
-        var isEmpty: Bool { inserted.isEmpty && deleted.isEmpty && updated.values.allSatisfy(\.isEmpty) }
+        var isEmpty: Bool { inserted.isEmpty && deleted.isEmpty && updated.allSatisfy { $0.numbers.isEmpty } }
     }
 
-    init(_ job: BatchJob) { self.job = job }
+    init(_ job: BatchJob) {
+        self.job = job
+        noted = [Noted](repeating: Noted(), count: job.schema.entities.count)
+    }
 
     /// The number of the commit that this becomes.
     package var number: Int64 { job.sequence }
 
     /// Whether nothing was noted so far: then there is no commit.
-    package var isEmpty: Bool { noted.values.allSatisfy(\.isEmpty) }
+    package var isEmpty: Bool { noted.allSatisfy { $0.isEmpty } }
 
     /// Runs a statement, and gives the number of rows that it has changed.
     @discardableResult
@@ -50,24 +55,40 @@ package final class StoreTransaction {
     /// An id for a new row.
     package func newID() throws -> Int64 { try job.takeID() }
 
-    /// Notes that rows were inserted.
-    package func note(inserted numbers: some Sequence<Int64>, of model: any Model.Type) throws {
-        noted[try job.schema.index(of: model), default: Noted()].inserted += numbers
+    /// Notes that a row was inserted.
+    package func note(inserted number: Int64, of model: any Model.Type) throws {
+        noted[try job.schema.index(of: model)].inserted.append(number)
+    }
+
+    /// Notes that columns of a row were set.
+    package func note(updated number: Int64, _ columns: [String], of model: any Model.Type) throws {
+        try note(updated: CollectionOfOne(number), columns, of: model)
     }
 
     /// Notes that columns of rows were set.
     package func note(updated numbers: some Sequence<Int64>, _ columns: [String], of model: any Model.Type) throws {
-        noted[try job.schema.index(of: model), default: Noted()].updated[columns, default: []] += numbers
+        let entity = try job.schema.index(of: model)
+        var place = noted[entity].updated.firstIndex { $0.columns == columns }
+        if place == nil {
+            place = noted[entity].updated.count
+            noted[entity].updated.append((columns, []))
+        }
+        for number in numbers { noted[entity].updated[place!].numbers.append(number) }
+    }
+
+    /// Notes that a row was deleted.
+    package func note(deleted number: Int64, of model: any Model.Type) throws {
+        noted[try job.schema.index(of: model)].deleted.append(number)
     }
 
     /// Notes that rows were deleted.
-    package func note(deleted numbers: some Sequence<Int64>, of model: any Model.Type) throws {
-        noted[try job.schema.index(of: model), default: Noted()].deleted += numbers
+    package func note(deleted numbers: [Int64], of model: any Model.Type) throws {
+        noted[try job.schema.index(of: model)].deleted += numbers
     }
 
     /// Hands on what was noted.
     func finish() {
-        for (entity, rows) in noted {
+        for (entity, rows) in noted.enumerated() where !rows.isEmpty {
             var changes = TableChanges(inserted: NumberRuns(rows.inserted), deleted: NumberRuns(rows.deleted))
             for (columns, numbers) in rows.updated {
                 let runs = NumberRuns(
@@ -77,6 +98,6 @@ package final class StoreTransaction {
             }
             job.note(changes, job.schema.entities[entity].info)
         }
-        noted = [:]
+        noted = []
     }
 }

@@ -93,6 +93,26 @@ extension LayerStore {
         if hasAbsorbed { tellWatchers(of: nil) }
     }
 
+    /// Takes in a commit whose changes are known, unless rows have to be read for that: where layers have changes of the same tables.
+    ///
+    /// - Returns: whether nothing is left to take in.
+    func absorb(_ changes: CommitChanges, through sequence: Int64, _ schema: Schema) -> Bool {
+        let hasAbsorbed: Bool? = state.withLock { state in
+            guard sequence > state.sequence else { return false }
+            guard sequence == state.sequence + 1, state.inFlight == nil else { return nil }
+            let unread = schema.numbers(changes)
+            let isTouched = state.layers.levels.values.joined().contains { layer in
+                layer.parts.keys.contains { unread[$0] != nil }
+            }
+            guard !isTouched else { return nil }
+            state.take(CommitRecord(sequence: sequence, committer: nil, rows: [:], unread: unread))
+            hub.advance(to: sequence, nil)
+            return true
+        }
+        if hasAbsorbed == true { tellWatchers(of: nil) }
+        return hasAbsorbed != nil
+    }
+
     static var replacedError: StrataError {
         StrataError(
             .damagedStore,
@@ -339,9 +359,12 @@ extension LayerStore.State {
                 found[entity.info.index] = rows
             }
         }
-        let record = CommitRecord(sequence: sequence, committer: nil, rows: found, unread: unread)
+        take(CommitRecord(sequence: sequence, committer: nil, rows: found, unread: unread))
+    }
+
+    fileprivate mutating func take(_ record: CommitRecord) {
         layers = layers.applying(record)
-        self.sequence = sequence
+        sequence = record.sequence
         note(record)
     }
 }

@@ -14,10 +14,20 @@ import Synchronization
 /// The kernel says that there was a write, and not whether what was written counts yet: SQLite makes a commit known in shared
 /// memory after its frames are in the journal and on the disk. So it is looked several times, at growing distances.
 ///
+/// Between a write and the next look the kernel is not asked to tell of more: who writes pays for being watched, and a commit
+/// is a dozen writes.
+///
 /// Isolation: any.
 final class FileWatch: Sendable {
+    /// What the kernel tells of writes.
+    private struct Watch {
+        let source: any DispatchSourceProtocol
+        /// Has it tell of the next write. Says whether it will.
+        let arm: @Sendable () -> Bool
+    }
+
     private struct State {
-        var source: (any DispatchSourceProtocol)?
+        var watch: Watch?
         var isStarted = false
         var isStopped = false
         /// What to wait before looks that are still to come, in milliseconds.
@@ -41,33 +51,31 @@ final class FileWatch: Sendable {
         state.withLock { state in
             guard !state.isStarted, !state.isStopped else { return }
             state.isStarted = true
-            state.source =
-                Self.source(path(), queue) { [weak self] in self?.noteWrite(look) } ?? Self.timer(queue, look)
+            state.watch =
+                Self.watch(path(), queue) { [weak self] in self?.noteWrite(look) } ?? Self.timer(queue, look)
         }
     }
 
     /// Looks no more.
     func stop() {
-        let source = state.withLock { state in
+        let watch = state.withLock { state in
             state.isStopped = true
-            defer { state.source = nil }
-            return state.source
+            defer { state.watch = nil }
+            return state.watch
         }
-        source?.cancel()
+        watch?.source.cancel()
         // What is being looked at now must be over before the file is closed, unless it is that which closes it: a look may have been
         // the last to hold the store.
         if DispatchQueue.getSpecific(key: Self.key) != ObjectIdentifier(self) { queue.sync {} }
     }
 
     /// Where the kernel watches no more files for this user, it is looked now and then.
-    private static func timer(_ queue: DispatchQueue, _ look: @escaping @Sendable () -> Void)
-        -> any DispatchSourceProtocol
-    {
+    private static func timer(_ queue: DispatchQueue, _ look: @escaping @Sendable () -> Void) -> Watch {
         let timer = DispatchSource.makeTimerSource(queue: queue)
         timer.schedule(deadline: .now() + 1, repeating: 1)
         timer.setEventHandler(handler: look)
         timer.activate()
-        return timer
+        return Watch(source: timer) { true }
     }
 
     private func noteWrite(_ look: @escaping @Sendable () -> Void) {
@@ -89,7 +97,9 @@ final class FileWatch: Sendable {
         }
         guard let delay else { return }
         queue.asyncAfter(deadline: .now() + .milliseconds(delay)) { [weak self] in
-            guard let self, !state.withLock({ $0.isStopped }) else { return }
+            guard let self, let arm = state.withLock({ $0.watch?.arm }) else { return }
+            // What is written before that is looked at now, and what is written later is told of.
+            if !arm() { state.withLock { $0.delays = Self.delays.suffix(1) } }
             look()
             lookAgain(look)
         }
@@ -97,14 +107,18 @@ final class FileWatch: Sendable {
 
     #if os(Linux)
         /// See inotify(7).
-        private static func source(
+        private static func watch(
             _ path: String,
             _ queue: DispatchQueue,
             _ tell: @escaping @Sendable () -> Void
-        ) -> (any DispatchSourceProtocol)? {
+        ) -> Watch? {
             let descriptor = inotify_init1(Int32(O_NONBLOCK | O_CLOEXEC))
             guard descriptor >= 0 else { return nil }
-            guard inotify_add_watch(descriptor, path, UInt32(IN_MODIFY)) >= 0 else {
+            // Called here and on the queue, on which the descriptor is closed in the end.
+            let arm: @Sendable () -> Bool = {
+                inotify_add_watch(descriptor, path, UInt32(IN_MODIFY) | UInt32(IN_ONESHOT)) >= 0
+            }
+            guard arm() else {
                 close(descriptor)
                 return nil
             }
@@ -118,15 +132,15 @@ final class FileWatch: Sendable {
             }
             source.setCancelHandler { close(descriptor) }
             source.activate()
-            return source
+            return Watch(source: source, arm: arm)
         }
     #else
-        /// See the `NOTE_WRITE` of kqueue(2).
-        private static func source(
+        /// See the `NOTE_WRITE` of kqueue(2), which tells of many writes at once.
+        private static func watch(
             _ path: String,
             _ queue: DispatchQueue,
             _ tell: @escaping @Sendable () -> Void
-        ) -> (any DispatchSourceProtocol)? {
+        ) -> Watch? {
             let descriptor = open(path, O_EVTONLY | O_CLOEXEC)
             guard descriptor >= 0 else { return nil }
             let source = DispatchSource.makeFileSystemObjectSource(
@@ -137,7 +151,7 @@ final class FileWatch: Sendable {
             source.setEventHandler(handler: tell)
             source.setCancelHandler { close(descriptor) }
             source.activate()
-            return source
+            return Watch(source: source) { true }
         }
     #endif
 }

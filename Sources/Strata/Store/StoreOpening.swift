@@ -117,6 +117,9 @@ struct StoreOpening {
         }
         guard let found else { throw StoreIdentity.damaged }
         try setUp(connection)
+        for (_, follower) in schema.followers {
+            for statement in follower.guards { try connection.execute(statement) }
+        }
         let writing = Connection(pointer, found.identity)
         // A user's own connection has one place for a trace, which is the user's.
         if isOwned { telemetry.follow(writing) }

@@ -47,6 +47,7 @@ public final class TaskBroker: OperationRunner {
     ///   - constraints: what knows of the constraints that handlers wait for by ``Outcome/wait(_:)``.
     ///   - retention: how long finished tasks are kept; of all that are open on a stack the longest holds.
     ///   - crashLimit: how often a process may end during one task before that counts as failed.
+    ///   - isJournalled: whether each step of what is queued here is written down, as an ``OperationTransition``.
     ///   - isSuspended: whether it begins suspended, as if ``OperationRunner/suspend()`` had been called once.
     ///   - shutdownGrace: how long handlers may go on when its service group shuts down.
     ///   - clock: what tells the time; that of the first pipeline or broker of a stack holds for all of them.
@@ -65,6 +66,7 @@ public final class TaskBroker: OperationRunner {
         constraints: [any ConstraintObserver] = [],
         retention: FinishedRetention = .standard,
         crashLimit: Int = 5,
+        isJournalled: Bool = false,
         isSuspended: Bool = false,
         shutdownGrace: Duration = .seconds(20),
         clock: any PipelineClock = .system,
@@ -84,7 +86,8 @@ public final class TaskBroker: OperationRunner {
                     retention: retention,
                     constraints: constraints,
                     rateLimit: rateLimit,
-                    shutdownGrace: shutdownGrace
+                    shutdownGrace: shutdownGrace,
+                    isJournalled: isJournalled
                 ),
                 handler: { operation, engine in try await handler.handle(Attempt(operation, engine)) },
                 events: EventHub(PipelineTelemetry(stack, runner: name)),

@@ -3,14 +3,18 @@ import Strata
 
 /// What holds as soon as a commit is in the store, whichever process and context it comes from.
 extension QueuedOperation: CommitFollower {
+    package static var guards: [String] { StatusRules.guards }
+
     package static func follow(_ commit: FollowedCommit<Row>, in transaction: StoreTransaction) throws {
-        try refuseFinished(commit.inserted, transaction)
-        guard !commit.updated.isEmpty || !commit.deleted.isEmpty else { return }
         let book = OperationBook(transaction)
+        try checkInserted(commit.inserted, book)
+        if !commit.inserted.isEmpty { try book.journal(commit.inserted) }
+        guard !commit.updated.isEmpty || !commit.deleted.isEmpty else { return }
         for number in commit.updated { try book.carryOut(number) }
         for number in commit.deleted { try book.letGo(of: number) }
         guard !commit.deleted.isEmpty else { return }
         if let rows = commit.deletedRows {
+            try book.journal(deleted: rows)
             for row in rows { try book.goOn(row.pipeline, row.lane) }
         } else {
             // It is not known from which lanes.
@@ -18,22 +22,33 @@ extension QueuedOperation: CommitFollower {
         }
     }
 
-    /// An id that was handed out beforehand may have been used by another context, and be done with already.
-    private static func refuseFinished(_ inserted: [Int64], _ transaction: StoreTransaction) throws {
+    /// An id that was handed out beforehand may have been used by another context, and be done with already. And where a delete is
+    /// undone, what was running then does not run any more.
+    private static func checkInserted(_ inserted: [Int64], _ book: OperationBook) throws {
         guard let first = inserted.first, let last = inserted.last else { return }
+        var finished: Set<Int64> = []
+        var stale: Set<Int64> = []
         // In most commits there is none between the first and the last.
-        let finished = try transaction.numbers(QueueSQL.selectFinishedBetween, [.integer(first), .integer(last)])
-        let known = Set(inserted).intersection(finished)
-        guard !known.isEmpty else { return }
-        throw PipelineError(
-            .alreadyFinished,
-            "Operations of these ids have been queued and finished before: an id is used once.",
-            operations: known.sorted()
-        )
+        try book.transaction.rows(QueueSQL.selectUnfit, [.integer(first), .integer(last)]) { row in
+            let number = try row.read(Int64.self, at: 0)
+            if try row.read(Bool.self, at: 1) { finished.insert(number) } else { stale.insert(number) }
+        }
+        if finished.isEmpty, stale.isEmpty { return }
+        let known = finished.intersection(inserted)
+        guard known.isEmpty else {
+            throw PipelineError(
+                .alreadyFinished,
+                "Operations of these ids have been queued and finished before: an id is used once.",
+                operations: known.sorted()
+            )
+        }
+        for number in stale.intersection(inserted) { try book.beginAnew(number) }
     }
 }
 
 extension OperationDependency: CommitFollower {
+    package static var guards: [String] { [] }
+
     package static func follow(_ commit: FollowedCommit<Row>, in transaction: StoreTransaction) throws {
         let book = OperationBook(transaction)
         try book.checkDependants(
@@ -52,6 +67,8 @@ extension OperationDependency: CommitFollower {
 }
 
 extension OperationHold: CommitFollower {
+    package static var guards: [String] { [] }
+
     package static func follow(_ commit: FollowedCommit<Row>, in transaction: StoreTransaction) throws {
         let book = OperationBook(transaction)
         for number in commit.inserted + commit.updated {

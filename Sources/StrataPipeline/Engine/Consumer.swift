@@ -56,7 +56,8 @@ struct Consumer: Sendable {
         OperationBook.Rules(
             ordering: options.ordering,
             whenFailed: options.whenFailed,
-            crashLimit: options.crashLimit
+            crashLimit: options.crashLimit,
+            isJournalled: options.isJournalled
         )
     }
 }
@@ -72,6 +73,7 @@ struct PipelineOptions: Sendable {
     var constraints: [any ConstraintObserver]
     var rateLimit: RateLimit?
     var shutdownGrace: Duration
+    var isJournalled: Bool
 
     static func checkLimit(_ limit: Int) throws {
         guard limit > 0 else {

@@ -4,8 +4,10 @@ import Strata
 extension OperationBook {
     /// The last of the finished operations that are to be let go, in the order of their ends.
     struct ArchiveEnd: Sendable {
-        let finishedAt: Double
-        let number: Int64
+        var finishedAt: Double
+        var number: Int64
+        /// Before which everything is too old.
+        let oldest: Double
     }
 
     /// Up to where finished operations are too old, or too many.
@@ -13,13 +15,10 @@ extension OperationBook {
     /// Complexity: O(n) in how many are kept, along an index.
     func archiveEnd(_ retention: FinishedRetention) throws -> ArchiveEnd {
         let oldest = now.addingTimeInterval(-retention.maximumAge.seconds).timeIntervalSinceReferenceDate
-        var end = ArchiveEnd(finishedAt: oldest, number: 0)
+        var end = ArchiveEnd(finishedAt: oldest, number: 0, oldest: oldest)
         try transaction.rows(QueueSQL.selectFirstExcess, [.integer(Int64(retention.maximumCount))]) { row in
-            let excess = ArchiveEnd(
-                finishedAt: try row.read(Double.self, at: 0),
-                number: try row.read(Int64.self, at: 1)
-            )
-            if excess.finishedAt >= oldest { end = excess }
+            let finishedAt = try row.read(Double.self, at: 0)
+            if finishedAt >= oldest { (end.finishedAt, end.number) = (finishedAt, try row.read(Int64.self, at: 1)) }
         }
         return end
     }
@@ -27,7 +26,7 @@ extension OperationBook {
     /// How many finished operations one transaction lets go, so that others have their turn.
     static let archivePortion = 200
 
-    /// Lets go of the oldest finished operations, up to this one.
+    /// Lets go of the oldest finished operations, up to this one, and of what the journal says of times before.
     ///
     /// - Returns: whether there may be more.
     func prune(upTo end: ArchiveEnd) throws -> Bool {
@@ -37,6 +36,12 @@ extension OperationBook {
         )
         for number in old { try transaction.run(QueueSQL.deleteFinished, [.integer(number)]) }
         try transaction.note(deleted: old, of: FinishedOperation.self)
-        return old.count == Self.archivePortion
+        let steps = try transaction.numbers(
+            QueueSQL.selectOldSteps,
+            [.real(end.oldest), .integer(Int64(Self.archivePortion))]
+        )
+        for step in steps { try transaction.run(QueueSQL.deleteStep, [.integer(step)]) }
+        try transaction.note(deleted: steps, of: OperationTransition.self)
+        return max(old.count, steps.count) == Self.archivePortion
     }
 }

@@ -38,11 +38,11 @@ extension OperationBook {
         ]
         if let id = budget.id {
             try transaction.run(QueueSQL.updateBudget, values + [.integer(id)])
-            try transaction.note(updated: [id], ["tokens", "countedAt"], of: PipelineBudget.self)
+            try transaction.note(updated: id, ["tokens", "countedAt"], of: PipelineBudget.self)
         } else {
             let id = try transaction.newID()
             try transaction.run(QueueSQL.insertBudget, [.integer(id), .text(name)] + values)
-            try transaction.note(inserted: [id], of: PipelineBudget.self)
+            try transaction.note(inserted: id, of: PipelineBudget.self)
         }
     }
 }

@@ -56,7 +56,7 @@ extension OperationBook {
             QueueSQL.plan,
             [.text(text), Self.value(next), .integer(transaction.number), .integer(id)]
         )
-        try transaction.note(updated: [id], ["planned", "nextAt"], of: PeriodicOperation.self)
+        try transaction.note(updated: id, ["planned", "nextAt"], of: PeriodicOperation.self)
     }
 
     private struct Due {
@@ -90,7 +90,7 @@ extension OperationBook {
                     QueueSQL.advance,
                     [Self.value(due.at), Self.value(next), .integer(transaction.number), .integer(due.id)]
                 )
-                try transaction.note(updated: [due.id], ["lastAt", "nextAt"], of: PeriodicOperation.self)
+                try transaction.note(updated: due.id, ["lastAt", "nextAt"], of: PeriodicOperation.self)
             }
         } while count >= 1000
     }
@@ -139,7 +139,8 @@ extension OperationBook {
                 try AttemptFailures().storedValue,
             ]
         )
-        try transaction.note(inserted: [number], of: QueuedOperation.self)
+        try transaction.note(inserted: number, of: QueuedOperation.self)
+        try journal(number)
     }
 
     private static func value(_ date: Date?) -> StoredValue {

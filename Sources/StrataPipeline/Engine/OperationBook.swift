@@ -18,14 +18,22 @@ struct OperationBook {
         var ordering = PipelineOrdering.flat
         var whenFailed = FailurePolicy.park
         var crashLimit = 5
+        /// Whether each step of its operations is written down.
+        var isJournalled = false
 
         /// Whether those behind an operation that has failed wait for it.
         var isBlockedByFailed: Bool { whenFailed == .block }
 
-        init(ordering: PipelineOrdering = .flat, whenFailed: FailurePolicy = .park, crashLimit: Int = 5) {
+        init(
+            ordering: PipelineOrdering = .flat,
+            whenFailed: FailurePolicy = .park,
+            crashLimit: Int = 5,
+            isJournalled: Bool = false
+        ) {
             self.ordering = ordering
             self.whenFailed = whenFailed
             self.crashLimit = crashLimit
+            self.isJournalled = isJournalled
         }
 
         /// Those of a ``PipelineRecord``.
@@ -33,6 +41,7 @@ struct OperationBook {
             ordering = try row.read(PipelineOrdering.self, at: 1)
             whenFailed = try row.read(FailurePolicy.self, at: 2)
             crashLimit = try row.read(Int.self, at: 3)
+            isJournalled = try row.read(Bool.self, at: 5)
         }
     }
 
@@ -60,7 +69,7 @@ struct OperationBook {
     func set(_ status: OperationStatus, of numbers: some Sequence<Int64>) throws {
         for number in numbers {
             try transaction.run(QueueSQL.setStatus, [.integer(Int64(status.rawValue)), version, .integer(number)])
-            try transaction.note(updated: CollectionOfOne(number), Self.statusColumns, of: QueuedOperation.self)
+            try noteStep(of: number, Self.statusColumns)
         }
     }
 
@@ -71,7 +80,7 @@ struct OperationBook {
             [.integer(Int64(status.rawValue)), version, .integer(number)]
         )
         guard changed > 0 else { return }
-        try transaction.note(updated: CollectionOfOne(number), Self.statusColumns, of: QueuedOperation.self)
+        try noteStep(of: number, Self.statusColumns)
     }
 
     // MARK: Claims
@@ -210,7 +219,7 @@ struct OperationBook {
         )
         // It may have been marked by what was looked at before it.
         guard changed > 0 else { return .waits }
-        try transaction.note(updated: [number], Self.claimColumns, of: QueuedOperation.self)
+        try noteStep(of: number, Self.claimColumns)
         return .claimed(
             ClaimedOperation(
                 claim: Claim(operation: number, worker: worker, epoch: candidate.epoch + 1),
@@ -285,13 +294,19 @@ struct OperationBook {
             QueueSQL.archive,
             [.text(result.rawValue), .real(now.timeIntervalSinceReferenceDate), version, .integer(number)]
         )
-        try transaction.note(inserted: [number], of: FinishedOperation.self)
-        try transaction.run(QueueSQL.delete, [.integer(number)])
-        try transaction.note(deleted: [number], of: QueuedOperation.self)
+        try leave(number)
         try letGo(of: number, ties)
         // Of a commit that is not done with, the others have their turn already.
         if let before, try firstGroup(of: place, rules) == before { return }
         try goOn(pipeline, lane)
+    }
+
+    /// Takes an operation off the queue that is in the archive.
+    func leave(_ number: Int64) throws {
+        try transaction.note(inserted: number, of: FinishedOperation.self)
+        try transaction.run(QueueSQL.delete, [.integer(number)])
+        try transaction.note(deleted: number, of: QueuedOperation.self)
+        try journal(number)
     }
 
     /// Lets those go on that depend on an operation which is not queued any more.
@@ -350,9 +365,9 @@ struct OperationBook {
             ]
         )
         if known == nil {
-            try transaction.note(inserted: [id], of: OperationHold.self)
+            try transaction.note(inserted: id, of: OperationHold.self)
         } else {
-            try transaction.note(updated: [id], ["until"], of: OperationHold.self)
+            try transaction.note(updated: id, ["until"], of: OperationHold.self)
         }
     }
 
@@ -366,7 +381,7 @@ struct OperationBook {
 
     private func delete(hold: Int64) throws {
         try transaction.run(QueueSQL.deleteHold, [.integer(hold)])
-        try transaction.note(deleted: [hold], of: OperationHold.self)
+        try transaction.note(deleted: hold, of: OperationHold.self)
     }
 
     /// Takes holds away whose time has come. Says whether there were any.
@@ -447,8 +462,14 @@ struct OperationBook {
             guard state.status != .active else { return }
             try release(number, HoldName.retry)
             try transaction.run(QueueSQL.retry, [version, .integer(number)])
-            try transaction.note(updated: [number], QueueSQL.putBackColumns, of: QueuedOperation.self)
+            try noteStep(of: number, QueueSQL.putBackColumns)
         }
+    }
+
+    /// Lets an operation stand in its queue as one does that has just been queued, whatever it was when it was taken off.
+    func beginAnew(_ number: Int64) throws {
+        try transaction.run(QueueSQL.beginAnew, [version, .integer(number)])
+        try noteStep(of: number, QueueSQL.putBackColumns)
     }
 
     // MARK: Rings

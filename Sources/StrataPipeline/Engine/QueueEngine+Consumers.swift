@@ -39,7 +39,7 @@ extension QueueEngine {
         )
     }
 
-    /// Runs on the queue. Gives nil where this engine has ended.
+    /// Runs between turns. Gives nil where this engine has ended.
     private func add(_ consumer: Consumer, _ formerNames: [PipelineName]) throws -> Consumer.ID? {
         let (known, others, isOver, isStopping) = state.withLock { state in
             (state.worker, Array(state.consumers.values), state.isOver, state.isStopping)
@@ -309,7 +309,7 @@ extension OperationBook {
                 .text(identity.machine), .real(now.timeIntervalSinceReferenceDate), .integer(transaction.number),
             ]
         )
-        try transaction.note(inserted: [number], of: PipelineWorker.self)
+        try transaction.note(inserted: number, of: PipelineWorker.self)
         return number
     }
 
@@ -333,13 +333,13 @@ extension OperationBook {
                 [.text(other.rawValue), .integer(transaction.number), .integer(number)]
             )
         }
-        try transaction.note(updated: numbers, ["pipeline", "status"], of: QueuedOperation.self)
+        for number in numbers { try noteStep(of: number, ["pipeline", "status"]) }
     }
 
     /// Leaves the key of an operation to another one.
     func dropKey(of number: Int64) throws {
         try transaction.run(QueueSQL.dropKey, [.integer(transaction.number), .integer(number)])
-        try transaction.note(updated: [number], ["key"], of: QueuedOperation.self)
+        try transaction.note(updated: number, ["key"], of: QueuedOperation.self)
     }
 
     /// Remembers how a pipeline orders its operations. Where that has changed, all that wait are looked at again.
@@ -355,19 +355,20 @@ extension OperationBook {
         if let known, known.rules == rules, known.isTransient == isTransient { return }
         let values: [StoredValue] = [
             .text(rules.ordering.rawValue), .text(rules.whenFailed.rawValue),
-            .integer(Int64(rules.crashLimit)), .integer(isTransient ? 1 : 0), .integer(transaction.number),
+            .integer(Int64(rules.crashLimit)), .integer(isTransient ? 1 : 0), .integer(rules.isJournalled ? 1 : 0),
+            .integer(transaction.number),
         ]
         if let known {
             try transaction.run(QueueSQL.updateRecord, values + [.integer(known.id)])
             try transaction.note(
-                updated: [known.id],
-                ["ordering", "whenFailed", "crashLimit", "isTransient"],
+                updated: known.id,
+                ["ordering", "whenFailed", "crashLimit", "isTransient", "isJournalled"],
                 of: PipelineRecord.self
             )
         } else {
             let id = try transaction.newID()
             try transaction.run(QueueSQL.insertRecord, [.integer(id), .text(name.rawValue)] + values)
-            try transaction.note(inserted: [id], of: PipelineRecord.self)
+            try transaction.note(inserted: id, of: PipelineRecord.self)
         }
         guard known?.rules != rules else { return }
         try set(.pending, of: transaction.numbers(QueueSQL.selectWaiting, [.text(name.rawValue)]))
@@ -401,7 +402,7 @@ extension OperationBook {
         guard try transaction.run(QueueSQL.beat, [.integer(transaction.number), .integer(worker)]) > 0 else {
             return false
         }
-        try transaction.note(updated: [worker], ["beat"], of: PipelineWorker.self)
+        try transaction.note(updated: worker, ["beat"], of: PipelineWorker.self)
         return true
     }
 
@@ -441,7 +442,7 @@ extension OperationBook {
         }
         for number in waiting {
             try transaction.run(QueueSQL.wake, [.integer(transaction.number), .integer(number)])
-            try transaction.note(updated: [number], ["status", "constraint"], of: QueuedOperation.self)
+            try noteStep(of: number, ["status", "constraint"])
         }
     }
 
@@ -462,7 +463,7 @@ extension OperationBook {
             guard let standing = try state(of: number) else { continue }
             // A crash is counted for itself, and takes no attempt.
             try transaction.run(QueueSQL.rescue, [.integer(transaction.number), .integer(number)])
-            try transaction.note(updated: [number], QueueSQL.rescueColumns, of: QueuedOperation.self)
+            try noteStep(of: number, QueueSQL.rescueColumns)
             if standing.request == nil, crashes + 1 >= (try rules(standing.pipeline)).crashLimit {
                 try fail(number, "The process that ran it has ended before it did, \(crashes + 1) times.")
                 continue
@@ -476,6 +477,6 @@ extension OperationBook {
     /// Takes a worker off the list.
     func forget(_ worker: Int64) throws {
         try transaction.run(QueueSQL.deleteWorker, [.integer(worker)])
-        try transaction.note(deleted: [worker], of: PipelineWorker.self)
+        try transaction.note(deleted: worker, of: PipelineWorker.self)
     }
 }

@@ -15,7 +15,10 @@ extension QueueEngine {
         var isTimeUp = false
         var isDue = false
         var isNews = false
-        var isSuspended = false
+        /// How many attempts may be started, of all consumers together.
+        var slots = 0
+        /// Who comes last where not all can be served.
+        var lastServed = 0
         var isBeatDue = false
         var haveConstraintsChanged = false
         var haveSchedulesChanged = false
@@ -28,13 +31,19 @@ extension QueueEngine {
         /// Up to where finished operations are being let go.
         var archiveEnd: OperationBook.ArchiveEnd?
 
+        /// The consumers in the order in which they are served.
+        var served: [Consumer] {
+            let all = consumers.values.sorted { $0.id < $1.id }
+            return all.filter { $0.id > lastServed } + all.filter { $0.id <= lastServed }
+        }
+
         /// Whether operations may have become ready.
         var isEventful: Bool { !ended.isEmpty || isDue || haveConstraintsChanged }
 
         var isEmpty: Bool {
             ended.isEmpty && progress.isEmpty && !isDue && !isBeatDue && !haveConstraintsChanged
                 && !haveSchedulesChanged && archiveEnd == nil
-                && (isSuspended || consumers.values.allSatisfy { $0.freeSlots == 0 || $0.isDry && !isNews })
+                && (slots == 0 || consumers.values.allSatisfy { $0.freeSlots == 0 || $0.isDry && !isNews })
         }
     }
 
@@ -64,7 +73,7 @@ extension QueueEngine {
     /// How many beats of another worker have to be missed until what it runs is taken from it.
     static let missedLimit = 3
 
-    /// Runs on the queue.
+    /// Takes a turn.
     func runTurn() {
         let now = clock.now
         guard let work = takeWork(now) else { return }
@@ -102,6 +111,11 @@ extension QueueEngine {
         return taken
     }
 
+    /// How many attempts may be started once so many of those that run have ended.
+    private func freeSlots(afterEnds ended: Int, _ state: State) -> Int {
+        state.suspensions > 0 ? 0 : group.freeSlots(besides: state.running.count - ended)
+    }
+
     private func takeState(_ now: Date) -> Work? {
         state.withLock { state in
             guard let worker = state.worker else { return nil }
@@ -111,7 +125,8 @@ extension QueueEngine {
             work.progress = state.progress
             work.consumers = state.consumers
             work.isNews = state.isNews
-            work.isSuspended = state.suspensions > 0
+            work.slots = freeSlots(afterEnds: work.ended.count, state)
+            work.lastServed = state.lastServed
             work.isBeatDue = state.nextBeat <= now || state.nextBeat > now.addingTimeInterval(2 * Self.beatInterval)
             work.isTimeUp = work.isBeatDue || state.nextDue.map { $0 <= now } ?? false
             work.isDue = state.isNews || work.isTimeUp
@@ -153,7 +168,7 @@ extension QueueEngine {
                 .integer(claim.epoch),
             ]
             if try transaction.run(QueueSQL.setProgress, values) > 0 {
-                try transaction.note(updated: [claim.operation], ["progress"], of: QueuedOperation.self)
+                try transaction.note(updated: claim.operation, ["progress"], of: QueuedOperation.self)
             }
         }
         if work.isTimeUp || work.haveSchedulesChanged { try book.plan() }
@@ -171,9 +186,9 @@ extension QueueEngine {
             }
         }
         if work.isNews { try lookAtRunning(work, book, &done) }
-        if !work.isSuspended {
+        if work.slots > 0 {
             let known = book.news.reports.count
-            for consumer in work.consumers.values.sorted(by: { $0.id < $1.id }) {
+            for consumer in work.served {
                 try claim(for: consumer, work, book, by: done.worker ?? work.worker, &done)
             }
             // What has failed with others may have let go on what had been looked at before.
@@ -196,7 +211,7 @@ extension QueueEngine {
         _ done: inout Done
     ) throws {
         let ended = work.ended.reduce(0) { $0 + ($1.consumer.id == consumer.id ? 1 : 0) }
-        var slots = consumer.freeSlots(afterEnds: ended)
+        var slots = min(consumer.freeSlots(afterEnds: ended), work.slots - done.claims.count)
         guard slots > 0 else { return }
         var budget: OperationBook.Budget?
         if let limit = consumer.options.rateLimit {
@@ -308,6 +323,7 @@ extension QueueEngine {
                 )
                 state.consumers[consumer]?.running.insert(operation.claim.operation)
             }
+            if let last = done.claims.last { state.lastServed = last.consumer }
             state.nextDue = done.nextDue
             state.isBusy = work.ended.count > 1 || done.claims.count > 1
             state.archiveEnd = done.archiveEnd
@@ -325,7 +341,7 @@ extension QueueEngine {
         // What was not looked at because there was too much has its turn next.
         let isOpen = state.withLock { state in
             state.archiveEnd != nil
-                || state.suspensions == 0
+                || freeSlots(afterEnds: 0, state) > 0
                     && state.consumers.values.contains { $0.freeSlots > 0 && !$0.isDry && $0.limitedUntil == nil }
         }
         if isOpen { scheduleTurn() }

@@ -1,11 +1,10 @@
-import Dispatch
 import Foundation
 import Strata
 import Synchronization
 
 /// Runs the operations of all pipelines of one stack.
 ///
-/// All that it writes it writes turn by turn, one transaction each, on a queue of its own: what has ended since the last turn, what
+/// All that it writes it writes turn by turn, one transaction each: what has ended since the last turn, what
 /// has become due, and new claims. While a turn is on the disk the next one's work gathers, so that many operations share a
 /// commit under load, and one alone does not wait.
 ///
@@ -14,6 +13,8 @@ final class QueueEngine: StackEngine {
     struct State {
         var consumers: [Consumer.ID: Consumer] = [:]
         var lastConsumer = 0
+        /// Who was given the last operation.
+        var lastServed = 0
         /// The queues that several take, and of which that was said.
         var disputed: Set<PipelineName> = []
         /// Ends of attempts that are to be written.
@@ -29,9 +30,6 @@ final class QueueEngine: StackEngine {
         var alarm: (any PipelineAlarm)?
         var alarmDate: Date?
         var alarmNumber = 0
-        var isTurnScheduled = false
-        /// Whether that turn waits for more to do.
-        var isTurnDeferred = false
         /// The numbers of this engine's commits that it has not been told of yet.
         var ownCommits: Set<Int64> = []
         /// Whether operations may have become ready that the engine does not know of.
@@ -39,8 +37,6 @@ final class QueueEngine: StackEngine {
         /// Whether the last turn ended or started several attempts at once: then the next one waits for more.
         var isBusy = false
         var suspensions = 0
-        /// Who waits for a moment without a turn.
-        var idleWaiters: [CheckedContinuation<Void, Never>] = []
         /// Who waits for the ends of a consumer's handlers.
         var endWaiters: [Int: (consumer: Consumer.ID, continuation: CheckedContinuation<Void, Never>)] = [:]
         var lastWaiter = 0
@@ -90,12 +86,15 @@ final class QueueEngine: StackEngine {
 
     let stack: ContextStack
     let clock: any PipelineClock
+    /// What holds for all consumers together.
+    let group: StackPipelines
     let state = Mutex(State())
-    private let queue = DispatchQueue(label: "strata.pipeline")
+    private let turns = TurnLoop()
 
-    init(_ stack: ContextStack, _ clock: any PipelineClock) {
+    init(_ stack: ContextStack, _ clock: any PipelineClock, _ group: StackPipelines) {
         self.stack = stack
         self.clock = clock
+        self.group = group
         stack.listen { [weak self] news in self?.note(news) }
     }
 
@@ -107,7 +106,10 @@ final class QueueEngine: StackEngine {
                 "The stack was opened without \(model). Open it with `models: [...] + Pipeline.models`."
             )
         }
-        return try stack.engine(name) { QueueEngine(stack, clock) }
+        let group = stack.pipelines
+        let engine = try stack.engine(name) { QueueEngine(stack, clock, group) }
+        group.attach(engine)
+        return engine
     }
 
     // MARK: News
@@ -167,68 +169,24 @@ final class QueueEngine: StackEngine {
 
     /// Has a turn taken, once for all who ask before it.
     ///
-    /// - Parameter pause: how long it may wait for more to do, unless somebody wants it sooner.
-    func scheduleTurn(after pause: DispatchTimeInterval? = nil) {
-        let isFirst = state.withLock { state in
-            if pause != nil, state.isTurnScheduled { return false }
-            guard !state.isTurnScheduled || state.isTurnDeferred else { return false }
-            (state.isTurnScheduled, state.isTurnDeferred) = (true, pause != nil)
-            return true
+    /// - Parameter isPatient: whether it may wait a moment for more to do, unless somebody wants it sooner.
+    func scheduleTurn(isPatient: Bool = false) {
+        turns.ask(isPatient: isPatient) {
+            self.runTurn()
+            return self.state.withLock { !$0.running.isEmpty }
         }
-        guard isFirst else { return }
-        if let pause {
-            queue.asyncAfter(deadline: .now() + pause) { self.turn() }
-        } else {
-            queue.async { self.turn() }
-        }
-    }
-
-    /// Runs on the queue.
-    private func turn() {
-        let isDue = state.withLock { state in
-            // One that was deferred finds that it has been done already.
-            defer { (state.isTurnScheduled, state.isTurnDeferred) = (false, false) }
-            return state.isTurnScheduled
-        }
-        if isDue { runTurn() }
-        let waiters = state.withLock { state in
-            guard !state.isTurnScheduled else { return [] as [CheckedContinuation<Void, Never>] }
-            defer { state.idleWaiters = [] }
-            return state.idleWaiters
-        }
-        for waiter in waiters { waiter.resume() }
     }
 
     /// Takes one turn, after those that are due.
-    func takeTurn() async {
-        await withCheckedContinuation { continuation in
-            queue.async {
-                self.runTurn()
-                continuation.resume()
-            }
-        }
-    }
+    func takeTurn() async { _ = try? await turns.perform { self.runTurn() } }
 
-    /// Does something on the queue, where nothing is written meanwhile.
+    /// Does something where nothing is written meanwhile.
     func onQueue<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
-            queue.async { continuation.resume(with: Result { try body() }) }
-        }
+        try await turns.perform(body)
     }
 
     /// Waits until everything that is known has been looked at and written. Handlers may run still.
-    func settle() async {
-        await withCheckedContinuation { continuation in
-            // After the turn that may be running, which may have asked for another one.
-            queue.async {
-                let isIdle = self.state.withLock { state in
-                    if state.isTurnScheduled { state.idleWaiters.append(continuation) }
-                    return !state.isTurnScheduled
-                }
-                if isIdle { continuation.resume() }
-            }
-        }
-    }
+    func settle() async { await turns.settle() }
 
     // MARK: Attempts
 
@@ -262,7 +220,7 @@ final class QueueEngine: StackEngine {
         deadline?.cancel()
         if isLate { sendLate(ending) }
         let isAlone = state.withLock { !$0.isBusy || $0.ended.count >= $0.running.count }
-        scheduleTurn(after: isAlone ? nil : Self.gathering)
+        scheduleTurn(isPatient: !isAlone)
     }
 
     /// Tells of the end of an operation that its handler has committed after its deadline had been told of as a loss.
@@ -270,9 +228,6 @@ final class QueueEngine: StackEngine {
         let number = ending.operation.claim.operation
         ending.consumer.events.send(.finished(stack.id(number, of: QueuedOperation.self), .completed))
     }
-
-    /// How long a turn waits under load for the ends of other attempts, which then share its transaction.
-    private static let gathering = DispatchTimeInterval.microseconds(200)
 
     /// Constraints may have become satisfied.
     func constraintsChanged() {

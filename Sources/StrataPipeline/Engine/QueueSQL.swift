@@ -88,6 +88,12 @@ enum QueueSQL {
         SELECT "id", "pipeline", "type", "payload", "payloadVersion", "lane", "key", "commit", \
         "enqueuedAt", ?, ?, "attempts", "failures", ? FROM \(operations) WHERE "id" = ?
         """
+    /// The same for one that is where it was claimed, and by whom.
+    static let archiveClaimed =
+        archive + """
+             AND "status" = 3 AND "worker" = ? AND "epoch" = ? AND "pipeline" = ? AND "lane" = ?
+            """
+    static let selectAnyTies = "SELECT EXISTS (SELECT 1 FROM \(dependencies)), EXISTS (SELECT 1 FROM \(holds))"
     static let delete = "DELETE FROM \(operations) WHERE \"id\" = ?"
 
     // What becomes of an attempt.
@@ -212,14 +218,15 @@ enum QueueSQL {
     // Declarations.
 
     static let selectRecord = """
-        SELECT "id", "ordering", "whenFailed", "crashLimit", "isTransient" FROM "PipelineRecord" WHERE "name" = ?
+        SELECT "id", "ordering", "whenFailed", "crashLimit", "isTransient", "isJournalled" FROM "PipelineRecord" WHERE "name" = ?
         """
     static let insertRecord = """
-        INSERT INTO "PipelineRecord" ("id", "name", "ordering", "whenFailed", "crashLimit", "isTransient", "_version") \
-        VALUES (?, ?, ?, ?, ?, ?, ?)
+        INSERT INTO "PipelineRecord" ("id", "name", "ordering", "whenFailed", "crashLimit", "isTransient", "isJournalled", "_version") \
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
         """
     static let updateRecord = """
-        UPDATE "PipelineRecord" SET "ordering" = ?, "whenFailed" = ?, "crashLimit" = ?, "isTransient" = ?, "_version" = ? WHERE "id" = ?
+        UPDATE "PipelineRecord" SET "ordering" = ?, "whenFailed" = ?, "crashLimit" = ?, "isTransient" = ?, "isJournalled" = ?, \
+        "_version" = ? WHERE "id" = ?
         """
     static let selectEmptyRecords = """
         SELECT r."id" FROM "PipelineRecord" r WHERE r."isTransient" = 1 \
@@ -239,7 +246,29 @@ enum QueueSQL {
     static let selectAllWaiting = """
         SELECT "id" FROM \(operations) WHERE "status" = 1 OR "status" = 2 AND "constraint" IS NULL
         """
-    static let selectFinishedBetween = "SELECT \"id\" FROM \"FinishedOperation\" WHERE \"id\" BETWEEN ? AND ?"
+    /// Of a range of ids, those that are finished, and those that are queued and do not stand where one does that begins.
+    static let selectUnfit = """
+        SELECT "id", 1 FROM "FinishedOperation" WHERE "id" BETWEEN ?1 AND ?2 UNION ALL \
+        SELECT "id", 0 FROM \(operations) WHERE "id" BETWEEN ?1 AND ?2 AND "status" BETWEEN 1 AND 3
+        """
+    static let beginAnew = """
+        UPDATE \(operations) SET "status" = 0, "worker" = NULL, "constraint" = NULL, "_version" = ? WHERE "id" = ?
+        """
+
+    // The journal.
+
+    static let selectAnyJournalled = "SELECT 1 FROM \"PipelineRecord\" WHERE \"isJournalled\" = 1 LIMIT 1"
+    /// Where an operation stands, or what has become of it.
+    static let selectStep = """
+        SELECT "pipeline", "status", NULL, "attempts", "constraint", "failures" FROM \(operations) WHERE "id" = ?1 UNION ALL \
+        SELECT "pipeline", NULL, "result", "attempts", NULL, "failures" FROM "FinishedOperation" WHERE "id" = ?1 LIMIT 1
+        """
+    static let insertStep = """
+        INSERT INTO "OperationTransition" ("id", "operation", "pipeline", "status", "attempts", "reason", "commit", "at", "_version") \
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?7)
+        """
+    static let selectOldSteps = "SELECT \"id\" FROM \"OperationTransition\" WHERE \"at\" <= ? ORDER BY \"at\" LIMIT ?"
+    static let deleteStep = "DELETE FROM \"OperationTransition\" WHERE \"id\" = ?"
 
     // Rings.
 

@@ -1,7 +1,7 @@
 public import Strata
 
 /// How a pipeline was declared when it was last opened, so that another declaration is noticed.
-@Model(table: "PipelineRecord")
+@Model(.index("isJournalled"), table: "PipelineRecord")
 public final class PipelineRecord {
     /// Its name.
     @Attribute(.unique) public internal(set) var name: PipelineName
@@ -13,4 +13,6 @@ public final class PipelineRecord {
     public internal(set) var crashLimit: Int
     /// Whether it is a queue of a broker's, and forgotten when nothing is queued there any more.
     public internal(set) var isTransient: Bool = false
+    /// Whether each step of its operations is written down.
+    public internal(set) var isJournalled: Bool = false
 }

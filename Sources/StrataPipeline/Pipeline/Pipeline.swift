@@ -20,7 +20,7 @@ public final class Pipeline: OperationRunner {
     public static let models: [any Model.Type] = [
         QueuedOperation.self, FinishedOperation.self, OperationDependency.self, OperationHold.self,
         PipelineWorker.self, PipelineRecord.self, PeriodicOperation.self,
-        PipelineBudget.self,
+        PipelineBudget.self, OperationTransition.self,
     ]
 
     /// The name.
@@ -51,6 +51,7 @@ public final class Pipeline: OperationRunner {
     ///     ``QueuedOperation/retry()`` ends the waiting.
     ///   - retention: how long finished operations are kept; of several pipelines of a stack the longest holds.
     ///   - crashLimit: how often a process may end during one operation before that counts as failed.
+    ///   - isJournalled: whether each step of what is queued here is written down, as an ``OperationTransition``.
     ///   - isSuspended: whether it begins suspended, as if ``suspend()`` had been called once.
     ///   - shutdownGrace: how long handlers may go on when its service group shuts down.
     ///   - clock: what tells the time; that of the first pipeline of a stack holds for all of them.
@@ -69,6 +70,7 @@ public final class Pipeline: OperationRunner {
         constraints: [any ConstraintObserver] = [],
         retention: FinishedRetention = .standard,
         crashLimit: Int = 5,
+        isJournalled: Bool = false,
         isSuspended: Bool = false,
         shutdownGrace: Duration = .seconds(20),
         clock: any PipelineClock = .system,
@@ -87,7 +89,8 @@ public final class Pipeline: OperationRunner {
                     retention: retention,
                     constraints: constraints,
                     rateLimit: rateLimit,
-                    shutdownGrace: shutdownGrace
+                    shutdownGrace: shutdownGrace,
+                    isJournalled: isJournalled
                 ),
                 handler: { operation, engine in try await handler(Attempt(operation, engine)) },
                 events: EventHub(PipelineTelemetry(stack, runner: name.rawValue)),

@@ -33,7 +33,7 @@ import Testing
                 "UPDATE QueuedOperation SET enqueuedAt = -1e9, _version = ? WHERE id = ?",
                 [.integer(transaction.number), .integer(id)]
             )
-            try transaction.note(updated: [id], ["enqueuedAt"], of: QueuedOperation.self)
+            try transaction.note(updated: id, ["enqueuedAt"], of: QueuedOperation.self)
         }
         try await stage.play([.resume("A"), .done("A", "B"), .done("B")])
         try await stage.commit(["C"])
@@ -77,7 +77,7 @@ import Testing
             QueueSQL.deleteDependencies, QueueSQL.selectHolds, QueueSQL.deleteHolds, QueueSQL.selectWaitingOfCommit,
             QueueSQL.selectLane, QueueSQL.archive, QueueSQL.delete, QueueSQL.selectHolder, QueueSQL.putBack,
             QueueSQL.selectHoldNamed, QueueSQL.selectDueHolds, QueueSQL.selectNextDue, QueueSQL.selectKeyed,
-            QueueSQL.selectDueSchedules, QueueSQL.selectActiveOfWorker, QueueSQL.selectFinishedBetween,
+            QueueSQL.selectDueSchedules, QueueSQL.selectActiveOfWorker, QueueSQL.selectUnfit,
             QueueSQL.selectOldFinished, QueueSQL.selectConstrained, QueueSQL.selectRecord,
         ]
         for ordering in PipelineOrdering.allCases where ordering.isSerial {

@@ -231,7 +231,7 @@ import Testing
                 "UPDATE PeriodicOperation SET nextAt = ?, _version = ?",
                 [.real(far.timeIntervalSinceReferenceDate), .integer(transaction.number)]
             )
-            try transaction.note(updated: [id], ["nextAt"], of: PeriodicOperation.self)
+            try transaction.note(updated: id, ["nextAt"], of: PeriodicOperation.self)
         }
         try await stage.stack.background { context in
             let unknown = try #require(Schedule(rawValue: "cron Nowhere/Else * * * * *"))
@@ -275,7 +275,7 @@ import Testing
                 "UPDATE PeriodicOperation SET lastAt = ?1, nextAt = ?1 + 600, _version = ?2",
                 [.real(ahead), .integer(transaction.number)]
             )
-            try transaction.note(updated: [id], ["lastAt", "nextAt"], of: PeriodicOperation.self)
+            try transaction.note(updated: id, ["lastAt", "nextAt"], of: PeriodicOperation.self)
         }
         await Self.pass(stage, 11)
         #expect(try await Self.row(stage).nextAt?.timeIntervalSinceReferenceDate == ahead + 600)

@@ -1,0 +1,71 @@
+import Foundation
+import Strata
+
+extension OperationBook {
+    /// Notes that columns of an operation were set, its status among them.
+    func noteStep(of number: Int64, _ columns: [String]) throws {
+        try transaction.note(updated: number, columns, of: QueuedOperation.self)
+        try journal(number)
+    }
+
+    /// Writes down where operations stand now, or what has become of them, if their pipeline keeps a journal.
+    func journal(_ numbers: some Sequence<Int64>) throws {
+        guard try isJournalled() else { return }
+        for number in numbers { try write(number) }
+    }
+
+    /// The same of one.
+    func journal(_ number: Int64) throws { try journal(CollectionOfOne(number)) }
+
+    /// Writes down that operations were deleted, of which nothing is known but what was seen of them.
+    func journal(deleted rows: [QueuedOperation.Row]) throws {
+        guard try isJournalled() else { return }
+        for row in rows where try rules(row.pipeline).isJournalled {
+            try insert(row.id.number, row.pipeline, "deleted", row.attempts, nil)
+        }
+    }
+
+    /// Whether any pipeline keeps one.
+    private func isJournalled() throws -> Bool {
+        if let known = news.isJournalled { return known }
+        let isJournalled = try transaction.integer(QueueSQL.selectAnyJournalled, []) != nil
+        news.isJournalled = isJournalled
+        return isJournalled
+    }
+
+    private func write(_ number: Int64) throws {
+        var entry: (pipeline: PipelineName, status: String, attempts: Int, reason: String?)?
+        try transaction.rows(QueueSQL.selectStep, [.integer(number)]) { row in
+            let status = try row.read(OperationStatus?.self, at: 1)
+            let constraint = try row.read(String?.self, at: 4)
+            let failures = try? row.read(AttemptFailures.self, at: 5)
+            entry = (
+                PipelineName(try row.read(String.self, at: 0)),
+                try status?.description ?? row.read(String.self, at: 2),
+                try row.read(Int.self, at: 3),
+                status == .failed ? failures?.list.last?.message : constraint
+            )
+        }
+        guard let entry, try rules(entry.pipeline).isJournalled else { return }
+        try insert(number, entry.pipeline, entry.status, entry.attempts, entry.reason)
+    }
+
+    private func insert(
+        _ number: Int64,
+        _ pipeline: PipelineName,
+        _ status: String,
+        _ attempts: Int,
+        _ reason: String?
+    ) throws {
+        let id = try transaction.newID()
+        try transaction.run(
+            QueueSQL.insertStep,
+            [
+                .integer(id), .integer(number), .text(pipeline.rawValue), .text(status), .integer(Int64(attempts)),
+                reason.map { .text($0) } ?? .null, .integer(transaction.number),
+                .real(now.timeIntervalSinceReferenceDate),
+            ]
+        )
+        try transaction.note(inserted: id, of: OperationTransition.self)
+    }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import Strata
+import StrataPipeline
+import StrataTesting
+import Synchronization
+import Testing
+
+@Suite("P6 L11 what holds for all pipelines of a stack together", .timeLimit(.minutes(1))) struct StackPipelinesTests {
+    /// Handlers that wait until they are let go, and say who they are.
+    private final class Gate: Sendable {
+        private let state = Mutex((running: [String](), most: 0, waiting: [CheckedContinuation<Void, Never>]()))
+
+        var running: [String] { state.withLock { $0.running } }
+        var most: Int { state.withLock { $0.most } }
+
+        func pass(_ name: String) async {
+            await withCheckedContinuation { continuation in
+                state.withLock { state in
+                    state.running.append(name)
+                    state.most = max(state.most, state.running.count)
+                    state.waiting.append(continuation)
+                }
+            }
+        }
+
+        /// Lets the first go.
+        func open() {
+            state.withLock { state in
+                state.running.removeFirst()
+                return state.waiting.removeFirst()
+            }.resume()
+        }
+    }
+
+    private static func open(_ stack: ContextStack, _ name: PipelineName, _ gate: Gate) async throws -> Pipeline {
+        try await Pipeline.open(stack, named: name) { (attempt: Attempt<Named>) in
+            await gate.pass(attempt.payload.name)
+            return .done
+        }
+    }
+
+    private static func queue(_ count: Int, _ stack: ContextStack) async throws {
+        try await stack.background { context in
+            for name in ["a", "b", "c"] {
+                for _ in 0..<count { context.enqueue(Named(name: name), in: PipelineName(name)) }
+            }
+            try context.commit()
+        }
+    }
+
+    private static func wait(_ condition: () async throws -> Bool) async throws {
+        while try await !condition() { try await Task.sleep(for: .milliseconds(1)) }
+    }
+
+    @Test("P6 L11 a limit for all is kept, and each of them has its turn")
+    func limit() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        try stack.pipelines.setMaxConcurrent(2)
+        #expect(throws: PipelineError.self) { try stack.pipelines.setMaxConcurrent(0) }
+        try await Self.queue(4, stack)
+        let gate = Gate()
+        for name in ["a", "b", "c"] { _ = try await Self.open(stack, PipelineName(name), gate) }
+        var order: [String] = []
+        for _ in 0..<10 {
+            try await Self.wait { gate.running.count == 2 }
+            order.append(gate.running[0])
+            gate.open()
+        }
+        #expect(gate.most == 2)
+        // Nobody is left out for long: among any six there are all three.
+        for start in 0...4 { #expect(Set(order[start..<(start + 6)]).count == 3, "\(order)") }
+        try stack.pipelines.setMaxConcurrent(nil)
+        while try await stack.background({ try $0.count(QueuedOperation.all) }) > 0 {
+            if gate.running.isEmpty { try await Task.sleep(for: .milliseconds(1)) } else { gate.open() }
+        }
+        try await stack.close()
+    }
+
+    @Test("P6 they are suspended and resumed together, counted, beside what is said to each; also before one is open")
+    func suspension() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        #expect(stack.pipelines.suspend() == 1)
+        #expect(stack.pipelines.suspend() == 2)
+        try await Self.queue(1, stack)
+        let gate = Gate()
+        let all = try await [
+            Self.open(stack, "a", gate), Self.open(stack, "b", gate), Self.open(stack, "c", gate),
+        ]
+        #expect(all[1].suspend() == 1)
+        #expect(stack.pipelines.resume() == 1)
+        for pipeline in all { await pipeline.settled() }
+        #expect(gate.running == [])
+        #expect(stack.pipelines.resume() == 0)
+        #expect(stack.pipelines.resume() == 0)
+        try await Self.wait { gate.running.count == 2 }
+        #expect(Set(gate.running) == ["a", "c"])
+        // Those that run go on.
+        stack.pipelines.suspend()
+        gate.open()
+        gate.open()
+        all[1].resume()
+        try await Self.wait { try await stack.background { try $0.count(FinishedOperation.all) } == 2 }
+        for pipeline in all { await pipeline.settled() }
+        #expect(gate.running == [])
+        stack.pipelines.resume()
+        try await Self.wait { gate.running == ["b"] }
+        gate.open()
+        try await Self.wait { try await stack.background { try $0.count(FinishedOperation.all) } == 3 }
+        try await stack.close()
+    }
+}
