@@ -28,12 +28,17 @@ extension QueuedOperation: CommitFollower {
         guard let first = inserted.first, let last = inserted.last else { return }
         var finished: Set<Int64> = []
         var stale: Set<Int64> = []
+        var awaited: Set<Int64> = []
         // In most commits there is none between the first and the last.
         try book.transaction.rows(QueueSQL.selectUnfit, [.integer(first), .integer(last)]) { row in
             let number = try row.read(Int64.self, at: 0)
-            if try row.read(Bool.self, at: 1) { finished.insert(number) } else { stale.insert(number) }
+            switch try row.read(Int.self, at: 1) {
+            case 1: finished.insert(number)
+            case 2: stale.insert(number)
+            default: awaited.insert(number)
+            }
         }
-        if finished.isEmpty, stale.isEmpty { return }
+        if finished.isEmpty, stale.isEmpty, awaited.isEmpty { return }
         let known = finished.intersection(inserted)
         guard known.isEmpty else {
             throw PipelineError(
@@ -43,6 +48,8 @@ extension QueuedOperation: CommitFollower {
             )
         }
         for number in stale.intersection(inserted) { try book.beginAnew(number) }
+        // Those that have waited for one which was not queued yet may come before it.
+        try book.checkRings(from: awaited.intersection(inserted).sorted())
     }
 }
 

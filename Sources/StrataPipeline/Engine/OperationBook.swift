@@ -471,20 +471,6 @@ struct OperationBook {
         try transaction.run(QueueSQL.beginAnew, [version, .integer(number)])
         try noteStep(of: number, QueueSQL.putBackColumns)
     }
-
-    // MARK: Rings
-
-    /// Refuses dependencies by which operations would wait for each other.
-    func checkDependants(_ dependants: [Int64]) throws {
-        // A ring leads back to where it begins; so nobody of whom nothing depends is part of one.
-        let starts = try dependants.filter {
-            try transaction.integer(QueueSQL.selectAnyDependant, [.integer($0)]) != nil
-        }
-        let ring = try DependencyRing.find(from: starts) {
-            try transaction.numbers(QueueSQL.selectPrerequisites, [.integer($0)])
-        }
-        if let ring { throw DependencyRing.error(ring) }
-    }
 }
 
 /// The names of the holds that the engine makes.

@@ -372,6 +372,7 @@ extension OperationBook {
         }
         guard known?.rules != rules else { return }
         try set(.pending, of: transaction.numbers(QueueSQL.selectWaiting, [.text(name.rawValue)]))
+        if rules.ordering.isSerial, known.map({ $0.rules.ordering != rules.ordering }) ?? true { try breakRings(of: name) }
     }
 
     /// Puts back what workers have left that are no more.

@@ -246,10 +246,12 @@ enum QueueSQL {
     static let selectAllWaiting = """
         SELECT "id" FROM \(operations) WHERE "status" = 1 OR "status" = 2 AND "constraint" IS NULL
         """
-    /// Of a range of ids, those that are finished, and those that are queued and do not stand where one does that begins.
+    /// Of a range of ids, those that are finished, those that are queued and do not stand where one does that begins, and those
+    /// that others have been waiting for.
     static let selectUnfit = """
         SELECT "id", 1 FROM "FinishedOperation" WHERE "id" BETWEEN ?1 AND ?2 UNION ALL \
-        SELECT "id", 0 FROM \(operations) WHERE "id" BETWEEN ?1 AND ?2 AND "status" BETWEEN 1 AND 3
+        SELECT "id", 2 FROM \(operations) WHERE "id" BETWEEN ?1 AND ?2 AND "status" BETWEEN 1 AND 3 UNION ALL \
+        SELECT DISTINCT "prerequisite", 3 FROM \(dependencies) WHERE "prerequisite" BETWEEN ?1 AND ?2
         """
     static let beginAnew = """
         UPDATE \(operations) SET "status" = 0, "worker" = NULL, "constraint" = NULL, "_version" = ? WHERE "id" = ?
@@ -274,6 +276,25 @@ enum QueueSQL {
 
     static let selectDependant = "SELECT \"dependant\" FROM \(dependencies) WHERE \"id\" = ?"
     static let selectAnyDependant = "SELECT 1 FROM \(dependencies) WHERE \"prerequisite\" = ? LIMIT 1"
+    static let selectPlace = "SELECT \"pipeline\", \"lane\", \"sortKey\", \"commit\" FROM \(operations) WHERE \"id\" = ?"
+    /// The nearest operation before a place in a lane that depends on anything.
+    static func selectDependantBefore(_ ordering: PipelineOrdering) -> String {
+        let (columns, values) =
+            ordering == .commits ? ("\"sortKey\", \"commit\"", "?3, ?4") : ("\"sortKey\", \"commit\", \"id\"", "?3, ?4, ?5")
+        let (sign, direction) = ordering == .lifo ? (">", "ASC") : ("<", "DESC")
+        return """
+            SELECT "id", "sortKey", "commit" FROM \(operations) WHERE "pipeline" = ?1 AND "lane" = ?2 \
+            AND (\(columns)) \(sign) (\(values)) AND EXISTS (SELECT 1 FROM \(dependencies) WHERE "dependant" = \(operations)."id") \
+            ORDER BY "sortKey" \(direction), "commit" \(direction), "id" \(direction) LIMIT 1
+            """
+    }
+    static let selectDependantsOfGroup = """
+        SELECT "id" FROM \(operations) WHERE "pipeline" = ? AND "lane" = ? AND "sortKey" = ? AND "commit" = ? \
+        AND EXISTS (SELECT 1 FROM \(dependencies) WHERE "dependant" = \(operations)."id")
+        """
+    static let selectDependantsIn = """
+        SELECT DISTINCT d."dependant" FROM \(dependencies) d JOIN \(operations) o ON o."id" = d."dependant" WHERE o."pipeline" = ?
+        """
     static let selectPrerequisites = """
         SELECT d."prerequisite" FROM \(dependencies) d JOIN \(operations) o ON o."id" = d."prerequisite" WHERE d."dependant" = ?
         """

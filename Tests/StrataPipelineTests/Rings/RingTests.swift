@@ -90,4 +90,64 @@ import Testing
         }
         try await stage.close()
     }
+
+    @Test(
+        "D14 P3 a ring that is closed by the order of a lane is refused by the commit that closes it",
+        arguments: [
+            // What is queued, and in which lanes; the last commit closes the ring.
+            (PipelineOrdering.commits, [["A←B"], ["B"]], ""), (.commits, [["A", "X←B"], ["M"], ["B"]], ""),
+            (.fifo, [["A←B"], ["B"]], ""), (.fifo, [["A←B", "B"]], ""), (.fifo, [["A", "B"], ["C", "D←E"], ["E"]], ""),
+            // Through two lanes: A and C in one, B and D in the other.
+            (.fifo, [["A←D"], ["B←C"], ["C"], ["D"]], "BD"), (.lifo, [["A", "B←A"]], ""),
+        ]
+    )
+    func order(_ ordering: PipelineOrdering, _ commits: [[String]], _ other: String) async throws {
+        let stage = try await Stage.open(ordering: ordering)
+        let lane: @Sendable (String) -> String = { other.contains($0) ? "other" : "" }
+        for commit in commits.dropLast() {
+            try await stage.commit(commit.map { Entry(stringLiteral: $0) }, lane: lane)
+        }
+        let last = commits.last!
+        let error = try await #require(throws: PipelineError.self) {
+            try await stage.commit(last.map { Entry(stringLiteral: $0) }, lane: lane)
+        }
+        #expect(error.code == .dependencyCycle)
+        try await stage.close()
+    }
+
+    @Test("P3 what comes before in a lane may be depended on, as may what is in another one; and all of it runs")
+    func noRing() async throws {
+        let stage = try await Stage.open(ordering: .fifo)
+        let lane: @Sendable (String) -> String = { "BD".contains($0) ? "other" : "" }
+        try await stage.commit(["A", "B←A", "C←B", "D←C"], lane: lane)
+        try await stage.play([.resume("A"), .done("A", "B"), .done("B", "C"), .done("C", "D"), .done("D")])
+        try await stage.close()
+        // All of a commit run side by side.
+        let commits = try await Stage.open(ordering: .commits)
+        try await commits.commit(["A←B", "B"])
+        try await commits.commit(["C←A"])
+        try await commits.play([.resume("B"), .done("B", "A"), .done("A", "C"), .done("C")])
+        try await commits.close()
+    }
+
+    @Test("P3 a ring that another order closes over what is queued: one of it fails, and the rest runs")
+    func reopened() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        try await stack.background { context in
+            let first = context.enqueue(Named(name: "A"), in: .work)
+            let second = context.enqueue(Named(name: "B"), in: .work)
+            context.enqueue(Named(name: "C"), in: .work)
+            try first.addDependencies([second])
+            try context.commit()
+        }
+        let pipeline = try await Pipeline.open(stack, named: .work, ordering: .fifo, whenFailed: .park) {
+            (_: Attempt<Named>) in .done
+        }
+        try await pipeline.drained()
+        let failed = try await stack.background { try $0.rows(QueuedOperation.all) }
+        #expect(failed.map(\.status) == [.failed])
+        #expect(failed.first?.failures.list.first?.message.contains("wait for each other") == true)
+        #expect(try await stack.background { try $0.count(FinishedOperation.all) } == 2)
+        try await stack.close()
+    }
 }
