@@ -13,8 +13,10 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"),
     ],
@@ -53,7 +55,28 @@ let package = Package(
             dependencies: ["HistoryKit", "Strata"],
             path: "Examples/history/history"
         ),
+        .target(
+            name: "ChatKit",
+            dependencies: [
+                "Strata", "StrataPipeline",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            path: "Examples/chat/ChatKit"
+        ),
+        .executableTarget(name: "chat", dependencies: ["ChatKit"], path: "Examples/chat/chat"),
+        .executableTarget(name: "chat-server", dependencies: ["ChatKit"], path: "Examples/chat/chat-server"),
         .target(name: "TestRepositories", dependencies: ["HistoryKit"], path: "Tests/Fixtures/TestRepositories"),
+        .testTarget(
+            name: "ChatTests",
+            dependencies: [
+                "ChatKit", "chat", "chat-server", "TestRepositories",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ]
+        ),
         .testTarget(name: "HistoryKitTests", dependencies: ["HistoryKit", "TestRepositories"]),
         .testTarget(name: "HistoryTests", dependencies: ["history", "HistoryKit", "TestRepositories"]),
         .testTarget(

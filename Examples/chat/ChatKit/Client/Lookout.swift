@@ -1,0 +1,77 @@
+import Foundation
+import Strata
+import StrataPipeline
+
+/// Looks at what waits whenever something has changed: tells the user, and has tried again what need not wait any more.
+struct Lookout: Sendable {
+    /// What the user was told last.
+    private struct Told {
+        var isThere: Bool?
+        var here: Set<String>?
+        var stuck: [String: String] = [:]
+    }
+
+    let store: ChatStore
+    let connection: Connection
+    let screen: Screen
+
+    /// - Throws: what the store reports.
+    func run(_ rings: AsyncStream<Void>) async throws {
+        var told = Told()
+        for await _ in rings {
+            try await wake()
+            tellOfConnection(&told)
+            // Before it has tried to connect, it knows of nobody why they are not here.
+            if told.isThere != nil { try await tellOfQueues(&told) }
+        }
+    }
+
+    /// Has letters tried again that have waited for a buddy that is there.
+    ///
+    /// A broker is told when it is opened which constraints are observed, and buddies come up later. So nothing
+    /// observes theirs, and what waits for one is woken like what waits for a person.
+    private func wake() async throws {
+        guard let here = connection.here, !here.isEmpty else { return }
+        let constraints = here.map { Constraint.buddy($0).rawValue }
+        let waiting = QueuedOperation.where { $0.status == .held && $0.constraint.in(constraints) }
+        guard try await store.stack.background({ context in try context.exists(waiting) }) else { return }
+        try await store.write { context in
+            for operation in try context.fetch(waiting) { operation.retry() }
+        }
+    }
+
+    private func tellOfConnection(_ told: inout Told) {
+        if let here = connection.here {
+            if told.isThere != true { screen.note("connected as \(store.user)") }
+            told.isThere = true
+            // While there was no connection, nobody could be seen to go.
+            let before = told.here ?? []
+            for buddy in here.subtracting(before).sorted() { screen.note("\(buddy) is here") }
+            for buddy in before.subtracting(here).sorted() { screen.note("\(buddy) has gone") }
+            told.here = here
+        } else if let trouble = connection.trouble {
+            if told.isThere != false { screen.note("no connection to the server: \(trouble)") }
+            told.isThere = false
+        }
+    }
+
+    private func tellOfQueues(_ told: inout Told) async throws {
+        let queues = try await Waiting(store: store, connection: connection).queues(entries: 0)
+        var stuck: [String: String] = [:]
+        for queue in queues {
+            guard let reason = queue.reason else { continue }
+            stuck[queue.buddy] = "\(reason): \(queue.count)"
+        }
+        for (buddy, text) in stuck.sorted(by: { $0.key < $1.key }) where told.stuck[buddy] != text {
+            screen.note(text)
+        }
+        for buddy in told.stuck.keys.sorted() where !queues.contains(where: { $0.buddy == buddy }) {
+            screen.note("\(buddy) has everything")
+        }
+        // What goes on, but is not done yet, stays told of until it is.
+        for (buddy, _) in told.stuck where stuck[buddy] == nil && queues.contains(where: { $0.buddy == buddy }) {
+            stuck[buddy] = ""
+        }
+        told.stuck = stuck
+    }
+}

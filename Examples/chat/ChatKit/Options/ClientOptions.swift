@@ -1,0 +1,50 @@
+public import Foundation
+
+/// What the command line of `chat` asks for.
+public struct ClientOptions: Sendable, Equatable {
+    public var name = ""
+    public var port = ServerOptions.defaultPort
+    /// The file of the store; nil for the one that goes with the name.
+    public var store: String?
+    /// How many earlier messages are shown at first.
+    public var last = 1000
+    public var help = false
+
+    public static let usage = """
+        usage: chat NAME [options]
+
+        Chats with others on this machine, by way of chat-server. What cannot be sent now is sent later, in its order.
+
+          NAME                  who you are
+          --port N              where the server listens (default: \(ServerOptions.defaultPort))
+          --store FILE          where messages are kept (default: a file of that name in the user's data folder)
+          --last N              how many earlier messages to show (default: 1000)
+          --help                show this
+
+        \(Commands.help)
+        """
+
+    /// Reads the arguments, without the program's name.
+    ///
+    /// - Throws: ``UsageError``.
+    public init(arguments: [String]) throws {
+        let arguments = try Arguments(arguments, options: ["--port", "--store", "--last"])
+        help = arguments.isHelp
+        port = try arguments.number("--port", in: 1...65_535) ?? port
+        store = arguments.text("--store")
+        last = try arguments.number("--last", in: 0...1_000_000) ?? last
+        if help { return }
+        guard arguments.words.count == 1 else { throw UsageError("one name is needed: who are you?") }
+        name = arguments.words[0]
+        guard UserName.isValid(name) else { throw UsageError("\"\(name)\" is no name") }
+    }
+
+    /// Where the store is: as the options say, or `$XDG_DATA_HOME/strata-chat/NAME.sqlite`, or under `~/.local/share`.
+    public func file(environment: [String: String] = ProcessInfo.processInfo.environment) -> URL {
+        if let store { return URL(fileURLWithPath: store) }
+        // By the XDG base directory specification a relative path is to be ignored.
+        let data = environment["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+        return URL(fileURLWithPath: data ?? NSHomeDirectory() + "/.local/share")
+            .appendingPathComponent("strata-chat").appendingPathComponent("\(name).sqlite")
+    }
+}

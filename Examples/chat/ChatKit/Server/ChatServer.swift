@@ -1,0 +1,137 @@
+import Foundation
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// Passes parcels on between clients on this machine.
+///
+/// It keeps nothing, and acknowledges nothing: it may be ended at any moment.
+public struct ChatServer: Sendable {
+    private typealias Client = NIOAsyncChannel<Frame, Frame>
+
+    /// How many connections there may be at once.
+    private static let connectionLimit = 500
+
+    /// The port on which it listens.
+    public let port: Int
+    private let listener: NIOAsyncChannel<Client, Never>
+    private let switchboard = Switchboard()
+    private let connections = Connections()
+    private let note: @Sendable (String) -> Void
+
+    /// Opens a port of the loopback interface.
+    ///
+    /// - Parameters:
+    ///   - port: which one; 0 for one that is free.
+    ///   - note: is given lines about what goes wrong.
+    public static func open(port: Int, note: @escaping @Sendable (String) -> Void) async throws -> ChatServer {
+        let listener = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .bind(host: "127.0.0.1", port: port) { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try FrameCodec.add(to: channel)
+                    return try Client(wrappingChannelSynchronously: channel)
+                }
+            }
+        return ChatServer(port: listener.channel.localAddress?.port ?? port, listener: listener, note: note)
+    }
+
+    private init(
+        port: Int,
+        listener: NIOAsyncChannel<Client, Never>,
+        note: @escaping @Sendable (String) -> Void
+    ) {
+        self.port = port
+        self.listener = listener
+        self.note = note
+    }
+
+    /// Serves clients until its task is cancelled.
+    public func run() async throws {
+        try await listener.executeThenClose { clients in
+            try await withThrowingDiscardingTaskGroup { group in
+                for try await client in clients {
+                    group.addTask { await serve(client) }
+                }
+            }
+        }
+    }
+
+    /// Cuts all connections, as a network would that breaks. Clients come again by themselves.
+    public func cutAll() { connections.cutAll() }
+
+    private func serve(_ client: Client) async {
+        let outbox = Outbox(client.channel)
+        let count = connections.add(outbox)
+        defer { connections.remove(outbox) }
+        do {
+            try await client.executeThenClose { inbound, outbound in
+                guard count <= Self.connectionLimit else {
+                    return try await outbound.write(.goodbye(reason: .full))
+                }
+                try await withThrowingTaskGroup { group in
+                    group.addTask {
+                        for await frame in outbox.frames { try await outbound.write(frame) }
+                        outbox.cut()
+                    }
+                    do {
+                        try await read(inbound, outbox)
+                    } catch let error as FrameError {
+                        note("\(peer(client)) is cut off: \(error)")
+                        outbox.finish(with: .goodbye(reason: .malformed))
+                        // It need not read what it is told.
+                        group.addTask { try await Task.sleep(for: .seconds(1)) }
+                    }
+                    outbox.finish()
+                    try await group.next()
+                    group.cancelAll()
+                }
+            }
+        } catch {
+            // The connection has broken, which is the client's to repair.
+        }
+    }
+
+    private func read(_ inbound: NIOAsyncChannelInboundStream<Frame>, _ outbox: Outbox) async throws {
+        var name: String?
+        defer { if let name { switchboard.leave(name, outbox) } }
+        for try await frame in inbound {
+            switch (frame, name) {
+            case (.login(let user, let buddies), nil):
+                name = user
+                switchboard.enter(user, buddies: Set(buddies), outbox)
+            case (.watch(let buddy), let name?):
+                switchboard.watch(buddy, for: name, outbox)
+            case (.send(let parcel, let buddy), let name?):
+                switchboard.route(parcel, from: name, to: buddy, outbox)
+            default:
+                throw FrameError.malformed(name == nil ? "a login comes first" : "a client does not say that")
+            }
+        }
+    }
+
+    private func peer(_ client: Client) -> String {
+        client.channel.remoteAddress?.port.map { "the client on port \($0)" } ?? "a client"
+    }
+}
+
+/// The connections that are open, logged in or not.
+private final class Connections: Sendable {
+    private let outboxes = Mutex<[ObjectIdentifier: Outbox]>([:])
+
+    /// - Returns: how many there are now.
+    func add(_ outbox: Outbox) -> Int {
+        outboxes.withLock { outboxes in
+            outboxes[ObjectIdentifier(outbox)] = outbox
+            return outboxes.count
+        }
+    }
+
+    func remove(_ outbox: Outbox) {
+        outboxes.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(outbox)) }
+    }
+
+    func cutAll() {
+        for outbox in outboxes.withLock({ Array($0.values) }) { outbox.cut() }
+    }
+}

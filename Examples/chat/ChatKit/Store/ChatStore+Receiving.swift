@@ -1,0 +1,72 @@
+import Foundation
+import Strata
+
+extension ChatStore {
+    /// Stores what a parcel has brought.
+    ///
+    /// - Returns: the answer, to be sent now that it is stored; nil for what is itself an answer.
+    func receive(_ parcel: Parcel, from sender: String) async throws -> Parcel? {
+        guard sender != user else { return nil }
+        let answer: Parcel.Content
+        switch parcel.content {
+        case .key(let bytes): answer = try await receive(key: bytes, from: sender)
+        case .message(let sealed, let number):
+            answer = try await receive(sealed, number, operation: parcel.operation, from: sender)
+        case .keyReply, .received, .refused: return nil
+        }
+        return Parcel(answer, operation: parcel.operation)
+    }
+
+    private func receive(key: Data, from sender: String) async throws -> Parcel.Content {
+        guard KeyPair.isPublicKey(key) else { return .refused(reason: "that is no key") }
+        return try await write { context in
+            let buddy = try context.buddy(sender)
+            guard buddy.take(key) else { return .refused(reason: "\(user) knows another key of yours") }
+            return .keyReply(bytes: try KeyPair(bytes: buddy.ownKey).publicBytes)
+        }
+    }
+
+    private func receive(
+        _ sealed: Data,
+        _ number: Int,
+        operation: String,
+        from sender: String
+    ) async throws -> Parcel.Content {
+        try await write { context in
+            let label = MessageLabel(sender: sender, receiver: user, number: number, operation: operation)
+            guard let buddy = try context.first(Buddy.where { $0.name == sender }), let theirKey = buddy.theirKey,
+                case let keys = try KeyPair(bytes: buddy.ownKey),
+                let text = try? keys.open(sealed, as: label, with: theirKey)
+            else { return .refused(reason: "\(user) has no key for it") }
+            let receipt = try keys.seal("", as: label.ofReceipt, with: theirKey)
+            if try context.exists(Message.where { $0.sender == sender && $0.operation == operation }) {
+                return .received(receipt: receipt)
+            }
+            // A queue sends one after the other, so this comes from a client that does not keep to the order.
+            guard number > buddy.newest else { return .refused(reason: "it comes behind a later one") }
+            buddy.newest = number
+            context.insert(
+                Message(
+                    place: try context.nextPlace(),
+                    sender: sender,
+                    operation: operation,
+                    number: number,
+                    text: text,
+                    isDelivered: true,
+                    buddy: buddy
+                )
+            )
+            return .received(receipt: receipt)
+        }
+    }
+}
+
+extension Buddy {
+    /// Keeps a buddy's key, if none is known.
+    ///
+    /// - Returns: false if another one is known, which only the user can give up.
+    func take(_ key: Data) -> Bool {
+        if theirKey == nil { theirKey = key }
+        return theirKey == key
+    }
+}

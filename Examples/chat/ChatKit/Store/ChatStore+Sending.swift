@@ -1,0 +1,69 @@
+import Strata
+import StrataPipeline
+
+extension ChatStore {
+    private static let exchangeKey = "exchange"
+
+    /// Queues a message, in the commit that stores it; before the first one, an exchange of keys.
+    func send(_ text: String, to name: String) async throws {
+        try await write { context in
+            let buddy = try context.buddy(name)
+            let exchange = buddy.isReady ? nil : try exchange(with: name, in: context)
+            let operation = context.enqueue(Letter(kind: .message), in: .chat(with: name))
+            // The queue's order says it already, as long as nobody moves anything in it.
+            if let exchange { try operation.addDependencies([exchange]) }
+            context.insert(
+                Message(
+                    place: try context.nextPlace(),
+                    sender: user,
+                    operation: "\(operation.id)",
+                    number: (try buddy.messages.where { $0.sender == user }.sorted { $0.number }.last?.number ?? 0) + 1,
+                    text: text,
+                    buddy: buddy
+                )
+            )
+        }
+    }
+
+    /// Has what has failed tried again.
+    ///
+    /// - Returns: how many operations those were.
+    func retry(_ name: String) async throws -> Int {
+        try await write { context in
+            let failed = try context.fetch(QueuedOperation.failed(in: .chat(with: name)))
+            for operation in failed { operation.retry() }
+            return failed.count
+        }
+    }
+
+    /// Takes whichever key a buddy has now, and has what has failed tried again behind a new exchange.
+    func trust(_ name: String) async throws {
+        try await write { context in
+            let buddy = try context.buddy(name)
+            buddy.theirKey = nil
+            buddy.hasOwnKey = false
+            buddy.newest = 0
+            let exchange = try exchange(with: name, in: context)
+            exchange.sortKey = -1
+            let queue = PipelineName.chat(with: name)
+            for operation in try context.fetch(QueuedOperation.where { $0.pipeline == queue }) {
+                if operation !== exchange { try operation.addDependencies([exchange]) }
+                if operation.status == .failed { operation.retry() }
+            }
+        }
+    }
+
+    /// The exchange that is queued, or a new one.
+    private func exchange(with name: String, in context: ObjectContext) throws -> QueuedOperation {
+        let queue = PipelineName.chat(with: name)
+        let key = Self.exchangeKey
+        return try context.first(QueuedOperation.where { $0.pipeline == queue && $0.key == key })
+            ?? context.enqueue(Letter(kind: .exchange), in: queue, key: key)
+    }
+}
+
+extension QueuedOperation {
+    static func failed(in queue: PipelineName) -> Query<QueuedOperation> {
+        QueuedOperation.where { $0.pipeline == queue && $0.status == .failed }
+    }
+}

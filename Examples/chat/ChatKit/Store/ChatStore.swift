@@ -1,0 +1,79 @@
+import Foundation
+import Logging
+import Strata
+import StrataPipeline
+
+/// One user's buddies, messages and queues, in a file.
+///
+/// All that puts messages in goes through one context, block after block, so that their places are in the order of the
+/// commits: who follows the places misses none.
+struct ChatStore: Sendable {
+    let stack: ContextStack
+    /// Whose store it is.
+    let user: String
+    private let writer: ContextHandle
+
+    /// What fails for good the client says itself.
+    private static var logger: Logger {
+        var logger = Logger(label: "chat")
+        logger.logLevel = .error
+        return logger
+    }
+
+    /// - Throws: what the store reports.
+    init(_ place: StoreLocation, user: String) async throws {
+        stack = try await ContextStack.open(
+            place,
+            models: [Buddy.self, Message.self] + Pipeline.models,
+            stack: .rootOnly,
+            logger: Self.logger
+        )
+        writer = try stack.create(.private, named: "writer")
+        self.user = user
+    }
+
+    func buddyNames() async throws -> [String] {
+        try await stack.background { context in try context.column(Buddy.byName, \.name) }
+    }
+
+    /// Changes the store, all or nothing; where somebody else has changed the same, again on what is there then.
+    func write<T: Sendable>(_ body: @escaping @Sendable (ObjectContext) throws -> T) async throws -> T {
+        for _ in 0..<8 {
+            let result = try await writer.perform { context -> T? in
+                do {
+                    let result = try body(context)
+                    try context.commit()
+                    return result
+                } catch let error as StrataError where error.code == .conflict || error.code == .notUnique {
+                    context.rollback()
+                    return nil
+                } catch {
+                    context.rollback()
+                    throw error
+                }
+            }
+            if let result { return result }
+        }
+        throw ChatError.busy
+    }
+}
+
+enum ChatError: Error, CustomStringConvertible {
+    case busy
+
+    var description: String {
+        switch self {
+        case .busy: "others change the store all the time"
+        }
+    }
+}
+
+extension ObjectContext {
+    /// Somebody by name; made, with a key, where there is none.
+    func buddy(_ name: String) throws -> Buddy {
+        try first(Buddy.where { $0.name == name }) ?? insert(Buddy(name: name, ownKey: KeyPair().bytes))
+    }
+
+    /// The place for one more message.
+    func nextPlace() throws -> Int { (try last(Message.byPlace)?.place ?? 0) + 1 }
+}

@@ -1,0 +1,79 @@
+import Foundation
+public import NIOCore
+
+/// A frame on the wire: four bytes with the length of what follows, the most significant one first, and the frame as
+/// JSON.
+public enum FrameCodec {
+    /// How long the JSON of a frame may be.
+    public static let limit = 64 * 1024
+    static let headerLength = 4
+
+    /// Puts a codec for both directions into the pipeline of a channel.
+    static func add(to channel: any Channel) throws {
+        try channel.pipeline.syncOperations.addHandlers(
+            ByteToMessageHandler(FrameDecoder()),
+            MessageToByteHandler(FrameEncoder())
+        )
+    }
+}
+
+/// Why bytes are no frame.
+public enum FrameError: Error, Hashable, CustomStringConvertible {
+    case tooLong(Int)
+    case malformed(String)
+    /// The connection has ended in the middle of a frame.
+    case incomplete
+
+    public var description: String {
+        switch self {
+        case .tooLong(let length): "a frame of \(length) bytes, where \(FrameCodec.limit) is the limit"
+        case .malformed(let reason): "a malformed frame: \(reason)"
+        case .incomplete: "half a frame"
+        }
+    }
+}
+
+public struct FrameDecoder: NIOSingleStepByteToMessageDecoder {
+    public typealias InboundOut = Frame
+
+    private let decoder = JSONDecoder()
+
+    public init() {}
+
+    /// - Throws: ``FrameError``; a length that is too long as soon as it is known, before its bytes are waited for.
+    public mutating func decode(buffer: inout ByteBuffer) throws -> Frame? {
+        guard let length: UInt32 = buffer.getInteger(at: buffer.readerIndex) else { return nil }
+        guard length <= FrameCodec.limit else { throw FrameError.tooLong(Int(length)) }
+        guard let slice = buffer.getSlice(at: buffer.readerIndex + FrameCodec.headerLength, length: Int(length)) else {
+            return nil
+        }
+        buffer.moveReaderIndex(forwardBy: FrameCodec.headerLength + Int(length))
+        guard let frame = try? decoder.decode(Frame.self, from: Data(slice.readableBytesView)) else {
+            throw FrameError.malformed("its \(length) bytes are not one that is known")
+        }
+        guard frame.isWithinLimits else { throw FrameError.malformed("something in it is too long, or is no name") }
+        return frame
+    }
+
+    public mutating func decodeLast(buffer: inout ByteBuffer, seenEOF: Bool) throws -> Frame? {
+        if let frame = try decode(buffer: &buffer) { return frame }
+        guard buffer.readableBytes == 0 else { throw FrameError.incomplete }
+        return nil
+    }
+}
+
+public struct FrameEncoder: MessageToByteEncoder {
+    public typealias OutboundIn = Frame
+
+    private let encoder = JSONEncoder()
+
+    public init() {}
+
+    /// - Throws: `FrameError.tooLong`; what the JSON encoder throws.
+    public func encode(data: Frame, out: inout ByteBuffer) throws {
+        let bytes = try encoder.encode(data)
+        guard bytes.count <= FrameCodec.limit else { throw FrameError.tooLong(bytes.count) }
+        out.writeInteger(UInt32(bytes.count))
+        out.writeBytes(bytes)
+    }
+}

@@ -1,0 +1,33 @@
+import ChatKit
+import Dispatch
+import Foundation
+
+/// The server.
+@main struct Main {
+    /// Exit status: 1 for an error, 2 for a command line that makes no sense.
+    static func main() async {
+        do {
+            let options = try ServerOptions(arguments: Array(CommandLine.arguments.dropFirst()))
+            if options.help { return print(ServerOptions.usage) }
+            let server = try await ChatServer.open(port: options.port) { note($0) }
+            signal(SIGUSR1, SIG_IGN)
+            let signals = DispatchSource.makeSignalSource(signal: SIGUSR1, queue: .global())
+            signals.setEventHandler { @Sendable in server.cutAll() }
+            signals.activate()
+            // At once, also where this is no terminal: whoever has asked for any port waits for it.
+            try FileHandle.standardOutput.write(contentsOf: Data("listening on 127.0.0.1:\(server.port)\n".utf8))
+            try await server.run()
+            signals.cancel()
+        } catch let error as UsageError {
+            note("chat-server: \(error)\n\n\(ServerOptions.usage)")
+            exit(2)
+        } catch {
+            note("chat-server: \(error)")
+            exit(1)
+        }
+    }
+
+    private static func note(_ text: String) {
+        try? FileHandle.standardError.write(contentsOf: Data((text + "\n").utf8))
+    }
+}

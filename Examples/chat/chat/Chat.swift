@@ -1,0 +1,39 @@
+import ChatKit
+import Foundation
+
+/// The client.
+@main struct Chat {
+    /// Exit status: 0 when done, 1 for an error, 2 for a command line that makes no sense.
+    static func main() async {
+        // A screen that is gone is an error of writing to it.
+        signal(SIGPIPE, SIG_IGN)
+        do {
+            let options = try ClientOptions(arguments: Array(CommandLine.arguments.dropFirst()))
+            if options.help { return print(ClientOptions.usage) }
+            try await run(options)
+        } catch let error as UsageError {
+            note("chat: \(error)\n\n\(ClientOptions.usage)")
+            exit(2)
+        } catch {
+            note("chat: \(error)")
+            exit(1)
+        }
+    }
+
+    private static func run(_ options: ClientOptions) async throws {
+        let file = options.file()
+        try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+        let client = try await ChatClient.open(options, file: file, screen: Screen(.standardOutput))
+        do {
+            try await client.run(InputLines())
+        } catch {
+            try? await client.close()
+            throw error
+        }
+        try await client.close()
+    }
+
+    private static func note(_ text: String) {
+        try? FileHandle.standardError.write(contentsOf: Data((text + "\n").utf8))
+    }
+}

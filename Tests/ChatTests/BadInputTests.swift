@@ -1,0 +1,154 @@
+import Foundation
+import NIOCore
+import NIOPosix
+import TestRepositories
+import Testing
+
+@testable import ChatKit
+
+/// Clients that do not keep to what a client says.
+@Suite(.serialized) struct BadInputTests {
+    /// What the server answers to bytes until it closes the connection.
+    private func answer(to bytes: ByteBuffer, on port: Int) async throws -> [Frame] {
+        let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .connect(host: "127.0.0.1", port: port) { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
+                }
+            }
+        return try await channel.executeThenClose { inbound, outbound in
+            try await outbound.write(bytes)
+            let processor = NIOSingleStepByteToMessageProcessor(FrameDecoder())
+            var frames: [Frame] = []
+            do {
+                for try await piece in inbound { try processor.process(buffer: piece) { frames.append($0) } }
+            } catch is IOError {
+                // It has closed the connection while there was more to read.
+            }
+            return frames
+        }
+    }
+
+    private func bytes(_ frames: Frame..., then text: String = "") throws -> ByteBuffer {
+        var buffer = ByteBuffer()
+        for frame in frames { try FrameEncoder().encode(data: frame, out: &buffer) }
+        if !text.isEmpty {
+            buffer.writeInteger(UInt32(text.utf8.count))
+            buffer.writeString(text)
+        }
+        return buffer
+    }
+
+    @Test("each is told and cut off, and the others go on", .timeLimit(.minutes(1)))
+    func badFrames() async throws {
+        let world = try World()
+        let (alice, bob) = (try world.client("alice"), try world.client("bob"))
+        let parcel = Parcel(.received(receipt: Data()), operation: "x")
+        let all: [(ByteBuffer, String)] = [
+            (ByteBuffer(integer: UInt32.max), "a frame of 4294967295 bytes, where 65536 is the limit"),
+            (ByteBuffer(string: "GET / HTTP/1.1\r\n\r\n"), "a frame of 1195725856 bytes, where 65536 is the limit"),
+            (try bytes(then: "{\"shout\":{}}"), "a malformed frame: its 12 bytes are not one that is known"),
+            (try bytes(.watch(buddy: "bob")), "a malformed frame: a login comes first"),
+            (
+                try bytes(.login(name: "eve or so", buddies: [])),
+                "a malformed frame: something in it is too long, or is no name"
+            ),
+            (
+                try bytes(.login(name: "eve", buddies: []), .welcome(here: [])),
+                "a malformed frame: a client does not say that"
+            ),
+            (
+                try bytes(.login(name: "eve", buddies: []), .login(name: "alice", buddies: [])),
+                "a malformed frame: a client does not say that"
+            ),
+            (
+                try bytes(.login(name: "eve", buddies: []), .send(parcel: parcel, to: "nobody"), then: "nonsense"),
+                "a malformed frame: its 8 bytes are not one that is known"
+            ),
+        ]
+        for (bytes, note) in all {
+            let before = world.server?.lines.count ?? 0
+            let answer = try await answer(to: bytes, on: world.port)
+            #expect(answer.last == .goodbye(reason: .malformed), "\(note)")
+            try world.server?.wait(for: note) { $0.dropFirst(before).contains { $0.hasSuffix(": \(note)") } }
+        }
+        alice.type("@bob still here?")
+        try bob.wait(for: "alice: still here?")
+    }
+
+    @Test("random bytes do nothing to the server", .timeLimit(.minutes(1)))
+    func randomBytes() async throws {
+        var random = SeededGenerator.forThisRun()
+        let world = try World()
+        for _ in 0..<50 {
+            var bytes = try bytes(.login(name: "eve", buddies: ["alice"]), .watch(buddy: "bob"))
+            for _ in 0..<3 {
+                let place = Int.random(in: 0..<bytes.readableBytes, using: &random)
+                bytes.setInteger(UInt8.random(in: .min ... .max, using: &random), at: place)
+            }
+            // Enough for any length that the server may wait for, and no frame.
+            bytes.writeRepeatingByte(.max, count: 2 * FrameCodec.limit)
+            _ = try await answer(to: bytes, on: world.port)
+        }
+        let alice = try world.client("alice")
+        try alice.wait(for: "-- connected as alice")
+    }
+
+    @Test("a parcel that a client did not ask for does nothing to it", .timeLimit(.minutes(1)))
+    func badParcels() async throws {
+        let world = try World()
+        let bob = try world.client("bob")
+        try bob.wait(for: "-- connected as bob")
+        let contents: [Parcel.Content] = [
+            .received(receipt: Data()), .refused(reason: "no"), .keyReply(bytes: Data()), .key(bytes: Data(count: 32)),
+            .key(bytes: Data()),
+            .message(sealed: Data(), number: 1), .message(sealed: Data(count: 100), number: -1),
+        ]
+        var bytes = try bytes(.login(name: "eve", buddies: []))
+        for content in contents {
+            try FrameEncoder().encode(data: .send(parcel: Parcel(content, operation: "x"), to: "bob"), out: &bytes)
+        }
+        bytes.writeInteger(UInt32.max)
+        _ = try await answer(to: bytes, on: world.port)
+        try bob.wait(for: "what was refused") { $0.count { $0.hasPrefix("-- not taken from eve: ") } == 4 }
+        let alice = try world.client("alice")
+        alice.type("@bob hello")
+        try bob.wait(for: "alice: hello")
+    }
+
+    @Test("who logs in under another's name cannot say that a message has arrived", .timeLimit(.minutes(1)))
+    func impostor() async throws {
+        let world = try World()
+        let alice = try world.client("alice")
+        alice.type("@bob hello")
+        try alice.wait(for: "-- bob is not here: 1 message waits")
+        let bob = try world.client("bob")
+        try bob.wait(for: "alice: hello")
+        try alice.wait(for: "-- bob has everything")
+        #expect(try bob.end() == 0)
+        try alice.wait(for: "-- bob has gone")
+        alice.type("@bob it is a secret")
+
+        let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .connect(host: "127.0.0.1", port: world.port) { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try FrameCodec.add(to: channel)
+                    return try NIOAsyncChannel<Frame, Frame>(wrappingChannelSynchronously: channel)
+                }
+            }
+        try await channel.executeThenClose { inbound, outbound in
+            try await outbound.write(.login(name: "bob", buddies: []))
+            for try await case .parcel(let parcel, "alice") in inbound {
+                let answer = Parcel(.received(receipt: Data(count: 28)), operation: parcel.operation)
+                try await outbound.write(.send(parcel: answer, to: "alice"))
+                break
+            }
+            try alice.wait(for: "the failure") {
+                $0.contains { $0.hasPrefix("-- has failed: somebody else has answered in the name of bob") }
+            }
+        }
+        let again = try world.client("bob")
+        alice.type("/retry bob")
+        try again.wait(for: "alice: it is a secret")
+    }
+}

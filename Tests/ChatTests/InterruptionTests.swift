@@ -1,0 +1,126 @@
+import Foundation
+import TestRepositories
+import Testing
+
+/// Servers that are killed, connections that are cut, clients that are killed.
+///
+/// A message has been sent when its sender's screen shows it. It is then on the other's screen once, behind those
+/// before it.
+@Suite(.serialized) struct InterruptionTests {
+    private static let count = 100
+
+    @Test("the server is killed and started again while both write", .timeLimit(.minutes(1)))
+    func server() throws {
+        try withRandom { random in
+            let world = try World()
+            let (alice, bob) = (try world.client("alice"), try world.client("bob"))
+            alice.type((1...Self.count).map { "@bob \($0)" })
+            bob.type((1...Self.count).map { "@alice \($0)" })
+            for part in 1...3 {
+                try bob.wait(for: part * Self.count / 4, "alice: ")
+                world.killServer()
+                alice.type("@bob while it is away \(part)")
+                if Bool.random(using: &random) { try alice.wait(for: Self.count + part, "to bob: ") }
+                try world.startServer()
+            }
+            try alice.wait(for: Self.count, "bob: ")
+            try bob.wait(for: Self.count + 3, "alice: ")
+            let sent = (1...Self.count).map(String.init)
+            try #require(alice.messages("bob: ") == sent)
+            try #require(bob.messages("alice: ") == alice.messages("to bob: "))
+            try #require(bob.messages("alice: ").filter { Int($0) != nil } == sent)
+        }
+    }
+
+    @Test("connections are cut again and again while both write", .timeLimit(.minutes(1)))
+    func cut() throws {
+        try withRandom { random in
+            let world = try World()
+            let (alice, bob) = (try world.client("alice"), try world.client("bob"))
+            alice.type((1...Self.count).map { "@bob \($0)" })
+            bob.type((1...Self.count).map { "@alice \($0)" })
+            var there = 0
+            while there < Self.count {
+                there = min(Self.count, there + Int.random(in: 1...20, using: &random))
+                try (Bool.random(using: &random) ? bob.wait(for: there, "alice: ") : alice.wait(for: there, "bob: "))
+                world.cut()
+            }
+            try alice.wait(for: Self.count, "bob: ")
+            try bob.wait(for: Self.count, "alice: ")
+            let sent = (1...Self.count).map(String.init)
+            try #require(alice.messages("bob: ") == sent)
+            try #require(bob.messages("alice: ") == sent)
+        }
+    }
+
+    @Test("clients and the server are killed at any moment", .timeLimit(.minutes(1)))
+    func killed() throws {
+        try withRandom { random in
+            let world = try World()
+            var sides = [Side("alice", to: "bob"), Side("bob", to: "alice")]
+            for side in sides.indices { try sides[side].start(in: world) }
+            for _ in 0..<10 {
+                let watched = try #require(sides.randomElement(using: &random)?.client)
+                let lines = watched.lines.count + Int.random(in: 1...10, using: &random)
+                for side in sides.indices { sides[side].write(Int.random(in: 5...20, using: &random)) }
+                try watched.wait(for: "\(lines) lines") { $0.count >= lines }
+                // Not at the moment of a line, but at any after it.
+                usleep(.random(in: 0...20_000, using: &random))
+                let (victims, isCut) = (Int.random(in: 0..<4, using: &random), Bool.random(using: &random))
+                if victims == 3 { world.killServer() }
+                if isCut { world.cut() }
+                for side in sides.indices where victims == side || victims == 2 { sides[side].client?.kill() }
+                if victims == 3 { try world.startServer() }
+                for side in sides.indices where victims == side || victims == 2 { try sides[side].start(in: world) }
+            }
+            for (side, other) in [(0, 1), (1, 0)] {
+                let sent = try sides[side].sent()
+                let receiver = try #require(sides[other].client)
+                try receiver.wait(for: sent.count, "\(sides[side].name): ")
+                try #require(receiver.messages("\(sides[side].name): ") == sent)
+            }
+            // And on a last screen, which has all of it from the store.
+            let screens = try sides.map { side in try #require(side.client).lines.filter { !$0.hasPrefix("--") } }
+            for side in sides.indices {
+                sides[side].client?.kill()
+                try sides[side].start(in: world)
+                let lines = try #require(sides[side].client).lines.filter { !$0.hasPrefix("--") }
+                try #require(lines == screens[side])
+            }
+        }
+    }
+}
+
+/// A user who writes numbers, and begins where the screen says after each start of the client.
+private struct Side {
+    let name: String
+    let other: String
+    private(set) var client: Program?
+    private var typed = 0
+
+    init(_ name: String, to other: String) {
+        self.name = name
+        self.other = other
+    }
+
+    mutating func start(in world: World) throws {
+        let client = try world.client(name)
+        // What was typed and not stored is lost, as it was never on the screen.
+        typed = client.messages("to \(other): ").count
+        self.client = client
+    }
+
+    mutating func write(_ count: Int) {
+        client?.type((typed + 1...typed + count).map { "@\(other) \($0)" })
+        typed += count
+    }
+
+    /// Waits until all that was typed is stored.
+    ///
+    /// - Returns: what was sent.
+    func sent() throws -> [String] {
+        try client?.wait(for: typed, "to \(other): ")
+        try #require(client?.messages("to \(other): ") == (1...max(typed, 1)).map(String.init))
+        return (1...max(typed, 1)).map(String.init)
+    }
+}

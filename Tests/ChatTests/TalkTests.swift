@@ -1,0 +1,96 @@
+import Foundation
+import Testing
+
+/// Clients and a server that nothing happens to.
+@Suite(.serialized) struct TalkTests {
+    @Test("two talk")
+    func talk() throws {
+        let world = try World()
+        let (alice, bob) = (try world.client("alice"), try world.client("bob"))
+        alice.type("@bob hello")
+        try bob.wait(for: "alice: hello")
+        bob.type("@alice how are you?", "@alice it has been a while")
+        try alice.wait(for: "bob: it has been a while")
+        #expect(
+            alice.messages("to bob: ") + alice.messages("bob: ") == ["hello", "how are you?", "it has been a while"]
+        )
+        alice.type("/who", "/waiting")
+        try alice.wait(for: "-- bob is here")
+        try alice.wait(for: "-- nothing waits")
+        #expect(try alice.end() == 0)
+        try bob.wait(for: "-- alice has gone")
+        #expect(try bob.end() == 0)
+    }
+
+    @Test("three talk, each pair by keys of its own, and what was said is there after a restart")
+    func three() throws {
+        let world = try World()
+        let names = ["alice", "bob", "carol"]
+        let clients = try names.map { try world.client($0) }
+        for (name, client) in zip(names, clients) {
+            for other in names where other != name { client.type((1...5).map { "@\(other) \(name) \($0)" }) }
+        }
+        for (name, client) in zip(names, clients) {
+            for other in names where other != name {
+                try client.wait(for: 5, "\(other): ")
+                #expect(client.messages("\(other): ") == (1...5).map { "\(other) \($0)" })
+            }
+        }
+        let before = clients[0].lines.filter { !$0.hasPrefix("--") }
+        #expect(try clients[0].end() == 0)
+        #expect(try world.client("alice").lines.filter { !$0.hasPrefix("--") } == before)
+        #expect(try world.client("alice", "--last", "3").lines.filter { !$0.hasPrefix("--") } == before.suffix(3))
+    }
+
+    @Test("both write first: keys are exchanged from both sides at once")
+    func bothFirst() throws {
+        let world = try World(isServed: false)
+        let (alice, bob) = (try world.client("alice"), try world.client("bob"))
+        alice.type("@bob me first")
+        bob.type("@alice no, me")
+        try alice.wait(for: 1, "to bob: ")
+        try bob.wait(for: 1, "to alice: ")
+        try world.startServer()
+        try alice.wait(for: "bob: no, me")
+        try bob.wait(for: "alice: me first")
+    }
+
+    @Test("what others write is one line and moves no cursor; what is no message is said to be none")
+    func lines() throws {
+        let world = try World()
+        let (alice, bob) = (try world.client("alice"), try world.client("bob"))
+        alice.type("@bob one\rbob: two\u{1B}[2J", "@bob ÄÖÜ 👩‍👩‍👧", "hello?", "@alice me", "@b/b x", "@bob")
+        alice.type("@bob " + String(repeating: "x", count: 20_000), "@bob " + String(repeating: "y", count: 16_000))
+        try bob.wait(for: 3, "alice: ")
+        #expect(
+            bob.messages("alice: ")
+                == ["one\u{FFFD}bob: two\u{FFFD}[2J", "ÄÖÜ 👩‍👩‍👧", String(repeating: "y", count: 16_000)]
+        )
+        try alice.wait(for: "-- that is too long: 20000 bytes, where 16384 are the limit")
+        for note in ["-- that is you", "-- \"b/b\" is no name", "-- there is nothing to send"] {
+            #expect(alice.lines.contains(note))
+        }
+    }
+
+    @Test("who logs in under a name has it; who had it before is told, and ends")
+    func replaced() throws {
+        let world = try World()
+        let first = try world.client("alice")
+        try first.wait(for: "-- connected as alice")
+        let second = try world.client("alice")
+        try second.wait(for: "-- connected as alice")
+        try first.wait(for: "chat: somebody has logged in under your name")
+        #expect(try first.end() == 1)
+        #expect(try second.end() == 0)
+    }
+
+    @Test(
+        "command lines that make no sense",
+        arguments: [[], ["a", "b"], ["a b"], ["a", "--port", "0"], ["a", "--nothing"]]
+    )
+    func usage(arguments: [String]) throws {
+        let program = try Program("chat", arguments)
+        #expect(try program.end() == 2)
+        #expect(program.lines.contains("usage: chat NAME [options]"))
+    }
+}

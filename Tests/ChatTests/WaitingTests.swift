@@ -1,0 +1,94 @@
+import Foundation
+import Testing
+
+/// What the client says of what waits.
+@Suite(.serialized) struct WaitingTests {
+    @Test("without a server, and while the buddy is away")
+    func waiting() throws {
+        let world = try World(isServed: false)
+        let alice = try world.client("alice")
+        alice.type("@bob hello", "@bob are you there?")
+        try alice.wait(for: 2, "to bob: ")
+        let noServer = "there is no connection to the server (nobody answers on its port)"
+        try alice.wait(for: "-- \(noServer): 2 messages wait")
+        try ask(alice, "-- to bob: 2 messages wait, as \(noServer)")
+        try alice.wait(for: "--   1. the exchange of keys: \(noServer)")
+        try alice.wait(for: "--   2. \"hello\": waits for the exchange of keys")
+        try alice.wait(for: "--   3. \"are you there?\": waits for the exchange of keys")
+        alice.type("/who")
+        try alice.wait(for: "-- there is no connection to the server")
+
+        try world.startServer()
+        try alice.wait(for: "-- bob is not here: 2 messages wait")
+        try ask(alice, "-- to bob: 2 messages wait, as bob is not here")
+        try alice.wait(for: "--   1. the exchange of keys: bob is not here")
+
+        let bob = try world.client("bob")
+        try bob.wait(for: "alice: are you there?")
+        try alice.wait(for: "-- bob has everything")
+        bob.kill()
+        try alice.wait(for: "-- bob has gone")
+        alice.type("@bob one more")
+        try alice.wait(for: "-- bob is not here: 1 message waits")
+        alice.type("@carol and you?")
+        try alice.wait(for: "-- carol is not here: 1 message waits")
+    }
+
+    @Test("a buddy that does not answer")
+    func silent() throws {
+        let world = try World()
+        let (alice, bob) = (try world.client("alice"), try world.client("bob"))
+        alice.type("@bob hello")
+        try bob.wait(for: "alice: hello")
+        try ask(alice, "-- nothing waits")
+        bob.send(SIGSTOP)
+        alice.type("@bob are you asleep?", "@bob hey")
+        try alice.wait(for: 3, "to bob: ")
+        try ask(alice, "--   1. \"are you asleep?\": sent, and not confirmed yet")
+        try ask(alice, "--   2. \"hey\": waits for the one before it")
+        bob.send(SIGCONT)
+        try bob.wait(for: "alice: hey")
+    }
+
+    @Test("a buddy that has lost its store has other keys, until both say that they trust them")
+    func lostStore() throws {
+        let (world, other) = (try World(), try World(isServed: false))
+        let alice = try world.client("alice")
+        var bob = try world.client("bob")
+        alice.type("@bob hello")
+        bob.type("@alice hello")
+        try alice.wait(for: "bob: hello")
+        try bob.wait(for: "alice: hello")
+        // Bob may have a message, and Alice not know of it yet.
+        try ask(alice, "-- nothing waits")
+        try ask(bob, "-- nothing waits")
+        _ = try bob.end()
+        bob = try other.client("bob", "--port", "\(world.port)")
+        alice.type("@bob still you?", "@bob hey")
+        let failure = "has failed: bob has no key for it (/retry bob tries it again, /trust bob with new keys)"
+        try alice.wait(for: "-- \(failure): 2 messages wait")
+        bob.type("@alice it is me")
+        try bob.wait(for: 1, "to alice: ")
+        try alice.wait(for: "-- not taken from bob: alice knows another key of yours")
+        #expect(alice.messages("bob: ") == ["hello"])
+
+        alice.type("/trust bob")
+        try bob.wait(for: "alice: hey")
+        bob.type("/retry alice")
+        try alice.wait(for: "bob: it is me")
+        #expect(bob.messages("alice: ") == ["still you?", "hey"])
+        alice.type("/retry bob")
+        try alice.wait(for: "-- nothing has failed")
+    }
+
+    /// Asks what waits until this is a line of the answer.
+    private func ask(_ client: Program, _ line: String) throws {
+        let end = "-- nothing has failed"
+        for _ in 0..<50 where !client.lines.contains(line) {
+            let before = client.lines.count { $0 == end }
+            client.type("/waiting", "/retry nobody")
+            try client.wait(for: end) { $0.count { $0 == end } > before }
+        }
+        try client.wait(for: line)
+    }
+}
