@@ -18,7 +18,7 @@ struct Consumer: Sendable {
     /// What it is called in errors.
     let name: String
     let scope: Scope
-    let options: PipelineOptions
+    var options: PipelineOptions
     let handler: @Sendable (ClaimedOperation, QueueEngine) async throws -> Outcome
     let events: EventHub
     var maxConcurrent: Int?

@@ -61,7 +61,9 @@ extension OperationBook {
         if place.ordering != .commits { values.append(.integer(number)) }
         var before: (number: Int64, sortKey: Double, commit: Int64)?
         try transaction.rows(QueueSQL.selectDependantBefore(place.ordering), values) { row in
-            before = (try row.read(Int64.self, at: 0), try row.read(Double.self, at: 1), try row.read(Int64.self, at: 2))
+            before = (
+                try row.read(Int64.self, at: 0), try row.read(Double.self, at: 1), try row.read(Int64.self, at: 2)
+            )
         }
         guard let before else { return prerequisites }
         guard place.ordering == .commits else { return prerequisites + [before.number] }

@@ -26,11 +26,9 @@ extension QueueEngine {
             if added == nil { engine = try of(stack, clock) }
         }
         let id = added!
-        for constraint in consumer.options.constraints {
-            constraint.observe { [weak engine] in engine?.constraintsChanged() }
-        }
-        // One may have become satisfied before it was observed.
-        engine.constraintsChanged()
+        for observer in consumer.options.constraints { engine.watch(observer) }
+        // What is left from before.
+        engine.scheduleTurn()
         return RunnerHandle(
             id: id,
             engine: engine,
@@ -189,6 +187,23 @@ extension QueueEngine {
     func setLimit(_ limit: Int?, of id: Consumer.ID) {
         state.withLock { $0.consumers[id]?.maxConcurrent = limit }
         scheduleTurn()
+    }
+
+    /// Has one more constraint observed, or one by somebody else.
+    func observe(_ observer: any ConstraintObserver, for id: Consumer.ID) {
+        let isOpen = state.withLock { state in
+            state.consumers[id]?.options.constraints.removeAll { $0.constraint == observer.constraint }
+            state.consumers[id]?.options.constraints.append(observer)
+            return state.consumers[id] != nil
+        }
+        if isOpen { watch(observer) }
+    }
+
+    /// Looks at what waits whenever a constraint may have become satisfied.
+    private func watch(_ observer: any ConstraintObserver) {
+        observer.observe { [weak self] in self?.constraintsChanged() }
+        // It may have become so before it was observed.
+        constraintsChanged()
     }
 
     // MARK: Closing
@@ -372,7 +387,9 @@ extension OperationBook {
         }
         guard known?.rules != rules else { return }
         try set(.pending, of: transaction.numbers(QueueSQL.selectWaiting, [.text(name.rawValue)]))
-        if rules.ordering.isSerial, known.map({ $0.rules.ordering != rules.ordering }) ?? true { try breakRings(of: name) }
+        if rules.ordering.isSerial, known.map({ $0.rules.ordering != rules.ordering }) ?? true {
+            try breakRings(of: name)
+        }
     }
 
     /// Puts back what workers have left that are no more.

@@ -100,7 +100,9 @@ extension QueueEngine {
         // Asked here, since it is somebody else's code, which may use the stack.
         for (place, ending) in work.ended.enumerated() {
             if case .success(let outcome) = ending.outcome, case .wait(let constraint) = outcome.kind {
-                taken?.ended[place].isSatisfied = ending.consumer.options.isSatisfied(constraint)
+                // Others may be observed by now than when it was started.
+                let consumer = work.consumers[ending.consumer.id] ?? ending.consumer
+                taken?.ended[place].isSatisfied = consumer.options.isSatisfied(constraint)
             }
         }
         if work.haveConstraintsChanged || work.isBeatDue {

@@ -276,11 +276,13 @@ enum QueueSQL {
 
     static let selectDependant = "SELECT \"dependant\" FROM \(dependencies) WHERE \"id\" = ?"
     static let selectAnyDependant = "SELECT 1 FROM \(dependencies) WHERE \"prerequisite\" = ? LIMIT 1"
-    static let selectPlace = "SELECT \"pipeline\", \"lane\", \"sortKey\", \"commit\" FROM \(operations) WHERE \"id\" = ?"
+    static let selectPlace =
+        "SELECT \"pipeline\", \"lane\", \"sortKey\", \"commit\" FROM \(operations) WHERE \"id\" = ?"
     /// The nearest operation before a place in a lane that depends on anything.
     static func selectDependantBefore(_ ordering: PipelineOrdering) -> String {
         let (columns, values) =
-            ordering == .commits ? ("\"sortKey\", \"commit\"", "?3, ?4") : ("\"sortKey\", \"commit\", \"id\"", "?3, ?4, ?5")
+            ordering == .commits
+            ? ("\"sortKey\", \"commit\"", "?3, ?4") : ("\"sortKey\", \"commit\", \"id\"", "?3, ?4, ?5")
         let (sign, direction) = ordering == .lifo ? (">", "ASC") : ("<", "DESC")
         return """
             SELECT "id", "sortKey", "commit" FROM \(operations) WHERE "pipeline" = ?1 AND "lane" = ?2 \

@@ -48,6 +48,12 @@ extension OperationRunner {
         handle.engine.setLimit(limit, of: handle.id)
     }
 
+    // MARK: Constraints
+
+    /// Has one more constraint observed from now on, for handlers that wait for it by ``Outcome/wait(_:)``: as those that this was opened
+    /// with, for constraints that come up later. Who has observed the same one before does so no more.
+    public func observe(_ observer: any ConstraintObserver) { handle.engine.observe(observer, for: handle.id) }
+
     // MARK: Observing
 
     /// What happens to operations here from now on. Each call gives a stream of its own, which keeps the newest 4096 events

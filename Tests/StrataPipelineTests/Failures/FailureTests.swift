@@ -215,6 +215,26 @@ import Testing
         try await stage.close()
     }
 
+    @Test("P8 a constraint that comes up when the pipeline is open, and who observes it later instead")
+    func laterConstraint() async throws {
+        let stage = try await Stage.open()
+        let (first, second) = (ManualConstraint("a", isSatisfied: false), ManualConstraint("a", isSatisfied: false))
+        stage.pipeline.observe(first)
+        try await stage.commit(["A"])
+        try await stage.play([.resume("A")])
+        await stage.end("A", .success(.wait("a")))
+        await stage.pipeline.settled()
+        #expect(try await stage.row("A")?.status == .held)
+        stage.pipeline.observe(second)
+        first.set(true)
+        await stage.pipeline.settled()
+        #expect(try await stage.row("A")?.status == .held)
+        second.set(true)
+        await stage.end("A")
+        #expect(try await stage.result("A") == .completed)
+        try await stage.close()
+    }
+
     @Test("P2 finished operations go when they are too old or too many")
     func pruning() async throws {
         let stage = try await Stage.open(retention: FinishedRetention(maximumAge: .seconds(100), maximumCount: 2))

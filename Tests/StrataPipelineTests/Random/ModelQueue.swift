@@ -36,7 +36,11 @@ struct ModelQueue {
 
     var running: [Operation] { queued.values.filter(\.isRunning) }
 
-    mutating func commit(_ entries: [(name: String, lane: String, priority: Int, prerequisites: Set<String>)]) {
+    /// - Returns: false if operations would wait for each other; then nothing is queued.
+    mutating func commit(
+        _ entries: [(name: String, lane: String, priority: Int, prerequisites: Set<String>)]
+    ) -> Bool {
+        let before = self
         lastCommit += 1
         for entry in entries {
             lastNumber += 1
@@ -49,6 +53,8 @@ struct ModelQueue {
                 prerequisites: entry.prerequisites
             )
         }
+        if entries.contains(where: { isInRing($0.name) }) { self = before }
+        return lastCommit > before.lastCommit
     }
 
     mutating func finish(_ name: String, _ result: OperationResult) {
@@ -114,15 +120,29 @@ struct ModelQueue {
         return started
     }
 
-    /// Whether an operation depends on another one, by whichever way.
-    func depends(_ name: String, on other: String) -> Bool {
+    // MARK: Rings
+
+    /// Whether an operation would wait for itself, once all of them wait for their turns.
+    private func isInRing(_ name: String) -> Bool {
         var (seen, pending): (Set<String>, [String]) = ([], [name])
         while let next = pending.popLast() {
-            for prerequisite in queued[next]?.prerequisites ?? [] where seen.insert(prerequisite).inserted {
-                if prerequisite == other { return true }
-                pending.append(prerequisite)
+            for other in waitedFor(queued[next]!) where seen.insert(other).inserted {
+                if other == name { return true }
+                pending.append(other)
             }
         }
         return false
+    }
+
+    private func waitedFor(_ operation: Operation) -> [String] {
+        let before = queued.values.filter { other in
+            switch ordering {
+            case .flat: false
+            case .commits: other.lane == operation.lane && other.commit < operation.commit
+            case .fifo: other.lane == operation.lane && other.number < operation.number
+            case .lifo: other.lane == operation.lane && other.number > operation.number
+            }
+        }
+        return before.map(\.name) + operation.prerequisites.filter { queued[$0] != nil }
     }
 }

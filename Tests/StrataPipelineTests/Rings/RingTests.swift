@@ -96,7 +96,8 @@ import Testing
         arguments: [
             // What is queued, and in which lanes; the last commit closes the ring.
             (PipelineOrdering.commits, [["A←B"], ["B"]], ""), (.commits, [["A", "X←B"], ["M"], ["B"]], ""),
-            (.fifo, [["A←B"], ["B"]], ""), (.fifo, [["A←B", "B"]], ""), (.fifo, [["A", "B"], ["C", "D←E"], ["E"]], ""),
+            (.fifo, [["A←B"], ["B"]], ""), (.fifo, [["A←B", "B"]], ""),
+            (.fifo, [["A", "B"], ["C", "D←E"], ["E"]], ""),
             // Through two lanes: A and C in one, B and D in the other.
             (.fifo, [["A←D"], ["B←C"], ["C"], ["D"]], "BD"), (.lifo, [["A", "B←A"]], ""),
         ]

@@ -132,6 +132,14 @@ final class Stage: Sendable {
         await pipeline.settled()
     }
 
+    /// Hands out ids for operations that are yet to be queued, in this order, unless they have any.
+    func reserve(_ names: some Sequence<String>) throws {
+        for name in names where state.state.withLock({ $0.ids[name] }) == nil {
+            let id = try stack.newID(for: QueuedOperation.self)
+            state.state.withLock { state in (state.ids[name], state.names[id]) = (id, name) }
+        }
+    }
+
     /// Knows the operations of another stage on the same file.
     func learn(from other: Stage) {
         let (names, ids) = other.state.state.withLock { ($0.names, $0.ids) }

@@ -49,7 +49,7 @@ public struct ChatClient: Sendable {
     /// - Throws: ``Replaced``; what the store reports, or the screen.
     public func run<Lines: AsyncSequence<String, Never> & Sendable>(_ lines: Lines) async throws {
         let transcript = Transcript(store: store, screen: screen, last: last)
-        let lookout = Lookout(store: store, connection: connection, screen: screen)
+        let lookout = Lookout(store: store, connection: connection, broker: broker, screen: screen)
         let commands = Commands(store: store, connection: connection, screen: screen, changed: changed)
         let events = broker.events
         try await withThrowingTaskGroup(of: Void.self) { group in

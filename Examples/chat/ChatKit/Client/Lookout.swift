@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import StrataPipeline
 
-/// Looks at what waits whenever something has changed: tells the user, and has tried again what need not wait any more.
+/// Looks at what waits whenever something has changed: tells the user, and the broker who is there.
 struct Lookout: Sendable {
     /// What the user was told last.
     private struct Told {
@@ -13,30 +13,32 @@ struct Lookout: Sendable {
 
     let store: ChatStore
     let connection: Connection
+    let broker: TaskBroker
     let screen: Screen
 
     /// - Throws: what the store reports.
     func run(_ rings: AsyncStream<Void>) async throws {
         var told = Told()
+        var constraints: [String: ManualConstraint] = [:]
         for await _ in rings {
-            try await wake()
+            try await tellBroker(&constraints)
             tellOfConnection(&told)
             // Before it has tried to connect, it knows of nobody why they are not here.
             if told.isThere != nil { try await tellOfQueues(&told) }
         }
     }
 
-    /// Has letters tried again that have waited for a buddy that is there.
-    ///
-    /// A broker is told when it is opened which constraints are observed, and buddies come up later. So nothing
-    /// observes theirs, and what waits for one is woken like what waits for a person.
-    private func wake() async throws {
-        guard let here = connection.here, !here.isEmpty else { return }
-        let constraints = here.map { Constraint.buddy($0).rawValue }
-        let waiting = QueuedOperation.where { $0.status == .held && $0.constraint.in(constraints) }
-        guard try await store.stack.background({ context in try context.exists(waiting) }) else { return }
-        try await store.write { context in
-            for operation in try context.fetch(waiting) { operation.retry() }
+    /// Says of each buddy whether it is there: then what has waited for it is tried again.
+    private func tellBroker(_ constraints: inout [String: ManualConstraint]) async throws {
+        let here = connection.here ?? []
+        for name in try await store.buddyNames() {
+            if let constraint = constraints[name] {
+                constraint.set(here.contains(name))
+            } else {
+                let constraint = ManualConstraint(.buddy(name), isSatisfied: here.contains(name))
+                constraints[name] = constraint
+                broker.observe(constraint)
+            }
         }
     }
 
