@@ -16,6 +16,7 @@ extension OperationBook {
     func archiveEnd(_ retention: FinishedRetention) throws -> ArchiveEnd {
         let oldest = now.addingTimeInterval(-retention.maximumAge.seconds).timeIntervalSinceReferenceDate
         var end = ArchiveEnd(finishedAt: oldest, number: 0, oldest: oldest)
+        if retention.maximumCount == .max { return end }
         try transaction.rows(QueueSQL.selectFirstExcess, [.integer(Int64(retention.maximumCount))]) { row in
             let finishedAt = try row.read(Double.self, at: 0)
             if finishedAt >= oldest { (end.finishedAt, end.number) = (finishedAt, try row.read(Int64.self, at: 1)) }

@@ -152,7 +152,7 @@ extension Row {
             work: .openQueueMemory,
             name: "memory, open with \(sizes.backlog) queued (reference: with none)",
             unit: .bytes,
-            target: 1.2
+            target: 1.5
         ) { try await StrataSides.openQueue($0, of: 0, isMemory: true) }
     }
 

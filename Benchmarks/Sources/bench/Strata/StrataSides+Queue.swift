@@ -72,12 +72,13 @@ extension StrataSides {
     static func workAfter(_ finished: Int, _ round: Round) async throws -> Sample {
         try await queueStack(round).close()
         // Ids beyond those that are given: these are used already.
+        let now = Date().timeIntervalSinceReferenceDate
         try Database(round.file).execute(
             """
             WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < \(finished)) \
             INSERT INTO "FinishedOperation" ("id", "pipeline", "type", "payload", "payloadVersion", "lane", "commit", "enqueuedAt", \
             "result", "finishedAt", "attempts", "failures", "_version") \
-            SELECT 1000000000000 + n, 'work', 'Job', CAST('{"number":' || n || '}' AS BLOB), 1, '', 1, n, 'completed', n, 1, '{"list":[]}', 1 \
+            SELECT 1000000000000 + n, 'work', 'Job', CAST('{"number":' || n || '}' AS BLOB), 1, '', 1, \(now), 'completed', \(now) - n / 1000.0, 1, '{"list":[]}', 1 \
             FROM number WHERE \(finished) > 0
             """
         )
