@@ -1,7 +1,7 @@
 public import Foundation
 public import Strata
 
-/// Something that has happened to an operation of a pipeline in this process.
+/// Something that has happened to an operation of a pipeline in this process. It is told of behind the commit that has written it.
 public enum PipelineEvent: Sendable {
     /// Its handler was started.
     case started(ObjectID<QueuedOperation>, attempt: Int)
