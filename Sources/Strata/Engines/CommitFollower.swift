@@ -23,8 +23,15 @@ package struct FollowedCommit<Row: ModelRow> {
     package let deleted: [Int64]
     /// The deleted rows as they were last seen by who has deleted them; nil where they were not loaded, as by a batch.
     package let deletedRows: [Row]?
+    private let updatedColumns: [[String]: NumberRuns]
+
+    /// The ids of the rows of which a column was set.
+    package func updated(_ column: String) -> [Int64] {
+        updatedColumns.filter { $0.key.contains(column) }.values.flatMap { Array($0) }
+    }
 
     init(_ changes: TableChanges, _ part: Part<Row>?) {
+        updatedColumns = changes.updated
         inserted = Array(changes.inserted)
         let deleted = Array(changes.deleted)
         self.deleted = deleted

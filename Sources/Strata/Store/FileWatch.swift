@@ -30,12 +30,12 @@ final class FileWatch: Sendable {
         var watch: Watch?
         var isStarted = false
         var isStopped = false
-        /// What to wait before looks that are still to come, in milliseconds.
-        var delays: ArraySlice<Int> = []
-        var isLooking = false
+        /// How many writes were told of.
+        var lastWrite = 0
     }
 
-    /// The first is short enough for what is committed at once, all together they are long enough for a slow disk.
+    /// What to wait before each look, in milliseconds. The first is short enough for what is committed at once, all together they are
+    /// long enough for a slow disk.
     private static let delays = [2, 6, 12, 25, 50, 100, 200, 400, 800, 2000, 5000]
 
     private let state = Mutex(State())
@@ -78,30 +78,25 @@ final class FileWatch: Sendable {
         return Watch(source: timer) { true }
     }
 
+    /// Begins to look, also where it is being looked because of an earlier write: soon, and then at growing distances.
     private func noteWrite(_ look: @escaping @Sendable () -> Void) {
-        let isFirst = state.withLock { state in
-            state.delays = Self.delays[...]
-            defer { state.isLooking = true }
-            return !state.isLooking
+        let number = state.withLock { state in
+            state.lastWrite += 1
+            return state.lastWrite
         }
-        if isFirst { lookAgain(look) }
+        lookAgain(Self.delays[...], after: number, look)
     }
 
-    /// Looks after the next delay, and so on until there is none left. More writes meanwhile begin the delays anew, so that a busy
-    /// file is looked at every few milliseconds and not at every write.
-    private func lookAgain(_ look: @escaping @Sendable () -> Void) {
-        let delay = state.withLock { state -> Int? in
-            let delay = state.isStopped ? nil : state.delays.popFirst()
-            if delay == nil { state.isLooking = false }
-            return delay
-        }
-        guard let delay else { return }
+    /// Looks after the next delay, and so on until there is none left or there was another write.
+    private func lookAgain(_ delays: ArraySlice<Int>, after write: Int, _ look: @escaping @Sendable () -> Void) {
+        guard let delay = delays.first else { return }
         queue.asyncAfter(deadline: .now() + .milliseconds(delay)) { [weak self] in
-            guard let self, let arm = state.withLock({ $0.watch?.arm }) else { return }
+            guard let self, let arm = state.withLock({ $0.lastWrite == write ? $0.watch?.arm : nil }) else { return }
             // What is written before that is looked at now, and what is written later is told of.
-            if !arm() { state.withLock { $0.delays = Self.delays.suffix(1) } }
+            let isTold = arm()
             look()
-            lookAgain(look)
+            let rest = delays.dropFirst()
+            lookAgain(rest.isEmpty && !isTold ? Self.delays.suffix(1) : rest, after: write, look)
         }
     }
 

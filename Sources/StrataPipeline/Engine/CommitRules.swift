@@ -7,9 +7,10 @@ extension QueuedOperation: CommitFollower {
 
     package static func follow(_ commit: FollowedCommit<Row>, in transaction: StoreTransaction) throws {
         let book = OperationBook(transaction)
-        try checkInserted(commit.inserted, book)
-        if !commit.inserted.isEmpty { try book.journal(commit.inserted) }
+        let begunAnew = try checkInserted(commit.inserted, book)
+        if !commit.inserted.isEmpty { try book.journal(commit.inserted.filter { !begunAnew.contains($0) }) }
         guard !commit.updated.isEmpty || !commit.deleted.isEmpty else { return }
+        try book.checkMoved(commit.updated("sortKey"))
         for number in commit.updated { try book.carryOut(number) }
         for number in commit.deleted { try book.letGo(of: number) }
         guard !commit.deleted.isEmpty else { return }
@@ -24,8 +25,10 @@ extension QueuedOperation: CommitFollower {
 
     /// An id that was handed out beforehand may have been used by another context, and be done with already. And where a delete is
     /// undone, what was running then does not run any more.
-    private static func checkInserted(_ inserted: [Int64], _ book: OperationBook) throws {
-        guard let first = inserted.first, let last = inserted.last else { return }
+    ///
+    /// - Returns: those that begin anew.
+    private static func checkInserted(_ inserted: [Int64], _ book: OperationBook) throws -> Set<Int64> {
+        guard let first = inserted.first, let last = inserted.last else { return [] }
         var finished: Set<Int64> = []
         var stale: Set<Int64> = []
         var awaited: Set<Int64> = []
@@ -38,7 +41,7 @@ extension QueuedOperation: CommitFollower {
             default: awaited.insert(number)
             }
         }
-        if finished.isEmpty, stale.isEmpty, awaited.isEmpty { return }
+        if finished.isEmpty, stale.isEmpty, awaited.isEmpty { return [] }
         let known = finished.intersection(inserted)
         guard known.isEmpty else {
             throw PipelineError(
@@ -47,9 +50,11 @@ extension QueuedOperation: CommitFollower {
                 operations: known.sorted()
             )
         }
-        for number in stale.intersection(inserted) { try book.beginAnew(number) }
+        stale.formIntersection(inserted)
+        for number in stale.sorted() { try book.beginAnew(number) }
         // Those that have waited for one which was not queued yet may come before it.
         try book.checkRings(from: awaited.intersection(inserted).sorted())
+        return stale
     }
 }
 

@@ -23,8 +23,10 @@ extension OperationBook {
 
     /// What happens in a transaction beside what was asked for.
     final class News {
+        typealias Entry = (operation: Int64, pipeline: PipelineName, report: Report)
+
         /// What became of operations that do not run.
-        var reports: [(operation: Int64, pipeline: PipelineName, report: Report)] = []
+        var reports: [Entry] = []
         /// Operations that are to fail, with what they depend on.
         fileprivate var toFail: [(operation: Int64, prerequisite: Int64)] = []
         fileprivate var isFailing = false

@@ -2,13 +2,20 @@ import Strata
 
 extension OperationBook {
     /// Refuses dependencies by which operations would wait for each other.
+    ///
+    /// - Complexity: O(1) for each at the end of its lane on which nothing depends, whatever is queued.
     func checkDependants(_ dependants: [Int64]) throws {
         // A ring leads back to where it begins: by way of those that depend on it, or that come behind it in its lane.
         try checkRings(
             from: dependants.filter {
-                try transaction.integer(QueueSQL.selectAnyDependant, [.integer($0)]) != nil || place(of: $0) != nil
+                try transaction.integer(QueueSQL.selectAnyDependant, [.integer($0)]) != nil || isAnyBehind($0)
             }
         )
+    }
+
+    /// Refuses places in a lane by which operations would wait for each other.
+    func checkMoved(_ numbers: [Int64]) throws {
+        try checkRings(from: numbers.filter { try place(of: $0) != nil })
     }
 
     /// Refuses rings that lead through any of these operations.
@@ -16,14 +23,19 @@ extension OperationBook {
         if let ring = try DependencyRing.find(from: starts, waitedFor) { throw DependencyRing.error(ring) }
     }
 
-    /// Where operations of a pipeline wait for each other since its order is another one, one of each ring fails, so that the others go on.
+    /// Where operations of a pipeline wait for each other since they stand in another order, one of each ring fails, so that the others
+    /// go on.
     func breakRings(of pipeline: PipelineName) throws {
-        var starts = try transaction.numbers(QueueSQL.selectDependantsIn, [.text(pipeline.rawValue)])
-        while let ring = try DependencyRing.find(from: starts, waitedFor) {
-            try fail(ring[0], "\(DependencyRing.error(ring).message)")
-            // What has failed is no part of another one.
-            starts.removeAll { $0 == ring[0] }
-            if try state(of: ring[0])?.status != .failed { return }
+        guard try rules(pipeline).ordering.isSerial else { return }
+        let starts = try transaction.numbers(QueueSQL.selectDependantsIn, [.text(pipeline.rawValue)])
+        // What has failed stays where it is, and what runs does not wait: no ring leads through them any more.
+        var broken: Set<Int64> = []
+        while let ring = try DependencyRing.find(
+            from: starts.filter({ !broken.contains($0) }),
+            { broken.contains($0) ? [] : try waitedFor($0) }
+        ) {
+            broken.insert(ring[0])
+            try fail(ring[0], DependencyRing.error(ring).message)
         }
     }
 
@@ -33,6 +45,18 @@ extension OperationBook {
         let ordering: PipelineOrdering
         let sortKey: Double
         let commit: Int64
+
+        var values: [StoredValue] { lane + [.real(sortKey), .integer(commit)] }
+    }
+
+    /// Whether anything comes behind an operation in a lane that has an order.
+    private func isAnyBehind(_ number: Int64) throws -> Bool {
+        guard let place = try place(of: number) else { return false }
+        let isBeside =
+            try place.ordering != .commits
+            && transaction.integer(QueueSQL.selectBesideBehind(place.ordering), place.values + [.integer(number)])
+                != nil
+        return try isBeside || transaction.integer(QueueSQL.selectBehind(place.ordering), place.values) != nil
     }
 
     /// Nil where its pipeline knows no order, and for what is not queued.
@@ -57,8 +81,16 @@ extension OperationBook {
     private func waitedFor(_ number: Int64) throws -> [Int64] {
         let prerequisites = try transaction.numbers(QueueSQL.selectPrerequisites, [.integer(number)])
         guard let place = try place(of: number) else { return prerequisites }
-        var values = place.lane + [.real(place.sortKey), .integer(place.commit)]
-        if place.ordering != .commits { values.append(.integer(number)) }
+        let values = place.values
+        // An index holds the order of places by column: within one commit first, and then before that.
+        if place.ordering != .commits,
+            let near = try transaction.integer(
+                QueueSQL.selectDependantBeside(place.ordering),
+                values + [.integer(number)]
+            )
+        {
+            return prerequisites + [near]
+        }
         var before: (number: Int64, sortKey: Double, commit: Int64)?
         try transaction.rows(QueueSQL.selectDependantBefore(place.ordering), values) { row in
             before = (

@@ -46,7 +46,7 @@ extension QueueEngine {
         if isOver { return nil }
         let now = clock.now
         var worker: Int64 = 0
-        var reports: [(operation: Int64, pipeline: PipelineName, report: OperationBook.Report)] = []
+        var reports: [OperationBook.News.Entry] = []
         try transact { transaction in
             try Self.checkNames(of: consumer, others, transaction)
             let book = OperationBook(transaction, now: now, Self.rules(of: [consumer]))
@@ -55,17 +55,17 @@ extension QueueEngine {
             // Before anybody else can see it in the store.
             LiveWorkers.insert(self.key(of: worker))
             if case .pipeline(let name) = consumer.scope {
-                for former in formerNames { try book.move(former, to: name) }
+                var isMoved = false
+                for former in formerNames where try book.move(former, to: name) { isMoved = true }
                 try book.declare(name, consumer.rules)
+                if isMoved { try book.breakRings(of: name) }
             }
             try book.plan()
             let nextDue = try book.nextDue()
             state.withLock { $0.nextDue = nextDue }
             reports = book.news.reports
         }
-        for (number, pipeline, report) in reports where consumer.takes(pipeline) {
-            consumer.events.send(report.event(stack.id(number, of: QueuedOperation.self)))
-        }
+        send(reports, to: [consumer])
         return state.withLock { state in
             state.worker = worker
             state.haveConstraintsChanged = true
@@ -74,6 +74,14 @@ extension QueueEngine {
             state.consumers[state.lastConsumer] = consumer
             state.consumers[state.lastConsumer]?.id = state.lastConsumer
             return state.lastConsumer
+        }
+    }
+
+    /// Tells of what became of operations that do not run.
+    private func send(_ reports: [OperationBook.News.Entry], to consumers: [Consumer]) {
+        for (number, pipeline, report) in reports {
+            let events = consumers.first { $0.takes(pipeline) }?.events
+            events?.send(report.event(stack.id(number, of: QueuedOperation.self)))
         }
     }
 
@@ -128,13 +136,17 @@ extension QueueEngine {
                 )
             }
             var moved: [PipelineName] = []
+            var reports: [OperationBook.News.Entry] = []
             try self.transact { transaction in
                 let book = OperationBook(transaction, now: self.clock.now, Self.rules(of: open))
                 moved = try transaction.names().map { PipelineName($0) }.filter { name in
                     !open.contains { $0.takes(name) }
                 }
                 for other in moved { try book.move(other, to: name) }
+                if !moved.isEmpty { try book.breakRings(of: name) }
+                reports = book.news.reports
             }
+            self.send(reports, to: open)
             return moved
         }
         state.withLock { $0.isNews = true }
@@ -329,7 +341,10 @@ extension OperationBook {
     }
 
     /// Moves the operations of one pipeline to another, where they keep their order.
-    func move(_ name: PipelineName, to other: PipelineName) throws {
+    ///
+    /// - Returns: whether there were any.
+    @discardableResult
+    func move(_ name: PipelineName, to other: PipelineName) throws -> Bool {
         let numbers = try transaction.numbers(QueueSQL.selectOfPipeline, [.text(name.rawValue)])
         // Of two of one key, both are done; the one that comes has none any more.
         let taken = try transaction.numbers(QueueSQL.selectKeyTaken, [.text(name.rawValue), .text(other.rawValue)])
@@ -349,6 +364,7 @@ extension OperationBook {
             )
         }
         for number in numbers { try noteStep(of: number, ["pipeline", "status"]) }
+        return !numbers.isEmpty
     }
 
     /// Leaves the key of an operation to another one.
@@ -385,11 +401,11 @@ extension OperationBook {
             try transaction.run(QueueSQL.insertRecord, [.integer(id), .text(name.rawValue)] + values)
             try transaction.note(inserted: id, of: PipelineRecord.self)
         }
+        // What was known before is so no more.
+        news.isJournalled = nil
         guard known?.rules != rules else { return }
         try set(.pending, of: transaction.numbers(QueueSQL.selectWaiting, [.text(name.rawValue)]))
-        if rules.ordering.isSerial, known.map({ $0.rules.ordering != rules.ordering }) ?? true {
-            try breakRings(of: name)
-        }
+        if known.map({ $0.rules.ordering != rules.ordering }) ?? true { try breakRings(of: name) }
     }
 
     /// Puts back what workers have left that are no more.

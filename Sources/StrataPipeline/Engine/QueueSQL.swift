@@ -229,7 +229,7 @@ enum QueueSQL {
         "_version" = ? WHERE "id" = ?
         """
     static let selectEmptyRecords = """
-        SELECT r."id" FROM "PipelineRecord" r WHERE r."isTransient" = 1 \
+        SELECT r."id" FROM "PipelineRecord" r WHERE r."isTransient" = 1 AND r."isJournalled" = 0 \
         AND NOT EXISTS (SELECT 1 FROM \(operations) o WHERE o."pipeline" = r."name") LIMIT 1000
         """
     static let deleteRecord = "DELETE FROM \"PipelineRecord\" WHERE \"id\" = ?"
@@ -247,10 +247,10 @@ enum QueueSQL {
         SELECT "id" FROM \(operations) WHERE "status" = 1 OR "status" = 2 AND "constraint" IS NULL
         """
     /// Of a range of ids, those that are finished, those that are queued and do not stand where one does that begins, and those
-    /// that others have been waiting for.
+    /// that others have been waiting for. The plus has SQLite take the range of ids, of which there are few, and not all that wait.
     static let selectUnfit = """
         SELECT "id", 1 FROM "FinishedOperation" WHERE "id" BETWEEN ?1 AND ?2 UNION ALL \
-        SELECT "id", 2 FROM \(operations) WHERE "id" BETWEEN ?1 AND ?2 AND "status" BETWEEN 1 AND 3 UNION ALL \
+        SELECT "id", 2 FROM \(operations) WHERE "id" BETWEEN ?1 AND ?2 AND +"status" BETWEEN 1 AND 3 UNION ALL \
         SELECT DISTINCT "prerequisite", 3 FROM \(dependencies) WHERE "prerequisite" BETWEEN ?1 AND ?2
         """
     static let beginAnew = """
@@ -278,17 +278,36 @@ enum QueueSQL {
     static let selectAnyDependant = "SELECT 1 FROM \(dependencies) WHERE \"prerequisite\" = ? LIMIT 1"
     static let selectPlace =
         "SELECT \"pipeline\", \"lane\", \"sortKey\", \"commit\" FROM \(operations) WHERE \"id\" = ?"
-    /// The nearest operation before a place in a lane that depends on anything.
+    private static let isDependant = "EXISTS (SELECT 1 FROM \(dependencies) WHERE \"dependant\" = \(operations).\"id\")"
+    /// The nearest operation before one among those that are beside it in their lane, and depend on anything.
+    static func selectDependantBeside(_ ordering: PipelineOrdering) -> String {
+        let (sign, direction) = ordering == .lifo ? (">", "ASC") : ("<", "DESC")
+        return "\(selectBeside(sign)) AND \(isDependant) ORDER BY \"id\" \(direction) LIMIT 1"
+    }
+    static func selectBesideBehind(_ ordering: PipelineOrdering) -> String {
+        "\(selectBeside(ordering == .lifo ? "<" : ">")) LIMIT 1"
+    }
+    /// The nearest operation before a commit's in a lane that depends on anything.
     static func selectDependantBefore(_ ordering: PipelineOrdering) -> String {
-        let (columns, values) =
-            ordering == .commits
-            ? ("\"sortKey\", \"commit\"", "?3, ?4") : ("\"sortKey\", \"commit\", \"id\"", "?3, ?4, ?5")
         let (sign, direction) = ordering == .lifo ? (">", "ASC") : ("<", "DESC")
         return """
-            SELECT "id", "sortKey", "commit" FROM \(operations) WHERE "pipeline" = ?1 AND "lane" = ?2 \
-            AND (\(columns)) \(sign) (\(values)) AND EXISTS (SELECT 1 FROM \(dependencies) WHERE "dependant" = \(operations)."id") \
+            \(selectApart(sign)) AND \(isDependant) \
             ORDER BY "sortKey" \(direction), "commit" \(direction), "id" \(direction) LIMIT 1
             """
+    }
+    static func selectBehind(_ ordering: PipelineOrdering) -> String {
+        "\(selectApart(ordering == .lifo ? "<" : ">")) LIMIT 1"
+    }
+    private static func selectBeside(_ sign: String) -> String {
+        """
+        SELECT "id" FROM \(operations) WHERE "pipeline" = ?1 AND "lane" = ?2 AND "sortKey" = ?3 AND "commit" = ?4 AND "id" \(sign) ?5
+        """
+    }
+    private static func selectApart(_ sign: String) -> String {
+        """
+        SELECT "id", "sortKey", "commit" FROM \(operations) WHERE "pipeline" = ?1 AND "lane" = ?2 \
+        AND ("sortKey", "commit") \(sign) (?3, ?4)
+        """
     }
     static let selectDependantsOfGroup = """
         SELECT "id" FROM \(operations) WHERE "pipeline" = ? AND "lane" = ? AND "sortKey" = ? AND "commit" = ? \

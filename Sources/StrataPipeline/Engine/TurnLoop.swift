@@ -43,7 +43,7 @@ final class TurnLoop: Sendable {
             defer { state.isLooping = true }
             return !state.isLooping
         }
-        if isFirst { queue.async { self.loop(turn) } }
+        if isFirst { queue.async { self.loop(turn, hasGivenWay: false) } }
     }
 
     private func endGathering(_ state: inout State) {
@@ -60,25 +60,27 @@ final class TurnLoop: Sendable {
         case leave([CheckedContinuation<Void, Never>])
     }
 
-    private func loop(_ turn: @escaping @Sendable () -> Bool) {
-        var isMoreToCome = false
+    /// - Parameter hasGivenWay: whether those who wanted to do something have just done it, so that a turn is next.
+    private func loop(_ turn: @escaping @Sendable () -> Bool, hasGivenWay: Bool) {
+        var (isMoreToCome, hasGivenWay) = (false, hasGivenWay)
         while true {
-            let step = state.withLock { next(isMoreToCome, &$0) }
+            let step = state.withLock { next(isMoreToCome, hasGivenWay, &$0) }
             switch step {
-            case .turn: isMoreToCome = turn()
+            case .turn:
+                isMoreToCome = turn()
+                hasGivenWay = false
             case .gather:
                 gather()
                 isMoreToCome = false
-            case .giveWay: return queue.async { self.loop(turn) }
+            case .giveWay: return queue.async { self.loop(turn, hasGivenWay: true) }
             case .leave(let waiters): return waiters.forEach { $0.resume() }
             }
         }
     }
 
-    private func next(_ isMoreToCome: Bool, _ state: inout State) -> Step {
-        let isAsked = state.isAsked || state.isAskedPatiently
-        if state.guests > 0, isAsked { return .giveWay }
-        if state.isAsked {
+    private func next(_ isMoreToCome: Bool, _ hasGivenWay: Bool, _ state: inout State) -> Step {
+        if state.guests > 0, !hasGivenWay, state.isAsked || state.isAskedPatiently { return .giveWay }
+        if state.isAsked || state.isAskedPatiently && hasGivenWay {
             (state.isAsked, state.isAskedPatiently) = (false, false)
             return .turn
         }
@@ -128,10 +130,11 @@ final class TurnLoop: Sendable {
         state.withLock { state in
             state.guests += 1
             endGathering(&state)
-        }
-        queue.async {
-            self.state.withLock { $0.guests -= 1 }
-            body()
+            // Under the lock: a loop that gives way finds it in the queue.
+            queue.async {
+                self.state.withLock { $0.guests -= 1 }
+                body()
+            }
         }
     }
 }

@@ -80,7 +80,16 @@ import Testing
             QueueSQL.selectDueSchedules, QueueSQL.selectActiveOfWorker, QueueSQL.selectUnfit,
             QueueSQL.selectOldFinished, QueueSQL.selectConstrained, QueueSQL.selectRecord,
         ]
+        statements += [
+            QueueSQL.archiveClaimed, QueueSQL.selectPlace, QueueSQL.selectDependantsOfGroup,
+            QueueSQL.selectPrerequisites,
+            QueueSQL.selectAnyJournalled, QueueSQL.selectStep, QueueSQL.selectOldSteps,
+        ]
         for ordering in PipelineOrdering.allCases where ordering.isSerial {
+            statements += [
+                QueueSQL.selectDependantBeside(ordering), QueueSQL.selectBesideBehind(ordering),
+                QueueSQL.selectDependantBefore(ordering), QueueSQL.selectBehind(ordering),
+            ]
             for counting in [true, false] {
                 statements.append(QueueSQL.selectFirst(ordering, countingFailed: counting))
             }
@@ -101,6 +110,14 @@ import Testing
             }
         }
         #expect(scans == [])
+        // Of what was just inserted it looks at nothing else, however much waits.
+        var searches: [String] = []
+        try stage.stack.transact(author: "test") { transaction in
+            try transaction.rows("EXPLAIN QUERY PLAN \(QueueSQL.selectUnfit)", [.null, .null]) { row in
+                searches.append(try row.read(String.self, at: 3))
+            }
+        }
+        #expect(searches.contains { $0.contains("QueuedOperation USING INTEGER PRIMARY KEY") }, "\(searches)")
         try await stage.close()
     }
 }

@@ -151,4 +151,56 @@ import Testing
         #expect(try await stack.background { try $0.count(FinishedOperation.all) } == 2)
         try await stack.close()
     }
+
+    @Test("P3 rings that a move to a pipeline with an order closes, several at once, are broken, each in one place")
+    func moved() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        try await stack.background { context in
+            // S waits for A, which is in a ring with B; so are C and D.
+            let all = zip("SABCD", ["x", "y", "y", "z", "z"]).map { name, lane in
+                context.enqueue(Named(name: "\(name)"), in: "former", lane: lane)
+            }
+            try all[0].addDependencies([all[1]])
+            try all[1].addDependencies([all[2]])
+            try all[3].addDependencies([all[4]])
+            try context.commit()
+        }
+        let first = try await Pipeline.open(stack, named: .work, ordering: .fifo, whenFailed: .park) {
+            (_: Attempt<Named>) in .done
+        }
+        await first.close()
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            formerNames: ["former"],
+            ordering: .fifo,
+            whenFailed: .park
+        ) { (_: Attempt<Named>) in .done }
+        try await pipeline.drained()
+        let left = try await stack.background { context in
+            try context.fetch(QueuedOperation.all).map { (try $0.payload(as: Named.self).name, $0.status) }
+        }
+        let failed = left.filter { $0.1 == .failed }.map(\.0).sorted()
+        #expect(failed == ["A", "C"] && left.count == 3, "\(left)")
+        // What waits for one that has failed waits on, and what is retried is done.
+        try await stack.background { context in
+            try context.retryFailed(in: .work)
+            try context.commit()
+        }
+        try await pipeline.drained()
+        #expect(try await stack.background { try $0.count(FinishedOperation.all) } == 5)
+        try await stack.close()
+    }
+
+    @Test("P3 a place in the lane that would close a ring is refused as well")
+    func sorted() async throws {
+        let stage = try await Stage.open(ordering: .fifo)
+        try await stage.commit(["B"])
+        try await stage.commit(["A←B"])
+        let error = try await #require(throws: PipelineError.self) { try await stage.edit("B") { $0.sortKey = 10 } }
+        #expect(error.code == .dependencyCycle)
+        try await stage.edit("B") { $0.sortKey = -10 }
+        try await stage.play([.resume("B"), .done("B", "A"), .done("A")])
+        try await stage.close()
+    }
 }
