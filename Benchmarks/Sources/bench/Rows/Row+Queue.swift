@@ -183,7 +183,7 @@ extension Sizes {
     /// How many operations depend on each other.
     var tied: Int { min(worked, 10_000) }
     /// A backlog between a short and a long one.
-    var middleBacklog: Int { backlog / 10 }
+    var middleBacklog: Int { max(backlog / 10, chosenOfBacklog) }
 
     /// How many of a backlog are done.
     var chosenOfBacklog: Int { min(backlog, 1_000) }

@@ -64,7 +64,9 @@ extension StrataSides {
     }
 
     static func workBacklog(_ round: Round, of backlog: Int) async throws -> Sample {
-        try await work(round, of: round.sizes.chosenOfBacklog) { stack in
+        // It would wait for the rest for ever.
+        guard backlog >= round.sizes.chosenOfBacklog else { throw BenchError("a backlog of \(backlog) is too short") }
+        return try await work(round, of: round.sizes.chosenOfBacklog) { stack in
             _ = try await queue(backlog, perCommit: 10_000, stack)
         }
     }
