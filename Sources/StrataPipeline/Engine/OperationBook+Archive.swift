@@ -35,14 +35,18 @@ extension OperationBook {
             QueueSQL.selectOldFinished,
             [.real(end.finishedAt), .integer(end.number), .integer(Int64(Self.archivePortion))]
         )
-        for number in old { try transaction.run(QueueSQL.deleteFinished, [.integer(number)]) }
-        try transaction.note(deleted: old, of: FinishedOperation.self)
+        try delete(old, of: FinishedOperation.self, by: QueueSQL.deleteFinished)
         let steps = try transaction.numbers(
             QueueSQL.selectOldSteps,
             [.real(end.oldest), .integer(Int64(Self.archivePortion))]
         )
-        for step in steps { try transaction.run(QueueSQL.deleteStep, [.integer(step)]) }
-        try transaction.note(deleted: steps, of: OperationTransition.self)
+        try delete(steps, of: OperationTransition.self, by: QueueSQL.deleteStep)
         return max(old.count, steps.count) == Self.archivePortion
+    }
+
+    /// Deletes rows of a model, each by a statement that is given its id.
+    func delete(_ numbers: [Int64], of model: any Model.Type, by sql: String) throws {
+        for number in numbers { try transaction.run(sql, [.integer(number)]) }
+        try transaction.note(deleted: numbers, of: model)
     }
 }

@@ -47,7 +47,7 @@ extension OperationBook {
             return .finished(.completed)
         }
         let claim = operation.claim
-        var holder: (pipeline: PipelineName, lane: String, attempts: Int, request: OperationRequest?, ties: Ties)?
+        var holder: (pipeline: PipelineName, lane: String, attempts: Int, request: OperationRequest?)?
         try transaction.rows(
             QueueSQL.selectHolder,
             [.integer(claim.operation), .integer(claim.worker), .integer(claim.epoch)]
@@ -55,7 +55,7 @@ extension OperationBook {
             holder = (
                 PipelineName(try row.read(String.self, at: 0)), try row.read(String.self, at: 1),
                 try row.read(Int.self, at: 2),
-                try row.request(at: 3), try Ties(row, at: 4)
+                try row.request(at: 3)
             )
         }
         guard let holder else { return .lost }
@@ -80,8 +80,7 @@ extension OperationBook {
             }
         }
         switch outcome {
-        case .success(let outcome):
-            return try end(operation, outcome.kind, holder.attempts, holder.ties, options, isSatisfied)
+        case .success(let outcome): return try end(operation, outcome.kind, holder.attempts, options, isSatisfied)
         case .failure(let error): return try fail(operation, error, holder.attempts, options)
         }
     }
@@ -124,14 +123,13 @@ extension OperationBook {
         _ operation: ClaimedOperation,
         _ outcome: Outcome.Kind,
         _ attempts: Int,
-        _ ties: Ties,
         _ options: PipelineOptions,
         _ isSatisfied: Bool
     ) throws -> Report {
         let number = operation.claim.operation
         switch outcome {
         case .done, .doneCommitting:
-            try finish(number, .completed, in: operation.pipeline, operation.lane, ties)
+            try finish(number, .completed, in: operation.pipeline, operation.lane)
             return .finished(.completed)
         case .skip:
             try finish(number, .skipped, in: operation.pipeline, operation.lane)

@@ -23,26 +23,6 @@ struct OperationBook {
 
         /// Whether those behind an operation that has failed wait for it.
         var isBlockedByFailed: Bool { whenFailed == .block }
-
-        init(
-            ordering: PipelineOrdering = .flat,
-            whenFailed: FailurePolicy = .park,
-            crashLimit: Int = 5,
-            isJournalled: Bool = false
-        ) {
-            self.ordering = ordering
-            self.whenFailed = whenFailed
-            self.crashLimit = crashLimit
-            self.isJournalled = isJournalled
-        }
-
-        /// Those of a ``PipelineRecord``.
-        init(_ row: RowReader) throws {
-            ordering = try row.read(PipelineOrdering.self, at: 1)
-            whenFailed = try row.read(FailurePolicy.self, at: 2)
-            crashLimit = try row.read(Int.self, at: 3)
-            isJournalled = try row.read(Bool.self, at: 5)
-        }
     }
 
     /// What handlers that run keep others from, though the store may know nothing of them any more.
@@ -264,29 +244,8 @@ struct OperationBook {
 
     // MARK: Ends
 
-    /// What other rows there are about an operation.
-    struct Ties {
-        let isPrerequisite: Bool
-        let isDependant: Bool
-        let isHeld: Bool
-
-        init(_ row: RowReader, at column: Int32) throws {
-            isPrerequisite = try row.read(Bool.self, at: column)
-            isDependant = try row.read(Bool.self, at: column + 1)
-            isHeld = try row.read(Bool.self, at: column + 2)
-        }
-    }
-
     /// Takes an operation off the queue, and lets those go on that have waited for it.
-    ///
-    /// - Parameter ties: what there is about it, where that is known.
-    func finish(
-        _ number: Int64,
-        _ result: OperationResult,
-        in pipeline: PipelineName,
-        _ lane: String,
-        _ ties: Ties? = nil
-    ) throws {
+    func finish(_ number: Int64, _ result: OperationResult, in pipeline: PipelineName, _ lane: String) throws {
         let rules = try rules(pipeline)
         let place: [StoredValue] = rules.ordering.isSerial ? [.text(pipeline.rawValue), .text(lane)] : []
         let before = rules.ordering == .commits ? try firstGroup(of: place, rules) : nil
@@ -295,7 +254,7 @@ struct OperationBook {
             [.text(result.rawValue), .real(now.timeIntervalSinceReferenceDate), version, .integer(number)]
         )
         try leave(number)
-        try letGo(of: number, ties)
+        try letGo(of: number)
         // Of a commit that is not done with, the others have their turn already.
         if let before, try firstGroup(of: place, rules) == before { return }
         try goOn(pipeline, lane)
@@ -310,21 +269,24 @@ struct OperationBook {
     }
 
     /// Lets those go on that depend on an operation which is not queued any more.
-    func letGo(of number: Int64, _ known: Ties? = nil) throws {
-        var ties = known
-        if ties == nil {
-            try transaction.rows(QueueSQL.selectTies, [.integer(number)]) { ties = try Ties($0, at: 0) }
+    func letGo(of number: Int64) throws {
+        var isPrerequisite = false
+        var isDependant = false
+        var isHeld = false
+        try transaction.rows(QueueSQL.selectTies, [.integer(number)]) { row in
+            isPrerequisite = try row.read(Bool.self, at: 0)
+            isDependant = try row.read(Bool.self, at: 1)
+            isHeld = try row.read(Bool.self, at: 2)
         }
-        guard let ties else { return }
-        if ties.isPrerequisite {
+        if isPrerequisite {
             try set(.pending, of: transaction.numbers(QueueSQL.selectWaitingDependants, [.integer(number)]))
         }
-        if ties.isPrerequisite || ties.isDependant {
+        if isPrerequisite || isDependant {
             let dependencies = try transaction.numbers(QueueSQL.selectDependencies, [.integer(number)])
             try transaction.run(QueueSQL.deleteDependencies, [.integer(number)])
             try transaction.note(deleted: dependencies, of: OperationDependency.self)
         }
-        if ties.isHeld {
+        if isHeld {
             let holds = try transaction.numbers(QueueSQL.selectHolds, [.integer(number)])
             try transaction.run(QueueSQL.deleteHolds, [.integer(number)])
             try transaction.note(deleted: holds, of: OperationHold.self)
@@ -470,6 +432,16 @@ struct OperationBook {
     func beginAnew(_ number: Int64) throws {
         try transaction.run(QueueSQL.beginAnew, [version, .integer(number)])
         try noteStep(of: number, QueueSQL.putBackColumns)
+    }
+}
+
+extension OperationBook.Rules {
+    /// Those of a ``PipelineRecord``.
+    init(_ row: RowReader) throws {
+        ordering = try row.read(PipelineOrdering.self, at: 1)
+        whenFailed = try row.read(FailurePolicy.self, at: 2)
+        crashLimit = try row.read(Int.self, at: 3)
+        isJournalled = try row.read(Bool.self, at: 5)
     }
 }
 

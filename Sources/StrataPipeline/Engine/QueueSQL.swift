@@ -57,11 +57,11 @@ enum QueueSQL {
     // What happens when an operation leaves the queue.
 
     /// Whether anything depends on an operation, it on anything, and anything holds it.
-    private static let ties = """
+    static let selectTies = """
+        SELECT \
         EXISTS (SELECT 1 FROM \(dependencies) WHERE "prerequisite" = ?1), \
         EXISTS (SELECT 1 FROM \(dependencies) WHERE "dependant" = ?1), EXISTS (SELECT 1 FROM \(holds) WHERE "operation" = ?1)
         """
-    static let selectTies = "SELECT \(ties)"
     static let selectWaitingDependants = """
         SELECT o."id" FROM \(dependencies) d JOIN \(operations) o ON o."id" = d."dependant" \
         WHERE d."prerequisite" = ? AND o."status" = 1
@@ -99,7 +99,7 @@ enum QueueSQL {
     // What becomes of an attempt.
 
     static let selectHolder = """
-        SELECT "pipeline", "lane", "attempts", "request", \(ties) FROM \(operations) \
+        SELECT "pipeline", "lane", "attempts", "request" FROM \(operations) \
         WHERE "id" = ?1 AND "status" = 3 AND "worker" = ?2 AND "epoch" = ?3
         """
     static let selectFailures = "SELECT \"failures\" FROM \(operations) WHERE \"id\" = ?"

@@ -79,9 +79,7 @@ extension Work {
     private static func waitForEnds(_ stack: ContextStack) async throws {
         for _ in 0..<2000 {
             let isDone = try await stack.background { context in
-                let failed = try context.fetch(QueuedOperation.where { $0.status == .failed })
-                for operation in failed { operation.retry() }
-                if !failed.isEmpty {
+                if try context.retryFailed() > 0 {
                     context.insert(Mark(operation: retried, process: 0))
                     try context.commit()
                 }

@@ -18,15 +18,7 @@ import Testing
         let count = try await callsOfWholeRun(folder.file("whole.sqlite"))
         #expect(count > 100, "too few steps to be true")
         for call in Self.chosen(1...count) {
-            let url = folder.file("\(call).sqlite")
-            let killed = try await run(url, killBefore: call)
-            let context = Comment("killed before call \(call) of \(count)")
-            try await inspect(url, after: killed, context)
-            // Threads may have come in another order, and the call after the last one.
-            let next = try await run(url, killBefore: 0)
-            #expect(next.last?.hasPrefix("done") == true, "\(context): \(next)")
-            try await check(url, context)
-            Self.remove(url)
+            try await kill(before: call, folder.file("\(call).sqlite"), "killed before call \(call) of \(count)")
         }
     }
 
@@ -48,17 +40,26 @@ import Testing
         let opening = try await callsOfWholeRun(Self.copy(origin, to: folder.file("rescued.sqlite")))
         for call in Self.chosen(1...opening) {
             let url = try Self.copy(origin, to: folder.file("\(call).sqlite"))
-            let killed = try await run(url, killBefore: call)
-            let context = Comment("killed before call \(call) of \(opening) of who came after one that was killed")
-            try await inspect(url, after: killed, context)
-            let next = try await run(url, killBefore: 0)
-            #expect(next.last?.hasPrefix("done") == true, "\(context): \(next)")
-            try await check(url, context)
-            Self.remove(url)
+            try await kill(
+                before: call,
+                url,
+                "killed before call \(call) of \(opening) of who came after one that was killed"
+            )
         }
     }
 
     // MARK: Runs
+
+    /// Kills one before a call, and has another one follow it.
+    private func kill(before call: Int, _ url: URL, _ comment: Comment) async throws {
+        let killed = try await run(url, killBefore: call)
+        try await inspect(url, after: killed, comment)
+        // Threads may have come in another order, and the call after the last one.
+        let next = try await run(url, killBefore: 0)
+        #expect(next.last?.hasPrefix("done") == true, "\(comment): \(next)")
+        try await check(url, comment)
+        Self.remove(url)
+    }
 
     /// Runs it until it is killed, or done. Gives what it has acknowledged.
     private func run(_ url: URL, killBefore call: Int) async throws -> [String] {

@@ -37,14 +37,28 @@ extension Row {
             target: 1.25,
             operations: sizes.worked
         ) { round in
-            let database = try JobTable.make(round, .normal)
-            try JobTable.enqueue(sizes.worked, perCommit: 10_000, database)
-            let watch = Stopwatch()
-            let check = try JobTable.work(database, perCommit: handlers)
-            let seconds = watch.seconds
-            guard try JobTable.count("done", database) == sizes.worked else { throw BenchError("not all are done") }
-            return Sample(cost: seconds, check: check)
+            try reference(round, queued: sizes.worked, done: sizes.worked) { database in
+                try JobTable.work(database, perCommit: handlers)
+            }
         }
+    }
+
+    /// Queues jobs by bare statements, and measures the work on them.
+    private static func reference(
+        _ round: Round,
+        queued: Int,
+        done: Int,
+        preparing: (Database) throws -> Void = { _ in },
+        work: (Database) throws -> Checksum
+    ) throws -> Sample {
+        let database = try JobTable.make(round, .normal)
+        try JobTable.enqueue(queued, perCommit: 10_000, database)
+        try preparing(database)
+        let watch = Stopwatch()
+        let check = try work(database)
+        let seconds = watch.seconds
+        guard try JobTable.count("done", database) == done else { throw BenchError("not all are done") }
+        return Sample(cost: seconds, check: check)
     }
 }
 
@@ -71,15 +85,9 @@ extension Row {
             target: 1.25,
             operations: sizes.chosenOfBacklog
         ) { round in
-            let database = try JobTable.make(round, .normal)
-            try JobTable.enqueue(sizes.backlog, perCommit: 10_000, database)
-            let watch = Stopwatch()
-            let check = try JobTable.work(database, perCommit: 8, limit: sizes.chosenOfBacklog)
-            let seconds = watch.seconds
-            guard try JobTable.count("done", database) == sizes.chosenOfBacklog else {
-                throw BenchError("not all are done")
+            try reference(round, queued: sizes.backlog, done: sizes.chosenOfBacklog) { database in
+                try JobTable.work(database, perCommit: 8, limit: sizes.chosenOfBacklog)
             }
-            return Sample(cost: seconds, check: check)
         }
     }
 
@@ -107,14 +115,12 @@ extension Row {
             target: 1.25,
             operations: sizes.tied
         ) { round in
-            let database = try JobTable.make(round, .normal)
-            try JobTable.enqueue(sizes.tied, perCommit: 10_000, database)
-            try JobTable.depend((2...sizes.tied).map { ($0, tie.prerequisite(of: $0)) }, database)
-            let watch = Stopwatch()
-            let check = try JobTable.work(database, perCommit: 8, letsGo: true)
-            let seconds = watch.seconds
-            guard try JobTable.count("done", database) == sizes.tied else { throw BenchError("not all are done") }
-            return Sample(cost: seconds, check: check)
+            let pairs = (2...sizes.tied).map { (dependant: $0, prerequisite: tie.prerequisite(of: $0)) }
+            return try reference(round, queued: sizes.tied, done: sizes.tied) { database in
+                try JobTable.depend(pairs, database)
+            } work: { database in
+                try JobTable.work(database, perCommit: 8, letsGo: true)
+            }
         }
     }
 

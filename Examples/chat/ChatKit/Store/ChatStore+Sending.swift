@@ -29,11 +29,7 @@ extension ChatStore {
     ///
     /// - Returns: how many operations those were.
     func retry(_ name: String) async throws -> Int {
-        try await write { context in
-            let failed = try context.fetch(QueuedOperation.failed(in: .chat(with: name)))
-            for operation in failed { operation.retry() }
-            return failed.count
-        }
+        try await write { context in try context.retryFailed(in: .chat(with: name)) }
     }
 
     /// Takes whichever key a buddy has now, and has what has failed tried again behind a new exchange.
@@ -59,11 +55,5 @@ extension ChatStore {
         let key = Self.exchangeKey
         return try context.first(QueuedOperation.where { $0.pipeline == queue && $0.key == key })
             ?? context.enqueue(Letter(kind: .exchange), in: queue, key: key)
-    }
-}
-
-extension QueuedOperation {
-    static func failed(in queue: PipelineName) -> Query<QueuedOperation> {
-        QueuedOperation.where { $0.pipeline == queue && $0.status == .failed }
     }
 }

@@ -1,0 +1,90 @@
+import Strata
+
+extension OperationBook {
+    /// Moves the operations of one pipeline to another, where they keep their order.
+    ///
+    /// - Returns: whether there were any.
+    @discardableResult
+    func move(_ name: PipelineName, to other: PipelineName) throws -> Bool {
+        let numbers = try transaction.numbers(QueueSQL.selectOfPipeline, [.text(name.rawValue)])
+        // Of two of one key, both are done; the one that comes has none any more.
+        let taken = try transaction.numbers(QueueSQL.selectKeyTaken, [.text(name.rawValue), .text(other.rawValue)])
+        for number in taken { try dropKey(of: number) }
+        let schedules = try transaction.numbers(QueueSQL.selectSchedulesOf, [.text(name.rawValue)])
+        for schedule in schedules {
+            try transaction.run(
+                QueueSQL.moveSchedule,
+                [.text(other.rawValue), .integer(transaction.number), .integer(schedule)]
+            )
+        }
+        try transaction.note(updated: schedules, ["pipeline"], of: PeriodicOperation.self)
+        for number in numbers {
+            try transaction.run(
+                QueueSQL.move,
+                [.text(other.rawValue), .integer(transaction.number), .integer(number)]
+            )
+        }
+        for number in numbers { try noteStep(of: number, ["pipeline", "status"]) }
+        return !numbers.isEmpty
+    }
+
+    /// Leaves the key of an operation to another one.
+    func dropKey(of number: Int64) throws {
+        try transaction.run(QueueSQL.dropKey, [.integer(transaction.number), .integer(number)])
+        try transaction.note(updated: number, ["key"], of: QueuedOperation.self)
+    }
+
+    /// Remembers how a pipeline orders its operations. Where that has changed, all that wait are looked at again.
+    ///
+    /// - Parameter isTransient: whether it may be forgotten when nothing is queued there.
+    func declare(_ name: PipelineName, _ rules: Rules, isTransient: Bool = false) throws {
+        var known: (id: Int64, rules: Rules, isTransient: Bool)?
+        try transaction.rows(QueueSQL.selectRecord, [.text(name.rawValue)]) { row in
+            known = (try row.read(Int64.self, at: 0), try Rules(row), try row.read(Bool.self, at: 4))
+        }
+        // What a pipeline has declared is never forgotten.
+        let isTransient = isTransient && known?.isTransient ?? true
+        if let known, known.rules == rules, known.isTransient == isTransient { return }
+        let values: [StoredValue] = [
+            .text(rules.ordering.rawValue), .text(rules.whenFailed.rawValue),
+            .integer(Int64(rules.crashLimit)), .integer(isTransient ? 1 : 0), .integer(rules.isJournalled ? 1 : 0),
+            .integer(transaction.number),
+        ]
+        if let known {
+            try transaction.run(QueueSQL.updateRecord, values + [.integer(known.id)])
+            try transaction.note(
+                updated: known.id,
+                ["ordering", "whenFailed", "crashLimit", "isTransient", "isJournalled"],
+                of: PipelineRecord.self
+            )
+        } else {
+            let id = try transaction.newID()
+            try transaction.run(QueueSQL.insertRecord, [.integer(id), .text(name.rawValue)] + values)
+            try transaction.note(inserted: id, of: PipelineRecord.self)
+        }
+        // What was known before is so no more.
+        news.isJournalled = nil
+        guard known?.rules != rules else { return }
+        try set(.pending, of: transaction.numbers(QueueSQL.selectWaiting, [.text(name.rawValue)]))
+        if known.map({ $0.rules.ordering != rules.ordering }) ?? true { try breakRings(of: name) }
+    }
+
+    /// Has operations tried again that have waited for a constraint.
+    func wake(_ constraint: Constraint, of consumer: Consumer) throws {
+        var waiting: [Int64] = []
+        try transaction.rows(QueueSQL.selectConstrained, [.text(constraint.rawValue)]) { row in
+            guard consumer.takes(PipelineName(try row.read(String.self, at: 1))) else { return }
+            waiting.append(try row.read(Int64.self, at: 0))
+        }
+        for number in waiting {
+            try transaction.run(QueueSQL.wake, [.integer(transaction.number), .integer(number)])
+            try noteStep(of: number, ["status", "constraint"])
+        }
+    }
+
+    /// Forgets the queues of brokers where nothing is queued any more, a bounded number of them.
+    func forgetEmptyQueues() throws {
+        let empty = try transaction.numbers(QueueSQL.selectEmptyRecords, [])
+        try delete(empty, of: PipelineRecord.self, by: QueueSQL.deleteRecord)
+    }
+}

@@ -1,0 +1,104 @@
+import Foundation
+import Strata
+
+extension OperationBook {
+    /// Makes a worker known, and gives its number.
+    func register(_ identity: WorkerIdentity) throws -> Int64 {
+        let number = try transaction.newID()
+        try transaction.run(
+            QueueSQL.insertWorker,
+            [
+                .integer(number), .integer(Int64(identity.process)), .integer(Int64(identity.start)),
+                .text(identity.machine), .real(now.timeIntervalSinceReferenceDate), .integer(transaction.number),
+            ]
+        )
+        try transaction.note(inserted: number, of: PipelineWorker.self)
+        return number
+    }
+
+    /// Puts back what workers have left that are no more.
+    ///
+    /// - Parameter isAlive: whether a worker of this process lives.
+    func rescueOfTheDead(_ isAlive: (Int64) -> Bool) throws {
+        for worker in try workers() {
+            let isDead = worker.identity == .own ? !isAlive(worker.number) : worker.identity.isDead
+            if isDead { try rescue(worker.number) }
+        }
+    }
+
+    private func workers() throws -> [(number: Int64, identity: WorkerIdentity, beat: Int)] {
+        var workers: [(number: Int64, identity: WorkerIdentity, beat: Int)] = []
+        try transaction.rows(QueueSQL.selectWorkers, []) { row in
+            let identity = WorkerIdentity(
+                process: try row.read(Int.self, at: 1),
+                start: try row.read(Int.self, at: 2),
+                machine: try row.read(String.self, at: 3)
+            )
+            workers.append((try row.read(Int64.self, at: 0), identity, try row.read(Int.self, at: 4)))
+        }
+        return workers
+    }
+
+    /// Says that a worker lives; false where others have taken it for dead.
+    func beat(_ worker: Int64) throws -> Bool {
+        guard try transaction.run(QueueSQL.beat, [.integer(transaction.number), .integer(worker)]) > 0 else {
+            return false
+        }
+        try transaction.note(updated: worker, ["beat"], of: PipelineWorker.self)
+        return true
+    }
+
+    /// Puts back what workers have left that are no more, or have not said for long that they live.
+    ///
+    /// How long that is, is counted by beats of one's own and not by the time of day, which may be set.
+    ///
+    /// - Parameter known: what was found before, by worker.
+    /// - Returns: what is found now.
+    func rescueOfTheSilent(
+        _ known: [Int64: (beat: Int, missed: Int)],
+        except own: Int64,
+        missedLimit: Int
+    ) throws -> [Int64: (beat: Int, missed: Int)] {
+        let workers = Dictionary(uniqueKeysWithValues: try workers().map { ($0.number, $0) })
+        let busy = Set(try transaction.numbers(QueueSQL.selectBusyWorkers, []))
+        var result: [Int64: (beat: Int, missed: Int)] = [:]
+        for worker in busy.union(workers.keys) where worker != own {
+            guard let (_, identity, beat) = workers[worker], !identity.isDead else {
+                try rescue(worker)
+                continue
+            }
+            // Who runs nothing need not beat.
+            guard busy.contains(worker) else { continue }
+            let missed = known[worker].map { $0.beat == beat ? $0.missed + 1 : 0 } ?? 0
+            if missed >= missedLimit { try rescue(worker) } else { result[worker] = (beat, missed) }
+        }
+        return result
+    }
+
+    /// Puts back what a worker has left, and forgets it.
+    func rescue(_ worker: Int64) throws {
+        var left: [(number: Int64, crashes: Int)] = []
+        try transaction.rows(QueueSQL.selectActiveOfWorker, [.integer(worker)]) { row in
+            left.append((try row.read(Int64.self, at: 0), try row.read(Int.self, at: 1)))
+        }
+        for (number, crashes) in left {
+            guard let standing = try state(of: number) else { continue }
+            // A crash is counted for itself, and takes no attempt.
+            try transaction.run(QueueSQL.rescue, [.integer(transaction.number), .integer(number)])
+            try noteStep(of: number, QueueSQL.rescueColumns)
+            if standing.request == nil, crashes + 1 >= (try rules(standing.pipeline)).crashLimit {
+                try fail(number, "The process that ran it has ended before it did, \(crashes + 1) times.")
+                continue
+            }
+            // Somebody may have asked for something while it ran.
+            try carryOut(number)
+        }
+        try forget(worker)
+    }
+
+    /// Takes a worker off the list.
+    func forget(_ worker: Int64) throws {
+        try transaction.run(QueueSQL.deleteWorker, [.integer(worker)])
+        try transaction.note(deleted: worker, of: PipelineWorker.self)
+    }
+}
