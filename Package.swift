@@ -8,6 +8,7 @@ let package = Package(
     products: [
         .library(name: "Strata", targets: ["Strata"]),
         .library(name: "StrataPipeline", targets: ["StrataPipeline"]),
+        .library(name: "StrataCloud", targets: ["StrataCloud"]),
         .library(name: "StrataTesting", targets: ["StrataTesting"]),
         .executable(name: "history", targets: ["history"]),
     ],
@@ -46,6 +47,14 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ]
+        ),
+        .target(
+            name: "StrataCloud",
+            dependencies: [
+                "StrataPipeline",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
             ]
         ),
         .target(name: "StrataTesting", dependencies: ["StrataPipeline"]),
@@ -139,6 +148,7 @@ let package = Package(
                 .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
             ]
         ),
+        .testTarget(name: "StrataCloudTests", dependencies: ["StrataCloud"]),
         .testTarget(
             name: "StrataSQLTests",
             dependencies: ["Strata", "CStrataSQLite"]

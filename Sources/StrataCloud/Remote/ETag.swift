@@ -1,0 +1,39 @@
+/// What a remote says of the version of an object: another version has another one.
+public struct ETag: Hashable, Sendable, Codable, CustomStringConvertible {
+    /// The text without quotes and without the mark of weakness.
+    public let value: String
+    /// Whether two versions of one moment may have the same one (RFC 9110, 8.8.1). A weak one is good for finding changes, not for
+    /// conditional writes.
+    public let isWeak: Bool
+
+    /// A tag by its text.
+    public init(_ value: String, isWeak: Bool = false) {
+        self.value = value
+        self.isWeak = isWeak
+    }
+
+    /// A tag as it stands in a header: `"abc"`, `W/"abc"`, or the bare text, which some servers send.
+    public init(header: String) {
+        var text = Substring(header)
+        let isWeak = text.hasPrefix("W/")
+        if isWeak { text = text.dropFirst(2) }
+        if text.count >= 2, text.hasPrefix("\""), text.hasSuffix("\"") { text = text.dropFirst().dropLast() }
+        self.init(String(text), isWeak: isWeak)
+    }
+
+    /// As it stands in a header, with quotes.
+    public var header: String { (isWeak ? "W/" : "") + "\"\(value)\"" }
+
+    /// As it stands in a header.
+    public var description: String { header }
+}
+
+/// What must hold of an object for a request to be carried out.
+public enum RemoteCondition: Hashable, Sendable {
+    /// Nothing.
+    case none
+    /// There is no object of this key (`If-None-Match: *`).
+    case isAbsent
+    /// The object is of this version (`If-Match`).
+    case matches(ETag)
+}

@@ -1,0 +1,85 @@
+public import Foundation
+
+/// What a remote knows of an object without its content.
+public struct RemoteObject: Hashable, Sendable {
+    /// Where it lies.
+    public var key: RemoteKey
+    /// Whether it is a folder. Folders have no content.
+    public var isFolder: Bool
+    /// Its version; nil for folders, and where the remote has none.
+    public var eTag: ETag?
+    /// How many bytes it has; nil for folders, and where the remote does not say.
+    public var size: Int64?
+    /// When it was last written, by the remote's clock; nil where it does not say.
+    public var modifiedAt: Date?
+    /// The mark that was sent with it by ``RemoteBody/mark``; nil where there was none, or the remote keeps none.
+    public var mark: String?
+
+    /// An object of a remote.
+    public init(
+        key: RemoteKey,
+        isFolder: Bool = false,
+        eTag: ETag? = nil,
+        size: Int64? = nil,
+        modifiedAt: Date? = nil,
+        mark: String? = nil
+    ) {
+        self.key = key
+        self.isFolder = isFolder
+        self.eTag = eTag
+        self.size = size
+        self.modifiedAt = modifiedAt
+        self.mark = mark
+    }
+}
+
+/// A part of a listing.
+public struct RemoteListing: Sendable {
+    /// What was found, in no particular order.
+    public var objects: [RemoteObject]
+    /// Where the listing goes on; nil behind its last part.
+    public var next: String?
+
+    /// A part of a listing.
+    public init(objects: [RemoteObject], next: String? = nil) {
+        self.objects = objects
+        self.next = next
+    }
+}
+
+/// The content of an object, as it arrives.
+public struct RemoteDownload: Sendable {
+    /// What the answer says of the object; its size is that of the whole object, also where only a range is sent.
+    public var object: RemoteObject
+    /// Which bytes of the object follow.
+    public var range: Range<Int64>
+    /// The bytes. Read once; not reading further ends the transfer.
+    public var chunks: AsyncThrowingStream<Data, any Error>
+
+    /// Content as it arrives.
+    public init(object: RemoteObject, range: Range<Int64>, chunks: AsyncThrowingStream<Data, any Error>) {
+        self.object = object
+        self.range = range
+        self.chunks = chunks
+    }
+}
+
+/// What has changed at a remote since a moment.
+public struct RemoteChanges: Sendable {
+    /// What is new or of another version.
+    public var changed: [RemoteObject]
+    /// What is gone.
+    public var removed: [RemoteKey]
+    /// The moment from which the next question goes on.
+    public var cursor: String
+    /// Whether there is more to ask for at once.
+    public var hasMore: Bool
+
+    /// Changes up to a moment.
+    public init(changed: [RemoteObject], removed: [RemoteKey], cursor: String, hasMore: Bool = false) {
+        self.changed = changed
+        self.removed = removed
+        self.cursor = cursor
+        self.hasMore = hasMore
+    }
+}

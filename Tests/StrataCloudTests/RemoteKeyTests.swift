@@ -1,0 +1,39 @@
+import Testing
+
+@testable import StrataCloud
+
+@Suite struct RemoteKeyTests {
+    @Test(arguments: [
+        ("a", "a"), (".", "%2E"), ("..", "%2E."), ("...", "..."), (".hidden", ".hidden"), ("a/b", "a%2Fb"), ("50%", "50%25"),
+        ("a\\b", "a%5Cb"), ("line\nbreak", "line%0Abreak"), ("\u{7f}", "%7F"), ("\u{85}", "%C2%85"), ("é ü", "é ü"), ("%41", "%2541"),
+        ("%metadata", "%25metadata"), ("\u{0}", "%00"),
+    ])
+    func `names are escaped and come back`(name: String, segment: String) throws {
+        let key = RemoteKey(["top", name])
+        #expect(key.segments == ["top", segment])
+        let back = try #require(key.name)
+        #expect(back.name == name)
+        #expect(back.mark == nil)
+        #expect(RemoteKey(found: key.segments) == key)
+    }
+
+    @Test func `what is kept beside an object is never taken for a name`() throws {
+        let key = RemoteKey(["notes", "50%"]).sidecar("metadata")
+        #expect(key.path == "notes/50%25%metadata")
+        let back = try #require(key.name)
+        #expect(back.name == "50%")
+        #expect(back.mark == "metadata")
+    }
+
+    @Test(arguments: ["", ".", "..", "a/b", "a\nb", "\u{7f}"])
+    func `segments that could do harm are none`(segment: String) {
+        #expect(RemoteKey(found: [segment]) == nil)
+        #expect(RemoteKey(["x"]).appending(found: segment) == nil)
+    }
+
+    @Test(arguments: [["%2"], ["%zz%41"], ["a%"], ["%FF"]])
+    func `segments that nothing is escaped to have no name`(segments: [String]) throws {
+        let name = try #require(RemoteKey(found: segments)).name
+        #expect(name == nil || name?.mark != nil)
+    }
+}
