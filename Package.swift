@@ -148,7 +148,12 @@ let package = Package(
                 .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
             ]
         ),
-        .testTarget(name: "StrataCloudTests", dependencies: ["StrataCloud"]),
+        .testTarget(
+            name: "StrataCloudTests",
+            dependencies: [
+                "Strata", "StrataCloud", "StrataPipeline", .product(name: "Crypto", package: "swift-crypto"),
+            ]
+        ),
         .testTarget(
             name: "StrataSQLTests",
             dependencies: ["Strata", "CStrataSQLite"]

@@ -1,4 +1,6 @@
-/// The objects of a context by the numbers of their ids: one object per record.
+/// The objects of a context by the numbers of their ids and their types: one object per record.
+///
+/// Rows of two models may have the same number: what was queued and what is done with, say.
 ///
 /// Open addressing with linear probing, since a look-up is on the path of every fetched row. Objects are held strongly,
 /// and let go by ``sweep()`` when nobody else holds them: a count of references that is one cannot be raised by any other
@@ -42,17 +44,18 @@ struct IdentityMap: ~Copyable {
     private func slot(of number: Int64) -> Int { number.hashSlot(shift) }
 
     /// Complexity: O(1).
-    subscript(number: Int64) -> AnyObject? {
+    @inline(__always)
+    subscript(number: Int64, type: AnyObject.Type) -> AnyObject? {
         var slot = slot(of: number)
         while true {
             let key = slots[slot].number
-            if key == number { return slots[slot].object }
+            if key == number, let object = slots[slot].object, Swift.type(of: object) == type { return object }
             if key == 0 { return nil }
             slot = (slot + 1) & mask
         }
     }
 
-    /// - Precondition: the number is not 0 and not in the map.
+    /// - Precondition: the number is not 0 and not in the map with an object of this type.
     mutating func insert(_ object: AnyObject, _ number: Int64) {
         if (count + 1) * 8 > (mask + 1) * 5 { resize((mask + 1) * 2) }
         // A free slot holds nothing that would have to be let go.

@@ -71,7 +71,7 @@ extension ObjectContext {
 
     /// The number that a to-one column of a deleted row holds.
     private func reference(of number: Int64, entity: Int, column: Int) throws -> Int64? {
-        guard let object = identity[number] as? any Model else { return nil }
+        guard let object = liveObject(number, entity: entity) else { return nil }
         func open<Object: Model>(_ object: Object) throws -> Int64? {
             guard case .integer(let number) = try object._$row._$value(at: column) else { return nil }
             return number
@@ -79,12 +79,14 @@ extension ObjectContext {
         return try open(object)
     }
 
+    /// The object with this number that lives here.
+    private func liveObject(_ number: Int64, entity: Int) -> (any Model)? {
+        store.schema.model(entity).flatMap { identity[number, $0] } as? any Model
+    }
+
     /// The object with this number, of whichever model.
     func anyObject(_ number: Int64, entity: Int) throws -> (any Model)? {
-        if let object = identity[number] as? any Model {
-            guard Int(object._$state.entity) == entity else { throw Self.sharedIDError(number) }
-            return object._$state.isDeleted ? nil : object
-        }
+        if let object = liveObject(number, entity: entity) { return object._$state.isDeleted ? nil : object }
         if trackers[entity] == nil { makeTracker(entity) }
         return try trackers[entity]?.makeObject(number, self)
     }

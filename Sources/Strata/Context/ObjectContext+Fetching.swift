@@ -82,9 +82,7 @@ extension ObjectContext {
     @inline(__always)
     func object<Object: Model>(from reader: RowReader, entity: Int) throws -> Object {
         let number = try reader.read(Int64.self, at: 0)
-        if let object = identity[number] {
-            // Ids are unique across the tables of a store, unless the file is damaged or was changed by hand.
-            guard type(of: object) == Object.self else { throw Self.sharedIDError(number) }
+        if let object = identity[number, Object.self] {
             return unsafeDowncast(object, to: Object.self)  // its type was compared
         }
         if hasPendingBytes(entity), let object: Object = pendingObject(number, entity) { return object }
@@ -119,13 +117,6 @@ extension ObjectContext {
     /// The row as the layers have it.
     private func pendingRow<Row: StoredRow>(_ number: Int64, _ entity: Int, _ type: Row.Type) -> Row? {
         view?.layers.visibleRow(number, entity: entity, in: path)
-    }
-
-    static func sharedIDError(_ number: Int64) -> StrataError {
-        StrataError(
-            .damagedStore,
-            "Objects of two models have the id \(number). The file is damaged or was changed by hand; restore a backup of it."
-        )
     }
 
     /// One value.

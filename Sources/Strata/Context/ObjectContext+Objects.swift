@@ -124,7 +124,7 @@ extension ObjectContext {
     /// - Throws: ``StrataError`` with `foreignID` for an id of another store, or if the store cannot be read.
     /// - Complexity: O(1) from memory, else one look-up by key.
     public func find<Object: Model>(_ id: ObjectID<Object>) throws -> Object? {
-        if let object = identity[id.number], type(of: object) == Object.self,
+        if let object = identity[id.number, Object.self],
             id.fingerprint == store.ids.fingerprint
         {
             let object = unsafeDowncast(object, to: Object.self)  // its type was compared
@@ -151,8 +151,7 @@ extension ObjectContext {
 
     /// The object with this number.
     func object<Object: Model>(_ number: Int64, entity: Entity<Object.Row>, _ model: Object.Type) throws -> Object? {
-        if let object = identity[number] {
-            guard type(of: object) == Object.self else { return nil }
+        if let object = identity[number, Object.self] {
             let object = unsafeDowncast(object, to: Object.self)  // its type was compared
             return object._$state.isDeleted ? nil : object
         }

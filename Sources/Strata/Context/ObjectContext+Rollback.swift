@@ -84,7 +84,7 @@ extension ObjectContext {
         guard !isEnded, let entity = try? store.schema.entity(model) else { return [] }
         defer { if hasFetchHooks { runHooksAfterFetch() } }
         return pendingChanges(entity).filter { isWanted($0.kind) }.compactMap { change in
-            if let object = identity[change.row._$number] { return object as? Object }
+            if let object = identity[change.row._$number, Object.self] { return object as? Object }
             guard change.kind.isVisible else { return nil }
             return register(Object(_$row: change.row), entity: entity.info.index)
         }

@@ -206,8 +206,9 @@ extension ObjectContext {
         guard !stamps.isEmpty else { return }
         push(stamps)
         for (entity, part) in stamps {
+            guard let model = store.schema.model(entity) else { continue }
             for number in part.numbers {
-                guard let object = identity[number] else { continue }
+                guard let object = identity[number, model] else { continue }
                 trackers[entity]?.show(part, number, in: object)
             }
         }

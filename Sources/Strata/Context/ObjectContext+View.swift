@@ -86,14 +86,14 @@ extension ObjectContext {
                 // Whose members these are is not known.
                 if let unread = event.unread, !unread.isEmpty { observers?.noteAllMembers() }
                 for (entity, numbers) in event.unread ?? [:] {
-                    let error = trackers[entity]?.refresh(liveObjects(in: numbers), view, path)
+                    let error = trackers[entity]?.refresh(liveObjects(in: numbers, entity: entity), view, path)
                     failure = failure ?? error
                 }
                 // An object that several events concern is shown by the last of them.
                 for (entity, part) in event.parts(for: id, seesSaved: path.count > 1 || !hasParent) {
                     observers?.noteMembers(part, of: store.schema.entities[entity].info)
                     let error = trackers[entity]?.refresh(
-                        liveObjects(in: part),
+                        liveObjects(in: part, entity: entity),
                         of: part,
                         isCommitted: event.isCommit && !isShown,
                         view,
@@ -128,16 +128,17 @@ extension ObjectContext {
     /// what goes away with their old values may come back here.
     ///
     /// Complexity: O(the shorter of rows and live objects).
-    private func liveObjects(in part: any AnyPart) -> [(index: Int, object: AnyObject)] {
+    private func liveObjects(in part: any AnyPart, entity: Int) -> [(index: Int, object: AnyObject)] {
+        guard let model = store.schema.model(entity) else { return [] }
         var found: [(index: Int, object: AnyObject)] = []
         let numbers = part.numbers
         if numbers.count <= identity.count * 4 {
             for index in numbers.indices {
-                if let object = identity[numbers[index]] { found.append((index, object)) }
+                if let object = identity[numbers[index], model] { found.append((index, object)) }
             }
         } else {
             identity.forEach { number, object in
-                if let index = numbers.sortedIndex(of: number) { found.append((index, object)) }
+                if type(of: object) == model, let index = numbers.sortedIndex(of: number) { found.append((index, object)) }
             }
         }
         return found
@@ -146,13 +147,14 @@ extension ObjectContext {
     /// The objects that live here of some rows.
     ///
     /// Complexity: O(the shorter of rows and live objects).
-    private func liveObjects(in numbers: NumberRuns) -> [any Model] {
+    private func liveObjects(in numbers: NumberRuns, entity: Int) -> [any Model] {
+        guard let model = store.schema.model(entity) else { return [] }
         var found: [any Model] = []
         if numbers.count <= identity.count * 4 {
-            for number in numbers { if let object = identity[number] as? any Model { found.append(object) } }
+            for number in numbers { if let object = identity[number, model] as? any Model { found.append(object) } }
         } else {
             identity.forEach { number, object in
-                if numbers.contains(number), let object = object as? any Model { found.append(object) }
+                if type(of: object) == model, numbers.contains(number), let object = object as? any Model { found.append(object) }
             }
         }
         return found

@@ -141,7 +141,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         if usesAfterDelete.isEmpty { return [] }
         // Some may be there again, since what had deleted them was rolled back.
         usesAfterDelete = usesAfterDelete.filter { number, _ in
-            (context.identity[number] as? Object)?._$state.isDeleted ?? true
+            (context.identity[number, Object.self] as? Object)?._$state.isDeleted ?? true
         }
         return usesAfterDelete.values.map(\.detail).sorted { $0.number < $1.number }
     }
@@ -156,7 +156,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
     /// Inserts an object under the id that it had.
     func bringBack(_ row: Object.Row, _ context: ObjectContext) {
         let object =
-            context.identity[row._$number] as? Object
+            context.identity[row._$number, Object.self] as? Object
             ?? context.register(Object(_$row: row), entity: entity.info.index)
         show(row, in: object)
         object._$state = stateOfInsert
@@ -167,7 +167,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
     /// overruled: what others have made of the row since stays.
     func restore(_ row: Object.Row, _ context: ObjectContext) {
         let object =
-            context.identity[row._$number] as? Object
+            context.identity[row._$number, Object.self] as? Object
             ?? context.register(Object(_$row: row), entity: entity.info.index)
         show(row, in: object)
         note(object, .restore, ColumnSet(), context.seenSequence)
@@ -175,7 +175,6 @@ final class ObjectTracker<Object: Model>: AnyTracker {
 
     /// Lets a live object show the row that the layers show now; nil where it is gone.
     func show(_ row: Object.Row?, in object: AnyObject) {
-        // In a damaged file a row of another model may have the same id; it is not this object's.
         guard type(of: object) == Object.self else { return }
         let object = unsafeDowncast(object, to: Object.self)  // its type was compared
         if observers != nil { noteDifferences(row, object) }
@@ -273,7 +272,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
     }
 
     func deletedObject(_ number: Int64, _ layers: Layers, _ context: ObjectContext) -> (any Model)? {
-        if let object = context.identity[number] as? Object { return object }
+        if let object = context.identity[number, Object.self] as? Object { return object }
         guard let top = layers.top(number, entity: entity.info.index, in: [context.id], Object.Row.self) else {
             return nil
         }

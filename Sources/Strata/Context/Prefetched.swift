@@ -73,7 +73,7 @@ extension ObjectContext {
         var found: [Destination] = []
         var missing: [ValueNode] = []
         for number in numbers.sorted() {
-            guard let object = identity[number] else {
+            guard let object = identity[number, Destination.self] else {
                 missing.append(.stored(.integer(number)))
                 continue
             }

@@ -8,8 +8,8 @@ package protocol CommitFollower: Model {
     /// What it writes is a commit of its own, behind the other one: both are in the store, or none. What it throws refuses both.
     static func follow(_ commit: FollowedCommit<Row>, in transaction: StoreTransaction) throws
 
-    /// Temporary triggers that refuse what must never be in the store, whichever statement would write it. They are made, by statements that
-    /// may find them there already, on the connection that writes.
+    /// Temporary triggers for what must hold whichever statement writes: they refuse what must never be in the store, or take along what
+    /// goes with a row. They are made, by statements that may find them there already, on the connection that writes. None by default.
     static var guards: [String] { get }
 }
 
@@ -44,6 +44,8 @@ package struct FollowedCommit<Row: ModelRow> {
 }
 
 extension CommitFollower {
+    package static var guards: [String] { [] }
+
     /// The same for whoever does not know the type.
     static func follow(_ changes: TableChanges, _ part: (any AnyPart)?, in transaction: StoreTransaction) throws {
         try follow(FollowedCommit(changes, part?.typed(Row.self)), in: transaction)

@@ -21,6 +21,14 @@ public struct ETag: Hashable, Sendable, Codable, CustomStringConvertible {
         self.init(String(text), isWeak: isWeak)
     }
 
+    /// A tag as it is kept in the store.
+    init(stored text: String) {
+        let isWeak = text.hasPrefix("W/")
+        self.init(isWeak ? String(text.dropFirst(2)) : text, isWeak: isWeak)
+    }
+
+    var stored: String { isWeak ? "W/" + value : value }
+
     /// As it stands in a header, with quotes.
     public var header: String { (isWeak ? "W/" : "") + "\"\(value)\"" }
 

@@ -59,8 +59,6 @@ extension QueuedOperation: CommitFollower {
 }
 
 extension OperationDependency: CommitFollower {
-    package static var guards: [String] { [] }
-
     package static func follow(_ commit: FollowedCommit<Row>, in transaction: StoreTransaction) throws {
         let book = OperationBook(transaction)
         try book.checkDependants(
@@ -79,8 +77,6 @@ extension OperationDependency: CommitFollower {
 }
 
 extension OperationHold: CommitFollower {
-    package static var guards: [String] { [] }
-
     package static func follow(_ commit: FollowedCommit<Row>, in transaction: StoreTransaction) throws {
         let book = OperationBook(transaction)
         for number in commit.inserted + commit.updated {

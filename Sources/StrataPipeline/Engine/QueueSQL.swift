@@ -110,6 +110,9 @@ enum QueueSQL {
         "request" = NULL, "_version" = ? WHERE "id" = ?
         """
     static let putBackColumns = ["status", "worker", "attempts", "constraint", "request"]
+    static let request = """
+        UPDATE \(operations) SET "request" = ?, "_version" = ? WHERE "id" = ? AND "request" IS NULL
+        """
     static let retry = """
         UPDATE \(operations) SET "status" = 0, "attempts" = 0, "constraint" = NULL, "request" = NULL, "_version" = ? \
         WHERE "id" = ?
@@ -274,6 +277,10 @@ enum QueueSQL {
 
     // Rings.
 
+    static let selectDependency = "SELECT 1 FROM \(dependencies) WHERE \"dependant\" = ? AND \"prerequisite\" = ? LIMIT 1"
+    static let insertDependency = """
+        INSERT INTO \(dependencies) ("id", "dependant", "prerequisite", "whenFailed", "_version") VALUES (?, ?, ?, ?, ?)
+        """
     static let selectDependant = "SELECT \"dependant\" FROM \(dependencies) WHERE \"id\" = ?"
     static let selectAnyDependant = "SELECT 1 FROM \(dependencies) WHERE \"prerequisite\" = ? LIMIT 1"
     static let selectPlace =

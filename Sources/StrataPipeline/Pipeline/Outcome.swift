@@ -6,6 +6,7 @@ public struct Outcome: Sendable {
         case done
         case doneCommitting(@Sendable (ObjectContext) throws -> Void)
         case retry(after: Duration)
+        case postpone(for: Duration)
         case wait(Constraint)
         case fail(String)
         case skip
@@ -27,6 +28,9 @@ public struct Outcome: Sendable {
 
     /// To be tried again after a pause. The attempt counts.
     public static func retry(after pause: Duration) -> Outcome { Outcome(kind: .retry(after: pause)) }
+
+    /// To be tried again after a pause, since somebody has asked for it: a server that is busy, say. The attempt does not count.
+    public static func postpone(for pause: Duration) -> Outcome { Outcome(kind: .postpone(for: pause)) }
 
     /// To be tried again when a constraint is satisfied, or a person says so. The attempt does not count.
     public static func wait(_ constraint: Constraint) -> Outcome { Outcome(kind: .wait(constraint)) }

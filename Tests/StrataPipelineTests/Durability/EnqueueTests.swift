@@ -51,6 +51,23 @@ import Testing
         try await stack.close()
     }
 
+    @Test("a context that holds an operation can look at what has become of it, under the same number")
+    func finishedBesideQueued() async throws {
+        struct Other: OperationPayload { var number: Int }
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        try await stack.background { context in
+            let operation = context.enqueue(Other(number: 1), in: .work)
+            try context.commit()
+            operation.skip()
+            try context.commit()
+            #expect(try context.fetch(QueuedOperation.all).isEmpty)
+            let finished = try context.fetch(FinishedOperation.all)
+            #expect(finished.map(\.id.number) == [operation.id.number])
+            #expect(operation.isDeleted && finished.first?.result == .skipped)
+        }
+        try await stack.close()
+    }
+
     @Test("T21 an operation of another payload type fails for good, with its bytes, and stops nobody")
     func otherType() async throws {
         struct Other: OperationPayload { var number: Int }

@@ -188,13 +188,13 @@ import Testing
                     if index % 3 != 0 { held[number] = thing }
                 }
                 #expect(map.count == count)
-                #expect((0..<count).allSatisfy { map[Int64($0) * stride + 1] != nil })
-                #expect(map[Int64(count) * stride + 1] == nil)
+                #expect((0..<count).allSatisfy { map[Int64($0) * stride + 1, Thing.self] != nil })
+                #expect(map[Int64(count) * stride + 1, Thing.self] == nil)
                 _ = map.sweep()
                 #expect(map.count == held.count)
                 for index in 0..<count {
                     let number = Int64(index) * stride + 1
-                    #expect(map[number] === held[number])
+                    #expect(map[number, Thing.self] === held[number])
                 }
             }
         }

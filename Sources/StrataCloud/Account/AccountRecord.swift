@@ -1,0 +1,25 @@
+public import Foundation
+public import Strata
+
+/// An account that was set up in the store. Its credentials are not here: the remote has them.
+@Model(table: "CloudAccount")
+public final class AccountRecord {
+    /// The id that the application has given it.
+    @Attribute(.unique) public internal(set) var account: String
+    /// What remote it is on, without credentials.
+    public internal(set) var remote: String
+    /// Whether names that differ in case only are two.
+    public internal(set) var isCaseSensitive: Bool
+    /// Whether records of files are sent.
+    public internal(set) var keepsRecords: Bool
+    /// Whether its work is parked, since somebody has signed out.
+    public internal(set) var isSignedOut: Bool = false
+    /// When it was set up.
+    @Attribute(.createdAt) public internal(set) var createdAt: Date?
+    /// The numbers of the ids of its trunks.
+    var home: Int64
+    var prefs: Int64
+    var inbox: Int64
+    var outbox: Int64
+    var detached: Int64
+}

@@ -1,0 +1,80 @@
+import Strata
+import StrataPipeline
+
+/// What makes an account in the store, or finds it there.
+struct AccountSetup {
+    private let stack: ContextStack
+    private let account: String
+    private let remote: any Remote
+    private let names: NameRule?
+
+    init(_ stack: ContextStack, _ account: String, _ remote: any Remote, _ names: NameRule?) {
+        (self.stack, self.account, self.remote, self.names) = (stack, account, remote, names)
+    }
+
+    func facts() async throws -> AccountFacts {
+        if let facts = try await find() { return facts }
+        // Where it cannot be reached it is taken to be as most are.
+        let capabilities = (try? await remote.capabilities()) ?? RemoteCapabilities()
+        let rule = names ?? NameRule(isCaseSensitive: capabilities.isCaseSensitive)
+        do {
+            return try await make(rule, capabilities)
+        } catch let error as StrataError where error.code == .notUnique {
+            // Another process has made it meanwhile.
+            guard let facts = try await find() else { throw error }
+            return facts
+        }
+    }
+
+    private func find() async throws -> AccountFacts? {
+        let (account, name) = (account, remote.name)
+        return try await stack.overStore { context in
+            guard let record = try context.first(AccountRecord.where { $0.account == account }) else { return nil }
+            guard record.remote == name else {
+                throw CloudError(
+                    .otherRemote,
+                    "The account '\(account)' was set up on \(record.remote), not on \(name). Take another id for it."
+                )
+            }
+            return AccountFacts(record)
+        }
+    }
+
+    private func make(_ rule: NameRule, _ capabilities: RemoteCapabilities) async throws -> AccountFacts {
+        let (account, name) = (account, remote.name)
+        return try await stack.overStore { context in
+            var numbers: [Trunk: Int64] = [:]
+            for trunk in Trunk.allCases {
+                let node = context.insert(
+                    CloudNode(
+                        account: account,
+                        trunk: trunk,
+                        name: trunk.rawValue,
+                        place: trunk.rawValue,
+                        isFolder: true,
+                        trunkKey: "\(account)/\(trunk.rawValue)"
+                    )
+                )
+                numbers[trunk] = node.id.number
+                guard trunk != .detached else { continue }
+                let there = RemoteNode(account: account, segment: trunk.rawValue, isFolder: true, isCertain: false)
+                try context.insert(there, as: node.id.counterpart(RemoteNode.self))?.node = node
+            }
+            let record = context.insert(
+                AccountRecord(
+                    account: account,
+                    remote: name,
+                    isCaseSensitive: rule.isCaseSensitive,
+                    keepsRecords: capabilities.keepsRecords,
+                    home: numbers[.home] ?? 0,
+                    prefs: numbers[.prefs] ?? 0,
+                    inbox: numbers[.inbox] ?? 0,
+                    outbox: numbers[.outbox] ?? 0,
+                    detached: numbers[.detached] ?? 0
+                )
+            )
+            try context.commit()
+            return AccountFacts(record)
+        }
+    }
+}

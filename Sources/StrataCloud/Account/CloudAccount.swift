@@ -1,0 +1,102 @@
+public import Strata
+public import StrataPipeline
+
+/// An account with its tree, and what brings the tree to its remote.
+///
+/// ```swift
+/// let account = try await CloudAccount.open(stack, id: "alice", remote: folder, handler: NotesHandler())
+/// ```
+///
+/// Several accounts stand side by side in one store, each with operations of its own, which only its own remote is sent.
+///
+/// - Isolation: any.
+public final class CloudAccount: Sendable {
+    /// The models that a stack is opened with, beside the application's own. Those of ``Pipeline`` are among them.
+    public static let models: [any Model.Type] =
+        Pipeline.models + [
+            AccountRecord.self, CloudNode.self, RemoteNode.self, CloudAccess.self, DownloadMark.self, CloudTag.self,
+            CloudConflict.self,
+        ]
+
+    /// The id.
+    public let id: String
+    /// What sends what is queued.
+    public let push: Pipeline
+    /// The remote.
+    public let remote: any Remote
+    let facts: AccountFacts
+
+    private init(_ facts: AccountFacts, _ push: Pipeline, _ remote: any Remote) {
+        (self.id, self.facts, self.push, self.remote) = (facts.account, facts, push, remote)
+    }
+
+    /// Sets an account up, or takes up the work of one that was, what is left from before among it.
+    ///
+    /// - Parameters:
+    ///   - stack: a stack that was opened with ``models``.
+    ///   - id: the application's id for it, which stays the same.
+    ///   - remote: where its tree is kept. It need not be reachable.
+    ///   - handler: gives content, and hears of what becomes of nodes.
+    ///   - names: how names are told apart; by default as the remote does. It counts when the account is set up, not later.
+    ///   - maxConcurrent: how many operations run at once at most.
+    ///   - retry: when what has failed is tried again.
+    ///   - reachability: what knows whether the remote can be reached. Without it, what has not reached the remote is tried again each second.
+    ///   - isSuspended: whether it sends nothing until `push.resume()`.
+    ///   - clock: what tells the time.
+    /// - Throws: ``CloudError`` with `modelsMissing` or `otherRemote`; ``PipelineError`` with `alreadyOpen`; what the store reports.
+    public static func open(
+        _ stack: ContextStack,
+        id: String,
+        remote: any Remote,
+        handler: any CloudHandler,
+        names: NameRule? = nil,
+        maxConcurrent: Int? = 8,
+        retry: RetryPolicy = .standard,
+        reachability: (any ConstraintObserver)? = nil,
+        isSuspended: Bool = false,
+        clock: any PipelineClock = .system
+    ) async throws -> CloudAccount {
+        guard stack.knows(AccountRecord.self), stack.knows(QueuedOperation.self) else {
+            throw CloudError(.modelsMissing, "Open the stack with `CloudAccount.models` beside your own.")
+        }
+        let facts = try await AccountSetup(stack, id, remote, names).facts()
+        let reachability = reachability ?? ManualConstraint(Constraint(rawValue: "reachable.\(id)"), isSatisfied: true)
+        let pusher = Pusher(stack, facts, remote, handler, reachability.constraint)
+        let push = try await Pipeline.open(
+            stack,
+            named: facts.pipeline,
+            maxConcurrent: maxConcurrent,
+            retry: retry,
+            constraints: [reachability],
+            isSuspended: isSuspended,
+            clock: clock
+        ) { (attempt: Attempt<CloudWork>) in try await pusher.carryOut(attempt) }
+        return CloudAccount(facts, push, remote)
+    }
+
+    /// Ends its work. What is queued stays.
+    ///
+    /// - Parameter grace: how long transfers may go on.
+    public func close(grace: Duration = .zero) async { await push.close(grace: grace) }
+
+    // MARK: Waiting
+
+    /// What operations wait for when the remote does not take the credentials: for somebody who says that they have changed.
+    static let credentials: Constraint = "credentials"
+    /// What uploads wait for whose node was changed by somebody else.
+    static let conflict: Constraint = "conflict"
+
+    /// Lets operations be tried again that the remote has refused for their credentials.
+    ///
+    /// - Throws: what the store reports.
+    public func credentialsChanged() async throws {
+        let name = facts.pipeline
+        try await push.stack.overStore { context in
+            let constraint = Self.credentials.rawValue
+            for operation in try context.fetch(
+                QueuedOperation.where { $0.pipeline == name && $0.constraint == constraint }
+            ) { operation.retry() }
+            try context.commit()
+        }
+    }
+}

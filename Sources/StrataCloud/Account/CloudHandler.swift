@@ -1,0 +1,46 @@
+public import Strata
+
+/// What an application does for its nodes: it gives their content when that is sent, and hears of what has become of them.
+///
+/// - Isolation: any; several may be called at once for different nodes.
+public protocol CloudHandler: Sendable {
+    /// The content of a node's section, asked for whenever it is about to be sent: what there is now.
+    ///
+    /// - Returns: the bytes; nil where the node has none in this section any more, after which nothing is sent.
+    /// - Throws: whatever; the upload is tried again as the account's pipeline says.
+    func content(for request: ContentRequest) async throws -> RemoteBody?
+
+    /// Called inside the commit that completes an upload, with its context: what is changed there is part of it.
+    func didUpload(_ sections: ContentSections, of node: CloudNode, in cloud: CloudContext) throws
+
+    /// Called inside the commit that holds a node's uploads, since somebody else has written its content meanwhile.
+    ///
+    /// An application that can say at once what is to be done does it here, by ``CloudContext/resolve(_:_:)``; one that has to fetch
+    /// the other version first marks the node, or looks at ``CloudConflict`` objects later.
+    func didFind(_ conflict: CloudConflict, in cloud: CloudContext) throws
+}
+
+extension CloudHandler {
+    /// Nothing.
+    public func didUpload(_ sections: ContentSections, of node: CloudNode, in cloud: CloudContext) throws {}
+
+    /// Nothing: the conflict waits.
+    public func didFind(_ conflict: CloudConflict, in cloud: CloudContext) throws {}
+}
+
+/// Of what the content is asked for.
+public struct ContentRequest: Sendable {
+    /// The id of the account.
+    public let account: String
+    /// The node.
+    public let node: ObjectID<CloudNode>
+    /// Where it lies here.
+    public let path: TreePath
+    /// The section: one bit.
+    public let section: ContentSections
+    /// The text of the id of the application's object that the node stands for.
+    public let link: String?
+
+    /// The id of the application's object that the node stands for; nil where it stands for none, or for one of another model.
+    public func object<Object: Model>(as model: Object.Type) -> ObjectID<Object>? { link.flatMap { ObjectID<Object>($0) } }
+}

@@ -1,0 +1,122 @@
+public import Strata
+public import StrataPipeline
+
+extension CloudContext {
+    /// Queues the upload of a node's content, since it has changed.
+    ///
+    /// - Parameters:
+    ///   - sections: which sections have.
+    ///   - isLatestEnough: whether one upload does for all that are queued before it begins, since each asks for the newest content. Where each
+    ///     version matters they are all sent, one behind the other.
+    /// - Returns: the operation; nil for a node that is detached, which nobody sends.
+    /// - Throws: ``CloudError`` with `wrongKind` for the data of a folder, `foreignNode`.
+    @discardableResult
+    public func upload(
+        _ node: CloudNode,
+        _ sections: ContentSections = .data,
+        isLatestEnough: Bool = true,
+        priority: Int = 0
+    ) throws -> QueuedOperation? {
+        try check(node)
+        guard !node.isFolder || !sections.contains(.data) else {
+            throw CloudError(.wrongKind, "\(node.path) is a folder, which has no data.", nodes: [node.id.number])
+        }
+        guard node.trunk != .detached, let parent = node.parent else { return nil }
+        let work = CloudWork(
+            kind: .content,
+            node: node.id.number,
+            parent: parent.id.number,
+            name: node.name,
+            sections: sections,
+            isLatestEnough: isLatestEnough
+        )
+        return queue(
+            work,
+            reads: Set(([node] + node.ancestors).map { .node($0.id) }),
+            writes: [.content(node.id)],
+            priority: priority
+        )
+    }
+
+    /// Changes who may do what with a node, and with everything below it where asked for. On remotes that keep no records it stays here.
+    ///
+    /// - Complexity: O(nodes below) with `isRecursive`.
+    public func setShares(_ shares: ShareList, of node: CloudNode, isRecursive: Bool = false) throws {
+        try check(node)
+        node.shares = shares
+        try uploadRecord(of: node)
+        guard isRecursive else { return }
+        try walk(node) { child, _ in
+            child.shares = shares
+            try uploadRecord(of: child)
+            return .proceed
+        }
+    }
+
+    /// Lets a node point at another one, or at none.
+    public func setPointer(of node: CloudNode, to target: CloudNode?) throws {
+        try check(node)
+        node.pointer = target
+        try uploadRecord(of: node)
+    }
+
+    /// Lets a node stand for an object of the application's.
+    ///
+    /// - Throws: ``CloudError`` with `alreadyLinked` where another node does.
+    public func link<Object: Model>(_ node: CloudNode, to object: ObjectID<Object>) throws {
+        try check(node)
+        let text = object.description
+        if let other = try context.first(CloudNode.where({ $0.link == text })), other !== node {
+            throw CloudError(.alreadyLinked, "Node \(other.id.number) stands for \(text) already.", nodes: [other.id.number])
+        }
+        node.link = text
+    }
+
+    /// Lets a node stand for no object.
+    public func unlink(_ node: CloudNode) throws {
+        try check(node)
+        node.link = nil
+    }
+
+    /// The node that stands for an object; nil where none does.
+    public func node<Object: Model>(for object: ObjectID<Object>) throws -> CloudNode? {
+        let text = object.description
+        return try context.first(CloudNode.where { $0.link == text })
+    }
+
+    private func uploadRecord(of node: CloudNode) throws {
+        guard facts.keepsRecords, node.trunk != .detached, let parent = node.parent else { return }
+        let work = CloudWork(
+            kind: .record,
+            node: node.id.number,
+            isFolder: node.isFolder,
+            parent: parent.id.number,
+            name: node.name
+        )
+        queue(work, reads: Set(([node] + node.ancestors).map { .node($0.id) }), writes: [.record(node.id)])
+    }
+
+    // MARK: Operations by hand
+
+    /// Queues an operation of the application's own, in a pipeline of its own, in order with those of the tree: it comes behind what has
+    /// last written what it reads, and behind all that concerns what it writes.
+    ///
+    /// - Parameters:
+    ///   - reads: what it needs as it is.
+    ///   - writes: what it changes.
+    @discardableResult
+    public func enqueue<Payload: OperationPayload>(
+        _ payload: Payload,
+        in pipeline: PipelineName,
+        priority: Int = 0,
+        reads: Set<CloudResource> = [],
+        writes: Set<CloudResource> = []
+    ) -> QueuedOperation {
+        let operation = context.enqueue(payload, in: pipeline, priority: priority)
+        declare(operation, reads: reads, writes: writes)
+        return operation
+    }
+
+    /// Something of the application's by its name, for ``enqueue(_:in:priority:reads:writes:)``: of this account.
+    public func resource(_ name: String) -> CloudResource { .named(name, of: account) }
+}

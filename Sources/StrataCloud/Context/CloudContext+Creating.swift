@@ -1,0 +1,182 @@
+public import Strata
+import StrataPipeline
+
+extension CloudContext {
+    /// Makes a folder, and those above it that are not there.
+    ///
+    /// - Throws: ``CloudError`` with `placeTaken` where there is a node at the place, `wrongKind` where a file lies on the way,
+    ///   `invalidName`; what the store reports.
+    @discardableResult
+    public func createFolder(at path: TreePath) throws -> CloudNode {
+        let name = try lastName(of: path)
+        return try create(name, in: folder(at: path.parent), isFolder: true, link: nil, sections: [])
+    }
+
+    /// Makes a file, and queues the upload of its content.
+    ///
+    /// - Parameters:
+    ///   - path: where. Folders above it that are not there are made.
+    ///   - content: the application's object that it stands for; ``CloudHandler`` is asked for the content when it is sent.
+    ///   - sections: which sections there are to send.
+    /// - Throws: as ``createFolder(at:)``, and `alreadyLinked`.
+    @discardableResult
+    public func createNode<Object: Model>(
+        at path: TreePath,
+        content: ObjectID<Object>,
+        sections: ContentSections = .data
+    ) throws -> CloudNode {
+        try createNode(at: path, link: content.description, sections)
+    }
+
+    /// Makes a file that stands for no object of the application's, and queues the upload of its content.
+    @discardableResult
+    public func createNode(at path: TreePath, sections: ContentSections = .data) throws -> CloudNode {
+        try createNode(at: path, link: nil, sections)
+    }
+
+    private func createNode(at path: TreePath, link: String?, _ sections: ContentSections) throws -> CloudNode {
+        let name = try lastName(of: path)
+        return try create(name, in: folder(at: path.parent), isFolder: false, link: link, sections: sections)
+    }
+
+    /// Makes a node in a folder.
+    @discardableResult
+    func create(
+        _ name: String,
+        in folder: CloudNode,
+        isFolder: Bool,
+        link: String?,
+        sections: ContentSections
+    ) throws -> CloudNode {
+        try checkPlace(name, in: folder)
+        if let link, let other = try context.first(CloudNode.where({ $0.link == link })) {
+            throw CloudError(.alreadyLinked, "Node \(other.id.number) stands for \(link) already.", nodes: [other.id.number])
+        }
+        let node = context.insert(
+            CloudNode(
+                account: account,
+                trunk: folder.trunk,
+                parent: folder,
+                name: name,
+                place: facts.rule.place(of: name),
+                isFolder: isFolder,
+                link: link
+            )
+        )
+        try queueCreation(of: node, sections)
+        return node
+    }
+
+    /// Queues what brings a new node to the remote.
+    func queueCreation(of node: CloudNode, _ sections: ContentSections) throws {
+        guard node.trunk != .detached, let parent = node.parent else { return }
+        let making: Set<CloudResource> = [.node(node.id), .place(node.place, in: parent.id)]
+        let above = Set(node.ancestors.map { CloudResource.node($0.id) })
+        let hasRecord = node.isFolder || facts.keepsRecords
+        if hasRecord {
+            let work = CloudWork(
+                kind: .record,
+                node: node.id.number,
+                isFolder: node.isFolder,
+                parent: parent.id.number,
+                name: node.name
+            )
+            queue(work, reads: above, writes: making)
+        }
+        guard !sections.isEmpty else { return }
+        queue(
+            CloudWork(
+                kind: .content,
+                node: node.id.number,
+                parent: parent.id.number,
+                name: node.name,
+                sections: sections,
+                isLatestEnough: true
+            ),
+            reads: hasRecord ? above.union([.node(node.id)]) : above,
+            writes: hasRecord ? [.content(node.id)] : making.union([.content(node.id)])
+        )
+    }
+
+    /// Queues an operation of this account's.
+    @discardableResult
+    func queue(
+        _ work: CloudWork,
+        reads: Set<CloudResource>,
+        writes: Set<CloudResource>,
+        priority: Int = 0,
+        isBefore: Bool = false
+    ) -> QueuedOperation {
+        let operation = context.enqueue(work, in: facts.pipeline, lane: String(work.node), priority: priority)
+        declare(operation, reads: reads, writes: writes, isBefore: isBefore, work)
+        return operation
+    }
+
+    func declare(
+        _ operation: QueuedOperation,
+        reads: Set<CloudResource>,
+        writes: Set<CloudResource>,
+        isBefore: Bool = false,
+        _ work: CloudWork? = nil
+    ) {
+        let own = work.map { resources(at: $0.node) } ?? []
+        for resource in writes.union(reads) {
+            let role = own.contains(resource) ? work?.kind.role ?? .other : .other
+            context.insert(
+                CloudAccess(
+                    operation: operation.id.number,
+                    resource: resource.text,
+                    isWrite: writes.contains(resource),
+                    role: role.rawValue,
+                    isBefore: isBefore && writes.contains(resource)
+                )
+            )
+        }
+    }
+
+    /// A node and those above it; not what it is copied from.
+    private func resources(at number: Int64) -> Set<CloudResource> {
+        guard let node = try? context.find(nodeID(number)) else { return [] }
+        return Set(([node] + node.ancestors).map { CloudResource.node($0.id) })
+    }
+
+    // MARK: Places
+
+    func lastName(of path: TreePath) throws -> String {
+        guard let name = path.name else {
+            throw CloudError(.placeTaken, "\(path) is a trunk, which is there from the beginning.")
+        }
+        for name in path.names { try check(name) }
+        return name
+    }
+
+    /// The folder at a path, which is made where it is not there.
+    func folder(at path: TreePath?) throws -> CloudNode {
+        guard let path else { return try root() }
+        var node = try root(path.trunk)
+        for name in path.names {
+            if let child = try child(name, of: node) {
+                node = child
+            } else {
+                node = try create(name, in: node, isFolder: true, link: nil, sections: [])
+            }
+        }
+        return node
+    }
+
+    /// Whether a node may be put there; of the one that it is itself nothing is said.
+    func checkPlace(_ name: String, in folder: CloudNode, for node: CloudNode? = nil) throws {
+        try check(name)
+        try check(folder)
+        guard folder.isFolder else {
+            throw CloudError(.wrongKind, "\(folder.path) is a file: nothing lies below it.", nodes: [folder.id.number])
+        }
+        if let other = try child(name, of: folder), other !== node {
+            throw CloudError(
+                .placeTaken,
+                "There is a node at \(folder.path.appending(name)) already. Take another name, as `freeName(for:in:)` gives it.",
+                nodes: [other.id.number]
+            )
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import Strata
+import StrataPipeline
+
+extension CloudContext {
+    /// Deletes a node, with everything below it: here with the context's changes, at the remote by an operation.
+    ///
+    /// Uploads below it that are queued are left out, and those that run are cancelled. What others have put into the folder at the
+    /// remote, and was not heard of here yet, stays, and with it the folder.
+    ///
+    /// - Throws: ``CloudError`` with `isTrunk`, `foreignNode`; what the store reports.
+    /// - Complexity: O(nodes below).
+    public func delete(_ node: CloudNode) throws {
+        try check(node)
+        guard !node.isTrunk, let parent = node.parent else {
+            throw CloudError(.isTrunk, "\(node.path) is a trunk, which stays where it is.", nodes: [node.id.number])
+        }
+        if node.trunk != .detached {
+            try queueDelete(of: node, place: .place(node.place, in: parent.id))
+        }
+        var below: [CloudNode] = []
+        try walk(node) { child, _ in
+            below.append(child)
+            return .proceed
+        }
+        for child in below.reversed() { context.delete(child) }
+        context.delete(node)
+    }
+
+    /// Queues the delete of a node that is still there, and leaves out what would send anything below it.
+    func queueDelete(of node: CloudNode, place: CloudResource?) throws {
+        var nodes = [node]
+        try walk(node) { child, _ in
+            nodes.append(child)
+            return .proceed
+        }
+        var works: [(operation: QueuedOperation, work: CloudWork)] = []
+        for node in nodes {
+            works += try operations(for: node).map { ($0, try $0.payload(as: CloudWork.self)) }
+        }
+        // What is moved here must find the folders, and frees places that others wait for. What is committed already is left out by the
+        // commit, since it may be done by then.
+        let hasMoves = works.contains { $0.work.kind == .move }
+        for (operation, work) in works where operation.commit == 0 {
+            switch work.kind {
+            case .content, .copy: operation.skip()
+            case .record where !hasMoves: operation.skip()
+            case .record, .move, .delete: break
+            }
+        }
+        // What no commit has queued, nobody has sent.
+        let isUnknown = !hasMoves && works.allSatisfy { $0.operation.commit == 0 } && nodes.allSatisfy { $0.remote == nil }
+        if isUnknown, !works.isEmpty { return }
+        queue(
+            CloudWork(kind: .delete, node: node.id.number),
+            reads: Set(node.ancestors.map { .node($0.id) }),
+            writes: Set([.node(node.id), .content(node.id)] + (place.map { [$0] } ?? []))
+        )
+    }
+
+    /// The operations that are queued for a node, as this context shows them.
+    ///
+    /// - Complexity: O(operations of the node).
+    public func operations(for node: CloudNode) throws -> [QueuedOperation] {
+        let (pipeline, lane) = (facts.pipeline, String(node.id.number))
+        return try context.fetch(QueuedOperation.where { $0.pipeline == pipeline && $0.lane == lane })
+    }
+}

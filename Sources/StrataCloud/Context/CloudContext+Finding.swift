@@ -1,0 +1,117 @@
+import Strata
+
+extension CloudContext {
+    /// The top of a trunk.
+    ///
+    /// - Throws: what the store reports.
+    public func root(_ trunk: Trunk = .home) throws -> CloudNode {
+        guard let id = facts.trunks[trunk], let node = try context.find(id) else {
+            throw CloudError(.noSuchAccount, "The account '\(account)' has no trunk '\(trunk.rawValue)' in this store.")
+        }
+        return node
+    }
+
+    /// The node at a path; nil where there is none.
+    ///
+    /// - Throws: what the store reports.
+    /// - Complexity: O(depth) look-ups.
+    public func find(_ path: TreePath) throws -> CloudNode? {
+        var node = try root(path.trunk)
+        for name in path.names {
+            guard let child = try self.child(name, of: node) else { return nil }
+            node = child
+        }
+        return node
+    }
+
+    /// The node at a path.
+    ///
+    /// - Throws: ``CloudError`` with `noSuchNode`; what the store reports.
+    public func node(at path: TreePath) throws -> CloudNode {
+        guard let node = try find(path) else { throw CloudError(.noSuchNode, "There is nothing at \(path).") }
+        return node
+    }
+
+    /// The node of a name in a folder, by the account's rule for names; nil where there is none.
+    public func child(_ name: String, of folder: CloudNode) throws -> CloudNode? {
+        let (place, id) = (facts.rule.place(of: name), folder.id)
+        return try context.first(CloudNode.where { $0.parent == id && $0.place == place })
+    }
+
+    /// A name that is free in a folder: the one that is asked for, or with a number before its extension: `name 2.ext`.
+    ///
+    /// - Throws: ``CloudError`` with `invalidName`; what the store reports.
+    /// - Complexity: a look-up for each name that is taken.
+    public func freeName(for name: String, in folder: CloudNode) throws -> String {
+        try freeName(for: name, in: folder, besides: [])
+    }
+
+    /// The same, where places are taken that the context does not know of.
+    func freeName(for name: String, in folder: CloudNode, besides taken: Set<String>) throws -> String {
+        func isFree(_ name: String) throws -> Bool {
+            try !taken.contains(facts.rule.place(of: name)) && child(name, of: folder) == nil
+        }
+        try check(name)
+        if try isFree(name) { return name }
+        // A first dot begins the name of a hidden file, not an extension.
+        let dot = name.dropFirst().lastIndex(of: ".")
+        let (stem, suffix) = dot.map { (name[..<$0], name[$0...]) } ?? (name[...], "")
+        var number = 2
+        while true {
+            let candidate = "\(stem) \(number)\(suffix)"
+            if try isFree(candidate) { return candidate }
+            number += 1
+        }
+    }
+
+    /// What a walk does behind a node.
+    public enum WalkStep: Sendable {
+        /// It goes on.
+        case proceed
+        /// It leaves out what lies below the node.
+        case skip
+        /// It ends.
+        case stop
+    }
+
+    /// Calls `body` for everything below a node, folders before what lies in them, in the order of names. The node itself is left out.
+    ///
+    /// - Parameter body: given a node and the names that lead to it from where the walk began.
+    /// - Throws: what `body` throws; what the store reports.
+    /// - Complexity: a query for each folder.
+    public func walk(_ node: CloudNode, _ body: (CloudNode, _ names: [String]) throws -> WalkStep) throws {
+        var waiting: [(CloudNode, [String])] = try children(of: node).reversed().map { ($0, [$0.name]) }
+        while let (next, names) = waiting.popLast() {
+            switch try body(next, names) {
+            case .stop: return
+            case .skip: continue
+            case .proceed:
+                guard next.isFolder else { continue }
+                waiting += try children(of: next).reversed().map { ($0, names + [$0.name]) }
+            }
+        }
+    }
+
+    private func children(of folder: CloudNode) throws -> [CloudNode] {
+        try folder.children.sorted { $0.place }.fetch()
+    }
+
+    /// The most bytes that a name may have in UTF-8.
+    static let longestName = 1024
+
+    func check(_ name: String) throws {
+        guard !name.isEmpty, name.utf8.count <= Self.longestName else {
+            throw CloudError(.invalidName, "A name has 1 to \(Self.longestName) bytes; '\(name.prefix(80))' has \(name.utf8.count).")
+        }
+    }
+
+    func check(_ node: CloudNode) throws {
+        guard node.account == account, node.owningContext === context, !node.isDeleted else {
+            throw CloudError(
+                .foreignNode,
+                "The node is not one of the account '\(account)' in this context. Find it by its id in the context.",
+                nodes: [node.id.number]
+            )
+        }
+    }
+}

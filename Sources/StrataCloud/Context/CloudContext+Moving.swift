@@ -1,0 +1,135 @@
+import Strata
+
+extension CloudContext {
+    /// Moves a node, with everything below it.
+    ///
+    /// - Parameter path: where to, its new name at the end. Folders above it that are not there are made.
+    /// - Throws: ``CloudError`` with `placeTaken`, `wrongKind`, `nodeBelowItself`, `isTrunk`, `foreignNode`, `invalidName`; what the store reports.
+    /// - Complexity: O(depth); O(nodes below) where the trunk changes.
+    public func move(_ node: CloudNode, to path: TreePath) throws {
+        try checkMovable(node)
+        let name = try lastName(of: path)
+        // Before any folder is made.
+        guard try !(path.names.count > 0 && isAbove(node, path)) else {
+            throw CloudError(.nodeBelowItself, "\(node.path) cannot be moved to \(path), which lies below it.", nodes: [node.id.number])
+        }
+        try move(node, into: folder(at: path.parent), as: name)
+    }
+
+    /// Gives a node another name in the same folder.
+    ///
+    /// - Throws: as ``move(_:to:)``.
+    public func rename(_ node: CloudNode, to name: String) throws {
+        try checkMovable(node)
+        guard let parent = node.parent else { return }
+        try move(node, into: parent, as: name)
+    }
+
+    /// Moves a node into a folder.
+    ///
+    /// - Parameter name: its name there; that which it has by default.
+    /// - Throws: as ``move(_:to:)``.
+    public func move(_ node: CloudNode, into folder: CloudNode, as name: String? = nil) throws {
+        try checkMovable(node)
+        let name = name ?? node.name
+        try checkPlace(name, in: folder, for: node)
+        guard folder !== node, !folder.ancestors.contains(where: { $0 === node }) else {
+            throw CloudError(.nodeBelowItself, "\(node.path) cannot be moved below itself.", nodes: [node.id.number])
+        }
+        guard let parent = node.parent, parent !== folder || name != node.name else { return }
+        let (place, above) = (CloudResource.place(node.place, in: parent.id), node.ancestors)
+        let wasDetached = node.trunk == .detached
+        (node.parent, node.name, node.place) = (folder, name, facts.rule.place(of: name))
+        if node.trunk != folder.trunk { try setTrunk(folder.trunk, of: node) }
+        if wasDetached || node.trunk == .detached { return try moveDetached(node, wasDetached) }
+        queue(
+            CloudWork(
+                kind: .move,
+                node: node.id.number,
+                isFolder: node.isFolder,
+                parent: folder.id.number,
+                name: name
+            ),
+            reads: Set((above + node.ancestors).map { .node($0.id) }),
+            writes: [place, .place(node.place, in: folder.id), .node(node.id)]
+        )
+    }
+
+    /// Copies a node, with everything below it. The copies stand for no objects of the application's.
+    ///
+    /// - Returns: the copy.
+    /// - Throws: as ``move(_:to:)``.
+    /// - Complexity: O(nodes below).
+    @discardableResult
+    public func copy(_ node: CloudNode, to path: TreePath) throws -> CloudNode {
+        try check(node)
+        let name = try lastName(of: path)
+        guard try !isAbove(node, path) else {
+            throw CloudError(.nodeBelowItself, "\(node.path) cannot be copied to \(path), which lies below it.", nodes: [node.id.number])
+        }
+        return try copy(node, into: folder(at: path.parent), as: name)
+    }
+
+    private func copy(_ node: CloudNode, into folder: CloudNode, as name: String) throws -> CloudNode {
+        if node.isFolder {
+            let copy = try create(name, in: folder, isFolder: true, link: nil, sections: [])
+            copy.shares = node.shares
+            for child in try node.children.fetch() { _ = try self.copy(child, into: copy, as: child.name) }
+            return copy
+        }
+        let copy = try create(name, in: folder, isFolder: false, link: nil, sections: [])
+        copy.shares = node.shares
+        let above = Set((node.ancestors + copy.ancestors).map { CloudResource.node($0.id) })
+        let work = CloudWork(
+            kind: .copy,
+            node: copy.id.number,
+            parent: folder.id.number,
+            name: name,
+            source: node.id.number
+        )
+        let making: Set<CloudResource> = [.node(copy.id), .place(copy.place, in: folder.id)]
+        queue(
+            work,
+            reads: above.union([.node(node.id), .content(node.id)]).union(facts.keepsRecords ? [.node(copy.id)] : []),
+            writes: facts.keepsRecords ? [.content(copy.id)] : making.union([.content(copy.id)])
+        )
+        return copy
+    }
+
+    /// Whether a node lies on the way to a path, or at its end.
+    private func isAbove(_ node: CloudNode, _ path: TreePath) throws -> Bool {
+        var next = try root(path.trunk)
+        for name in path.names.dropLast() {
+            guard let child = try child(name, of: next) else { return false }
+            if child === node { return true }
+            next = child
+        }
+        return false
+    }
+
+    private func checkMovable(_ node: CloudNode) throws {
+        try check(node)
+        guard !node.isTrunk else {
+            throw CloudError(.isTrunk, "\(node.path) is a trunk, which stays where it is.", nodes: [node.id.number])
+        }
+    }
+
+    private func setTrunk(_ trunk: Trunk, of node: CloudNode) throws {
+        node.trunk = trunk
+        try walk(node) { child, _ in
+            child.trunk = trunk
+            return .proceed
+        }
+    }
+
+    /// What is detached is not at the remote: it comes there, or goes.
+    private func moveDetached(_ node: CloudNode, _ wasDetached: Bool) throws {
+        guard wasDetached else { return try queueDelete(of: node, place: nil) }
+        guard node.trunk != .detached else { return }
+        try queueCreation(of: node, node.isFolder ? [] : .data)
+        try walk(node) { child, _ in
+            try queueCreation(of: child, child.isFolder ? [] : .data)
+            return .proceed
+        }
+    }
+}

@@ -1,0 +1,38 @@
+public import Foundation
+import Strata
+
+extension CloudContext {
+    /// The value of a tag; nil where there is none.
+    public func tag(_ name: String, of subject: String) throws -> Data? { try find(name, subject)?.value }
+
+    /// Sets a tag, or takes it away by nil.
+    public func setTag(_ name: String, of subject: String, to value: Data?) throws {
+        let tag = try find(name, subject)
+        switch (tag, value) {
+        case (let tag?, let value?): tag.value = value
+        case (nil, let value?): context.insert(CloudTag(account: account, subject: subject, name: name, value: value))
+        case (let tag?, nil): context.delete(tag)
+        case (nil, nil): break
+        }
+    }
+
+    /// All tags of a subject, by their names.
+    public func tags(of subject: String) throws -> [String: Data] {
+        try Dictionary(uniqueKeysWithValues: all(subject).map { ($0.name, $0.value) })
+    }
+
+    /// Takes all tags of a subject away.
+    public func removeAllTags(of subject: String) throws { for tag in try all(subject) { context.delete(tag) } }
+
+    private func find(_ name: String, _ subject: String) throws -> CloudTag? {
+        let account = account
+        return try context.first(
+            CloudTag.where { $0.account == account && $0.subject == subject && $0.name == name }
+        )
+    }
+
+    private func all(_ subject: String) throws -> [CloudTag] {
+        let account = account
+        return try context.fetch(CloudTag.where { $0.account == account && $0.subject == subject })
+    }
+}

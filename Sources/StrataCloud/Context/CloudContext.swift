@@ -1,0 +1,63 @@
+public import Strata
+import StrataPipeline
+
+/// The tree of an account as a context shows it, and what changes it.
+///
+/// ```swift
+/// let cloud = context.cloud(account)
+/// let node = try cloud.createNode(at: "/customers/42", content: customer.id)
+/// try context.commit()    // the node and its upload, or neither
+/// ```
+///
+/// Each change queues the operations that it implies, as part of the context's changes: they start once the commit that holds them has
+/// reached the store, in an order that the remote can follow.
+///
+/// - Isolation: that of its context.
+public struct CloudContext {
+    /// The context.
+    public let context: ObjectContext
+    let facts: AccountFacts
+
+    init(_ context: ObjectContext, _ facts: AccountFacts) { (self.context, self.facts) = (context, facts) }
+
+    /// The id of the account.
+    public var account: String { facts.account }
+}
+
+extension ObjectContext {
+    /// The tree of an account.
+    public func cloud(_ account: CloudAccount) -> CloudContext { CloudContext(self, account.facts) }
+
+    /// The tree of an account that was set up in this store, whether it is open or not.
+    ///
+    /// - Throws: ``CloudError`` with `noSuchAccount`; what the store reports.
+    public func cloud(accountID account: String) throws -> CloudContext {
+        guard let record = try first(AccountRecord.where { $0.account == account }) else {
+            throw CloudError(.noSuchAccount, "There is no account '\(account)' in this store. Open it first.")
+        }
+        return CloudContext(self, AccountFacts(record))
+    }
+}
+
+/// What is known of an account in any context.
+struct AccountFacts: Sendable {
+    let account: String
+    let rule: NameRule
+    let keepsRecords: Bool
+    let pipeline: PipelineName
+    let trunks: [Trunk: ObjectID<CloudNode>]
+
+    init(_ record: AccountRecord) {
+        account = record.account
+        rule = NameRule(isCaseSensitive: record.isCaseSensitive)
+        keepsRecords = record.keepsRecords
+        pipeline = Self.pipeline(of: record.account)
+        let id = record.id.counterpart(CloudNode.self)
+        trunks = [
+            .home: id.sibling(record.home), .prefs: id.sibling(record.prefs), .inbox: id.sibling(record.inbox),
+            .outbox: id.sibling(record.outbox), .detached: id.sibling(record.detached),
+        ]
+    }
+
+    static func pipeline(of account: String) -> PipelineName { PipelineName("cloud." + account) }
+}

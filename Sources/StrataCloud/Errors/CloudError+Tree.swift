@@ -1,0 +1,30 @@
+extension CloudError.Code {
+    /// A path leads nowhere, or the folder that it should lie in is not there.
+    public static let noSuchNode = CloudError.Code("noSuchNode")
+    /// There is a node at this place already.
+    public static let placeTaken = CloudError.Code("placeTaken")
+    /// A name is empty or too long.
+    public static let invalidName = CloudError.Code("invalidName")
+    /// A path cannot be read.
+    public static let invalidPath = CloudError.Code("invalidPath")
+    /// The node is no folder, or it is one.
+    public static let wrongKind = CloudError.Code("wrongKind")
+    /// A node would lie below itself.
+    public static let nodeBelowItself = CloudError.Code("nodeBelowItself")
+    /// Trunks can be neither moved nor deleted.
+    public static let isTrunk = CloudError.Code("isTrunk")
+    /// The node belongs to another account, or to another context.
+    public static let foreignNode = CloudError.Code("foreignNode")
+    /// Another node is linked to this object.
+    public static let alreadyLinked = CloudError.Code("alreadyLinked")
+    /// The account is not set up in this store.
+    public static let noSuchAccount = CloudError.Code("noSuchAccount")
+    /// The stack was opened without ``CloudAccount/models``.
+    public static let modelsMissing = CloudError.Code("modelsMissing")
+    /// The account is open already.
+    public static let alreadyOpen = CloudError.Code("alreadyOpen")
+    /// The account was set up on another remote.
+    public static let otherRemote = CloudError.Code("otherRemote")
+    /// The remote cannot do what the account needs.
+    public static let remoteUnfit = CloudError.Code("remoteUnfit")
+}

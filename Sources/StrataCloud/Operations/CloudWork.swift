@@ -1,0 +1,41 @@
+import Strata
+import StrataPipeline
+
+/// What an operation does at the remote. It holds no content, and no paths: those are asked for when it runs.
+struct CloudWork: OperationPayload {
+    static let operationType = "strata.cloud"
+
+    enum Kind: String, Codable, Sendable {
+        /// Makes a folder, or sends the record of a file.
+        case record
+        /// Sends sections of the content.
+        case content
+        case move
+        case copy
+        case delete
+
+        var role: CloudAccess.Role {
+            switch self {
+            case .content, .copy: .upload
+            case .record: .record
+            case .move: .move
+            case .delete: .delete
+            }
+        }
+    }
+
+    var kind: Kind
+    /// The number of the node's id, and of what the remote has of it.
+    var node: Int64
+    /// Whether it is about a folder: of what is made or moved.
+    var isFolder: Bool?
+    /// The folder that it is to lie in, and the name there: of what is made, moved or copied.
+    var parent: Int64?
+    var name: String?
+    /// Which sections are sent.
+    var sections: ContentSections?
+    /// Whether a later upload of the same sections does instead of this one.
+    var isLatestEnough: Bool?
+    /// Of copies: the node that is copied.
+    var source: Int64?
+}

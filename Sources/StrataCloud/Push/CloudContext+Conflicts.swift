@@ -1,0 +1,67 @@
+import Strata
+import StrataPipeline
+
+extension CloudContext {
+    /// The conflicts of the account that nobody has resolved yet, oldest first.
+    public func conflicts() throws -> [CloudConflict] {
+        let account = account
+        return try context.fetch(CloudConflict.where { $0.account == account })
+    }
+
+    /// Says what is to be done about a conflict, from the commit on.
+    ///
+    /// - Throws: ``CloudError`` with `invalidName`; what the store reports.
+    public func resolve(_ conflict: CloudConflict, _ resolution: ConflictResolution) throws {
+        defer { context.delete(conflict) }
+        guard let node = conflict.node, let remote = node.remote else { return }
+        let uploads = try operations(for: node).filter { try $0.payload(as: CloudWork.self).kind == .content }
+        switch resolution {
+        case .merged, .mine:
+            remote.setETag(conflict.remoteETag, of: conflict.section)
+            remote.sending = nil
+            for upload in uploads { upload.retry() }
+        case .theirs:
+            remote.setETag(conflict.remoteETag, of: conflict.section)
+            remote.sending = nil
+            for upload in uploads { upload.skip() }
+            markNeedsDownload(node, conflict.section)
+        case .both:
+            remote.setETag(conflict.remoteETag, of: conflict.section)
+            remote.sending = nil
+            for upload in uploads { upload.skip() }
+            try keepBoth(node)
+        }
+    }
+
+    /// Lets the node stand for what the remote has, and makes another one for what this machine has.
+    private func keepBoth(_ node: CloudNode) throws {
+        guard let parent = node.parent else { return }
+        let link = node.link
+        node.link = nil
+        let name = try freeName(for: node.name, in: parent)
+        try create(name, in: parent, isFolder: false, link: link, sections: .data)
+        markNeedsDownload(node, .data)
+    }
+
+    func setName(_ name: String, of node: CloudNode) { (node.name, node.place) = (name, facts.rule.place(of: name)) }
+}
+
+extension RemoteNode {
+    func eTag(of section: ContentSections) -> ETag? {
+        switch section {
+        case .data: eTag.map { ETag(stored: $0) }
+        case .metadata: metadataETag.map { ETag(stored: $0) }
+        case .thumbnail: thumbnailETag.map { ETag(stored: $0) }
+        default: nil
+        }
+    }
+
+    func setETag(_ text: String?, of section: ContentSections) {
+        switch section {
+        case .data: eTag = text
+        case .metadata: metadataETag = text
+        case .thumbnail: thumbnailETag = text
+        default: break
+        }
+    }
+}

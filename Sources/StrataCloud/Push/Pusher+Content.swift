@@ -1,0 +1,162 @@
+import Crypto
+import Foundation
+import Strata
+import StrataPipeline
+
+extension Pusher {
+    /// What was sent of a section.
+    private struct Sent: Sendable {
+        let section: ContentSections
+        let object: RemoteObject
+    }
+
+    /// Sends sections of a node's content, as it is now.
+    func sendContent(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
+        let work = attempt.payload
+        let target = try await target(of: work)
+        // What was deleted here is deleted there by the operation behind this one.
+        guard let node = target.node, let path = target.path else { return .skip }
+        let key = try await key(of: target, work)
+        var sent: [Sent] = []
+        for section in (work.sections ?? .data).subtracting(.header).elements {
+            let request = ContentRequest(
+                account: facts.account, node: node.id, path: path, section: section, link: node.link)
+            guard let body = try await handler.content(for: request) else { continue }
+            switch try await send(body, section, to: key, target, attempt) {
+            case .sent(let object): sent.append(Sent(section: section, object: object))
+            case .evaded(let outcome): return outcome
+            }
+        }
+        return .done { [facts, handler, sent, covered = target.covered] context in
+            let cloud = CloudContext(context, facts)
+            let remote = try cloud.remoteForSending(work)
+            for part in sent { remote.note(part.object, part.section) }
+            try cloud.skip(covered)
+            if let node = try context.find(cloud.nodeID(work.node)) {
+                try handler.didUpload(ContentSections(sent.map(\.section)), of: node, in: cloud)
+            }
+        }
+    }
+
+    private enum Sending {
+        case sent(RemoteObject)
+        case evaded(Outcome)
+    }
+
+    /// Sends a section on the condition that the remote has what was last heard of it.
+    private func send(
+        _ body: RemoteBody,
+        _ section: ContentSections,
+        to key: RemoteKey,
+        _ target: Target,
+        _ attempt: Attempt<CloudWork>
+    ) async throws -> Sending {
+        let print = try await ContentPrint(of: body)
+        var body = body
+        body.mark = print.text
+        let earlier = section == .data ? target.remote?.sending.flatMap(ContentPrint.init(text:)) : nil
+        if section == .data { try await intend(attempt.payload) { $0.sending = print.text } }
+        let place = Sidecar.key(key, section)
+        let known = target.remote?.eTag(of: section)
+        var condition: RemoteCondition = known.map { .matches($0) } ?? .isAbsent
+        for _ in 0..<Self.tries {
+            do {
+                return .sent(try await remote.put(body, at: place, if: condition))
+            } catch let error as RemoteError where error.code == .conditionFailed || error.code == .occupied {
+                guard let there = try await remote.head(place) else {
+                    // What is here and was not sent is worth more than that somebody has deleted what was there before.
+                    condition = .isAbsent
+                    continue
+                }
+                if there.isFolder { return .evaded(try await evade(attempt, key)) }
+                if try await isOwn(there, print) { return .sent(there) }
+                if try await isEarlier(there, earlier, section) {
+                    condition = there.eTag.map { .matches($0) } ?? .none
+                    continue
+                }
+                if known == nil { return .evaded(try await evade(attempt, key)) }
+                return .evaded(try await hold(attempt, section, known, there))
+            }
+        }
+        throw RemoteError(.conditionFailed, "\(place) changes again and again.", key: place)
+    }
+
+    private static let tries = 4
+
+    /// Whether what is there was sent from here before, or is a part that goes with what was.
+    private func isEarlier(_ there: RemoteObject, _ print: ContentPrint?, _ section: ContentSections) async throws -> Bool {
+        guard let print else { return section != .data }
+        return try await isOwn(there, print)
+    }
+
+    /// Whether what is there is what was sent, the answer being lost.
+    func isOwn(_ there: RemoteObject, _ print: ContentPrint) async throws -> Bool {
+        if let mark = there.mark { return mark == print.text }
+        guard there.size == nil || there.size == print.size else { return false }
+        let download = try await remote.get(there.key, range: nil, if: there.eTag.map { .matches($0) } ?? .none)
+        return try await ContentPrint(of: download.chunks) == print
+    }
+
+    /// Holds the uploads of a node that somebody else has changed, until the application says what is to be done.
+    private func hold(
+        _ attempt: Attempt<CloudWork>,
+        _ section: ContentSections,
+        _ known: ETag?,
+        _ there: RemoteObject
+    ) async throws -> Outcome {
+        let (facts, handler, number) = (facts, handler, attempt.payload.node)
+        try await stack.overStore { context in
+            let cloud = CloudContext(context, facts)
+            var conflict = try context.first(CloudConflict.where { $0.nodeNumber == number })
+            if conflict == nil {
+                conflict = context.insert(CloudConflict(account: facts.account, nodeNumber: number, section: section))
+            }
+            guard let conflict else { return }
+            (conflict.section, conflict.knownETag) = (section, known?.stored)
+            (conflict.remoteETag, conflict.remoteSize) = (there.eTag?.stored, there.size)
+            try handler.didFind(conflict, in: cloud)
+            try context.commit()
+        }
+        return .wait(CloudAccount.conflict)
+    }
+}
+
+/// What tells contents apart: their size and SHA-256.
+struct ContentPrint: Hashable, Sendable {
+    let digest: String
+    let size: Int64
+
+    init(of body: RemoteBody) async throws {
+        try await self.init(of: body.chunks())
+        guard size == body.size else { throw RemoteError.wrongSize(size, body.size) }
+    }
+
+    init(of chunks: AsyncThrowingStream<Data, any Error>) async throws {
+        var hash = SHA256()
+        var size: Int64 = 0
+        for try await chunk in chunks {
+            hash.update(data: chunk)
+            size += Int64(chunk.count)
+        }
+        digest = hash.finalize().map { String(format: "%02x", $0) }.joined()
+        self.size = size
+    }
+
+    init?(text: String) {
+        let parts = text.split(separator: "-")
+        guard parts.count == 2, let size = Int64(parts[1]) else { return nil }
+        (digest, self.size) = (String(parts[0]), size)
+    }
+
+    var text: String { "\(digest)-\(size)" }
+}
+
+extension RemoteNode {
+    /// Writes down what the remote has since an answer of it.
+    func note(_ object: RemoteObject, _ section: ContentSections) {
+        setETag(object.eTag?.stored, of: section)
+        isCertain = true
+        guard section == .data else { return }
+        (size, modifiedAt, sending) = (object.size, object.modifiedAt, nil)
+    }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import Strata
+import StrataPipeline
+
+extension Pusher {
+    /// What the remote has, or may have, of something that is to be deleted.
+    private struct Doomed: Sendable {
+        let key: RemoteKey
+        let row: RemoteNode.Row
+    }
+
+    /// Deletes a node, what lies below it first: what is as it was last heard of, and nothing else.
+    func delete(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
+        let (facts, number) = (facts, attempt.payload.node)
+        let doomed = try await stack.overStore { context in
+            guard let remote = try CloudContext(context, facts).remote(number) else { return [] as [Doomed] }
+            return try remote.subtree().map { Doomed(key: $0.key, row: $0.snapshot) }
+        }
+        for thing in doomed.reversed() { try await delete(thing) }
+        return .done { context in
+            guard let remote = try CloudContext(context, facts).remote(number) else { return }
+            for remote in try remote.subtree().reversed() { context.delete(remote) }
+        }
+    }
+
+    private func delete(_ thing: Doomed) async throws {
+        let (key, row) = (thing.key, thing.row)
+        do {
+            if row.isFolder {
+                try await remote.delete(key, isFolder: true, if: .none)
+                return
+            }
+            for mark in [Sidecar.metadata, Sidecar.thumbnail, Sidecar.record] where row.has(mark) {
+                try await remote.delete(key.sidecar(mark), isFolder: false, if: .none)
+            }
+            guard let eTag = try await version(of: thing) else { return }
+            try await remote.delete(key, isFolder: false, if: .matches(eTag))
+        } catch let error as RemoteError
+            where error.code == .conditionFailed || error.code == .notEmpty || error.code == .notFound
+        {
+            // Somebody else has written it since, or put something there: it stays, and is found anew.
+        }
+    }
+
+    /// The version that may be deleted: the one that is known, or one that was sent without an answer.
+    private func version(of thing: Doomed) async throws -> ETag? {
+        if thing.row.sending == nil, thing.row.isCertain, let eTag = thing.row.eTag(of: .data), !eTag.isWeak,
+            try await remote.capabilities().checksVersionsOfDeletes
+        {
+            return eTag
+        }
+        guard let there = try await remote.head(thing.key), !there.isFolder else { return nil }
+        if there.eTag == thing.row.eTag(of: .data) { return there.eTag }
+        guard let print = thing.row.sending.flatMap(ContentPrint.init(text:)), try await isOwn(there, print) else {
+            return nil
+        }
+        return there.eTag
+    }
+}
+
+extension RemoteNode {
+    /// This and everything below it, folders first.
+    func subtree() throws -> [RemoteNode] {
+        var all: [RemoteNode] = []
+        var waiting = [self]
+        while let next = waiting.popLast() {
+            all.append(next)
+            if next.isFolder { waiting += try next.children.fetch() }
+        }
+        return all
+    }
+}
+
+extension RemoteNode.Row {
+    func eTag(of section: ContentSections) -> ETag? {
+        switch section {
+        case .data: eTag.map { ETag(stored: $0) }
+        case .metadata: metadataETag.map { ETag(stored: $0) }
+        case .thumbnail: thumbnailETag.map { ETag(stored: $0) }
+        default: nil
+        }
+    }
+
+    fileprivate func has(_ mark: String) -> Bool {
+        switch mark {
+        case Sidecar.metadata: metadataETag != nil
+        case Sidecar.thumbnail: thumbnailETag != nil
+        default: recordETag != nil
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import Strata
+import StrataPipeline
+
+extension Pusher {
+    /// Makes a folder, or sends the record of a file to a remote that keeps records.
+    func sendRecord(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
+        let (work, facts) = (attempt.payload, facts)
+        let target = try await target(of: work)
+        let key = try await key(of: target, work)
+        if work.isFolder ?? false {
+            // One that is there already is taken for it: folders have no content that could be lost.
+            if !target.isThere {
+                do { try await remote.createFolder(key) } catch let error as RemoteError where error.code == .occupied {
+                    return try await evade(attempt, key)
+                }
+            }
+            return .done { context in
+                try CloudContext(context, facts).remoteForSending(work).isCertain = true
+            }
+        }
+        guard facts.keepsRecords, let node = target.node else { return .skip }
+        let body = RemoteBody(try Record(node).data)
+        let eTag = target.remote?.recordETag.map { ETag(stored: $0) }
+        let object = try await remote.put(body, at: key.sidecar(Sidecar.record), if: eTag.map { .matches($0) } ?? .none)
+        return .done { [covered = target.covered] context in
+            let cloud = CloudContext(context, facts)
+            let remote = try cloud.remoteForSending(work)
+            (remote.recordETag, remote.isCertain) = (object.eTag?.stored, true)
+            try cloud.skip(covered)
+        }
+    }
+
+    /// Gives way to what somebody else has put at the place where a node is to be made: the node takes another name that is free.
+    func evade(_ attempt: Attempt<CloudWork>, _ key: RemoteKey) async throws -> Outcome {
+        let (facts, id, work) = (facts, attempt.id, attempt.payload)
+        // Others lie there that were not heard of, it may be.
+        let taken = try await names(in: key.parent ?? .root)
+        try await stack.overStore { context in
+            let cloud = CloudContext(context, facts)
+            guard let operation = try context.find(id) else { return }
+            guard let node = try context.find(cloud.nodeID(work.node)), let parent = node.parent else {
+                // It was deleted here, and never arrived there.
+                operation.skip()
+                return try context.commit()
+            }
+            let name = try cloud.freeName(for: work.name ?? node.name, in: parent, besides: taken)
+            // One that was moved meanwhile is at another place only until its move is carried out.
+            if node.name == work.name, parent.id.number == work.parent { cloud.setName(name, of: node) }
+            if let remote = try cloud.remote(work.node), !remote.isCertain { remote.segment = RemoteKey.escape(name) }
+            var work = work
+            work.name = name
+            try operation.setPayload(work)
+            cloud.declare(operation, reads: [], writes: [.place(node.place, in: parent.id)])
+            operation.retry()
+            try context.commit()
+        }
+        return .retry(after: .zero)
+    }
+
+    private func names(in folder: RemoteKey) async throws -> Set<String> {
+        var names: Set<String> = []
+        var next: String?
+        repeat {
+            let listing = try await remote.list(folder, isRecursive: false, after: next)
+            for object in listing.objects { if let name = object.key.name?.name { names.insert(facts.rule.place(of: name)) } }
+            next = listing.next
+        } while next != nil
+        return names
+    }
+}
+
+/// The marks of what is kept beside an object.
+enum Sidecar {
+    static let metadata = "metadata"
+    static let thumbnail = "thumbnail"
+    static let record = "record"
+
+    static func key(_ key: RemoteKey, _ section: ContentSections) -> RemoteKey {
+        switch section {
+        case .metadata: key.sidecar(metadata)
+        case .thumbnail: key.sidecar(thumbnail)
+        default: key
+        }
+    }
+}
+
+/// What a remote that keeps records is sent of a node.
+private struct Record: Codable {
+    var shares: ShareList
+    var pointer: Int64?
+
+    init(_ node: CloudNode.Row) { (shares, pointer) = (node.shares, node.pointer?.number) }
+
+    var data: Data {
+        get throws {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = .sortedKeys
+            return try encoder.encode(self)
+        }
+    }
+}

@@ -1,0 +1,201 @@
+import Foundation
+import Strata
+import StrataPipeline
+
+extension Pusher {
+    /// Moves a node to where it is by now, in as many steps as the remote needs.
+    func move(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
+        let (work, facts) = (attempt.payload, facts)
+        let target = try await target(of: work)
+        // What never arrived there is not moved: it is sent to where it is to lie.
+        guard let source = target.key, target.remote != nil else { return .done }
+        guard let destination = try await destination(of: work) else {
+            throw RemoteError(.parentMissing, "The remote does not have the folder that node \(work.node) is to lie in.")
+        }
+        let isFolder = work.isFolder ?? false
+        if source != destination {
+            try await makeTrunk(of: destination)
+            do {
+                try await carry(source, to: destination, isFolder: isFolder, target)
+            } catch let error as RemoteError where error.code == .conditionFailed || error.code == .occupied {
+                return try await evade(attempt, destination)
+            }
+        }
+        let tags = try await tags(at: destination, isFolder: isFolder)
+        return .done { context in
+            let cloud = CloudContext(context, facts)
+            guard let remote = try cloud.remote(work.node), let parent = try work.parent.flatMap({ try cloud.remote($0) }),
+                let name = work.name
+            else { return }
+            (remote.parent, remote.segment) = (parent, RemoteKey.escape(name))
+            try remote.note(tags, at: destination)
+        }
+    }
+
+    /// Where a move or a copy leads to.
+    private func destination(of work: CloudWork) async throws -> RemoteKey? {
+        let facts = facts
+        return try await stack.overStore { context in
+            guard let parent = work.parent, let name = work.name else { return nil }
+            return try CloudContext(context, facts).remote(parent)?.key.appending(name)
+        }
+    }
+
+    private func carry(_ source: RemoteKey, to destination: RemoteKey, isFolder: Bool, _ target: Target) async throws {
+        let capabilities = try await remote.capabilities()
+        if isFolder, !capabilities.hasFolders {
+            return try await carryAll(source, to: destination, capabilities)
+        }
+        try await carryOne(source, to: destination, isFolder: isFolder, capabilities)
+        guard !isFolder else { return }
+        for section in [ContentSections.metadata, .thumbnail] where target.remote?.eTag(of: section) != nil {
+            let (from, to) = (Sidecar.key(source, section), Sidecar.key(destination, section))
+            try await carryOne(from, to: to, isFolder: false, capabilities)
+        }
+    }
+
+    private func carryOne(
+        _ source: RemoteKey,
+        to destination: RemoteKey,
+        isFolder: Bool,
+        _ capabilities: RemoteCapabilities
+    ) async throws {
+        do {
+            if capabilities.moves || isFolder {
+                try await remote.move(source, to: destination, isFolder: isFolder)
+            } else {
+                _ = try await duplicate(source, to: destination, version: nil, capabilities)
+                try await remote.delete(source, isFolder: false, if: .none)
+            }
+        } catch let error as RemoteError where Self.mayBeDone.contains(error.code) {
+            // It may have been carried out before, the answer being lost: then nothing is there, and something is here.
+            let isGone = try await remote.head(source) == nil
+            guard isGone, try await remote.head(destination)?.isFolder == isFolder else { throw error }
+        }
+    }
+
+    private static let mayBeDone: Set<RemoteError.Code> = [.notFound, .conditionFailed, .occupied]
+
+    /// Moves everything below a folder of a remote to which folders are what keys have in common. What was moved before is not
+    /// there any more, so it goes on where it was broken off.
+    private func carryAll(
+        _ source: RemoteKey,
+        to destination: RemoteKey,
+        _ capabilities: RemoteCapabilities
+    ) async throws {
+        try await remote.createFolder(destination)
+        var folders: [RemoteKey] = []
+        var waiting = [source]
+        while let folder = waiting.popLast() {
+            folders.append(folder)
+            var next: String?
+            repeat {
+                let listing = try await remote.list(folder, isRecursive: false, after: next)
+                for object in listing.objects {
+                    let rest = object.key.segments.dropFirst(source.segments.count)
+                    let key = RemoteKey(escaped: destination.segments + rest)
+                    if object.isFolder {
+                        try await remote.createFolder(key)
+                        waiting.append(object.key)
+                    } else {
+                        _ = try await duplicate(object.key, to: key, version: object.eTag, capabilities)
+                        try await remote.delete(object.key, isFolder: false, if: .none)
+                    }
+                }
+                next = listing.next
+            } while next != nil
+        }
+        for folder in folders.reversed() { try await remote.delete(folder, isFolder: true, if: .none) }
+    }
+
+    /// Copies an object, by way of this machine where the remote cannot. One that is there already, with the same content, is taken for it.
+    private func duplicate(
+        _ source: RemoteKey,
+        to destination: RemoteKey,
+        version: ETag?,
+        _ capabilities: RemoteCapabilities
+    ) async throws -> RemoteObject {
+        do {
+            if capabilities.copies { return try await remote.copy(source, to: destination, version: version) }
+            guard let object = try await remote.head(source) else {
+                throw RemoteError(.notFound, "\(source) is not there.", key: source)
+            }
+            let remote = remote
+            var body = RemoteBody(size: object.size ?? 0) { range in
+                if range.isEmpty { return AsyncThrowingStream { $0.finish() } }
+                return try await remote.get(source, range: range, if: object.eTag.map { .matches($0) } ?? .none).chunks
+            }
+            body.mark = object.mark
+            return try await remote.put(body, at: destination, if: .isAbsent)
+        } catch let error as RemoteError where error.code == .conditionFailed {
+            guard let (from, to) = try await both(source, destination), from.size == to.size else { throw error }
+            if let mark = from.mark, mark == to.mark { return to }
+            let print = try await ContentPrint(of: remote.get(source, range: nil, if: .none).chunks)
+            guard try await isOwn(to, print) else { throw error }
+            return to
+        }
+    }
+
+    private func both(_ first: RemoteKey, _ second: RemoteKey) async throws -> (RemoteObject, RemoteObject)? {
+        guard let one = try await remote.head(first), let other = try await remote.head(second) else { return nil }
+        return (one, other)
+    }
+
+    /// Copies a file to a new node. One whose source never arrived is sent instead.
+    func copy(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
+        let (work, facts) = (attempt.payload, facts)
+        let target = try await target(of: work)
+        guard target.node != nil, let number = work.source else { return .skip }
+        let key = try await key(of: target, work)
+        let source: (key: RemoteKey, eTag: ETag?)? = try await stack.overStore { context in
+            guard let source = try CloudContext(context, facts).remote(number), source.isCertain else { return nil }
+            return (source.key, source.eTag(of: .data))
+        }
+        guard let source else { return try await sendContent(attempt) }
+        try await intend(work)
+        do {
+            let object = try await duplicate(source.key, to: key, version: source.eTag, remote.capabilities())
+            return .done { context in
+                try CloudContext(context, facts).remoteForSending(work).note(object, .data)
+            }
+        } catch let error as RemoteError where error.code == .conditionFailed && target.remote == nil {
+            return try await evade(attempt, key)
+        }
+    }
+
+    // MARK: Versions behind a move
+
+    /// The versions that things have where they lie now.
+    private func tags(at key: RemoteKey, isFolder: Bool) async throws -> [RemoteKey: RemoteObject] {
+        let capabilities = try await remote.capabilities()
+        if !isFolder {
+            guard let object = try await remote.head(key) else { return [:] }
+            return [key: object]
+        }
+        guard !capabilities.hasFolders else { return [:] }
+        var found: [RemoteKey: RemoteObject] = [:]
+        var waiting = [key]
+        while let folder = waiting.popLast() {
+            var next: String?
+            repeat {
+                let listing = try await remote.list(folder, isRecursive: false, after: next)
+                for object in listing.objects {
+                    if object.isFolder { waiting.append(object.key) } else { found[object.key] = object }
+                }
+                next = listing.next
+            } while next != nil
+        }
+        return found
+    }
+}
+
+extension RemoteNode {
+    /// Takes over the versions of what lies at a key and below, for this and what is known below it.
+    fileprivate func note(_ objects: [RemoteKey: RemoteObject], at key: RemoteKey) throws {
+        if objects.isEmpty { return }
+        if let object = objects[key], !isFolder { return note(object, .data) }
+        for child in try children.fetch() {
+            try child.note(objects, at: RemoteKey(escaped: key.segments + [child.segment]))
+        }
+    }
+}

@@ -1,0 +1,24 @@
+public import Strata
+
+/// Who may do what with a node, by account. Kept and enforced by remotes that know share lists; others ignore it.
+public struct ShareList: Codable, Hashable, Sendable, AttributeValue {
+    /// What one account may do.
+    public struct Share: Codable, Hashable, Sendable {
+        /// What it may do, by the letters that the remote knows: `r` read, `w` write, `s` share.
+        public var permissions: Set<String>
+        /// The node's key, wrapped for that account; nil where the content is not sealed.
+        public var key: String?
+
+        /// What one account may do.
+        public init(permissions: Set<String> = ["r"], key: String? = nil) {
+            self.permissions = permissions
+            self.key = key
+        }
+    }
+
+    /// By the id of the account.
+    public var shares: [String: Share]
+
+    /// A list.
+    public init(_ shares: [String: Share] = [:]) { self.shares = shares }
+}

@@ -1,0 +1,87 @@
+/// A place in the tree of an account: a trunk, and names one below the other.
+///
+/// ```swift
+/// let path: TreePath = "/customers/42"                    // below the trunk `home`
+/// let note = TreePath(["50% off", "a/b"], in: .inbox)     // names may hold any character
+/// print(note)                                             // inbox:/50%25 off/a%2Fb
+/// ```
+///
+/// Its text can be read again: there, characters that would be misread are escaped as ``RemoteKey`` says.
+public struct TreePath: Hashable, Sendable {
+    /// The part of the tree.
+    public var trunk: Trunk
+    /// The names, from the top; none for the trunk itself.
+    public var names: [String]
+
+    /// A path of names, which are taken as they are.
+    public init(_ names: [String], in trunk: Trunk = .home) {
+        self.names = names
+        self.trunk = trunk
+    }
+
+    /// Reads a path: `/customers/42`, or `inbox:/message`.
+    ///
+    /// - Throws: ``CloudError`` with `invalidPath` for an unknown trunk, an empty name, or an escape that is none.
+    public init(parsing text: String) throws {
+        var rest = Substring(text)
+        var trunk = Trunk.home
+        if !rest.hasPrefix("/"), let colon = rest.firstIndex(of: ":") {
+            guard let known = Trunk(rawValue: String(rest[..<colon])) else {
+                throw CloudError(.invalidPath, "'\(text)' names no trunk: those are \(Trunk.list).")
+            }
+            trunk = known
+            rest = rest[rest.index(after: colon)...]
+        }
+        if rest.hasPrefix("/") { rest = rest.dropFirst() }
+        let segments = rest.isEmpty ? [] : rest.split(separator: "/", omittingEmptySubsequences: false)
+        names = try segments.map { segment in
+            guard let (name, mark) = RemoteKey(escaped: [String(segment)]).name, mark == nil else {
+                throw CloudError(.invalidPath, "'\(segment)' in '\(text)' is no name: write a percent sign as %25.")
+            }
+            return name
+        }
+        self.trunk = trunk
+    }
+
+    /// The last name; nil for a trunk.
+    public var name: String? { names.last }
+
+    /// The path of the folder that holds this; nil for a trunk.
+    public var parent: TreePath? { names.isEmpty ? nil : TreePath(Array(names.dropLast()), in: trunk) }
+
+    /// The path of a name below this one.
+    public func appending(_ name: String) -> TreePath { TreePath(names + [name], in: trunk) }
+
+    /// Whether this is below another path, or that path, letter by letter.
+    public func isWithin(_ other: TreePath) -> Bool { trunk == other.trunk && names.starts(with: other.names) }
+}
+
+extension TreePath: ExpressibleByStringLiteral, CustomStringConvertible {
+    /// The path of a literal; where it cannot be read as one, using it throws `invalidName`.
+    public init(stringLiteral text: String) {
+        // An empty name is refused wherever the path is used.
+        self = (try? TreePath(parsing: text)) ?? TreePath([""])
+    }
+
+    /// As ``init(parsing:)`` reads it.
+    public var description: String {
+        (trunk == .home ? "/" : trunk.rawValue + ":/") + names.map(RemoteKey.escape).joined(separator: "/")
+    }
+}
+
+extension TreePath: Codable {
+    /// The path of a text.
+    public init(from decoder: any Decoder) throws {
+        try self.init(parsing: decoder.singleValueContainer().decode(String.self))
+    }
+
+    /// As a text.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}
+
+extension Trunk {
+    static var list: String { allCases.map(\.rawValue).joined(separator: ", ") }
+}

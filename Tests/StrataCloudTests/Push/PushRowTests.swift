@@ -1,0 +1,312 @@
+import Foundation
+import Strata
+import StrataPipeline
+import Synchronization
+import Testing
+
+@testable import StrataCloud
+
+/// The rows of the table of superseding and conflicts, on the strict remote.
+@Suite struct PushRowTests {
+    private func puts(_ stage: CloudStage) -> [String] {
+        stage.remote.requests.filter { $0.verb == "PUT" }.map(\.key)
+    }
+
+    @Test func `M1 uploads of one node that wait are one upload`() async throws {
+        let stage = try await CloudStage()
+        try await stage.commit { _ = try $0.createNode(at: "/n") }
+        for _ in 0..<2 { try await stage.commit { _ = try $0.upload($0.node(at: "/n")) } }
+        try await stage.drain()
+        #expect(puts(stage) == ["home/n"])
+        let results = try await stage.read { cloud in
+            try cloud.context.fetch(FinishedOperation.all.sorted { $0.commit }).map(\.result)
+        }
+        #expect(results == [.completed, .skipped, .skipped])
+        #expect(stage.handler.state.withLock { $0.uploaded } == ["data of /n"])
+    }
+
+    @Test func `M2 uploads of which each matters follow each other's versions`() async throws {
+        let stage = try await CloudStage()
+        try await stage.commit { _ = try $0.createNode(at: "/n") }
+        try await stage.drain()
+        for _ in 0..<3 { try await stage.commit { _ = try $0.upload($0.node(at: "/n"), isLatestEnough: false) } }
+        try await stage.drain()
+        #expect(puts(stage) == ["home/n", "home/n", "home/n", "home/n"])
+        #expect(stage.remote.refusals == [])
+        #expect(try await stage.read { try $0.context.count(CloudConflict.all) } == 0)
+    }
+
+    @Test func `M3 what is edited while its upload runs is sent again, and is no conflict`() async throws {
+        let (begun, hasBegun) = AsyncStream.makeStream(of: Void.self)
+        let gate = Gate()
+        let stage = try await CloudStage(GatedRemote.strict(begin: hasBegun, gate))
+        try await stage.commit { cloud in
+            let node = try cloud.createNode(at: "/n")
+            stage.handler.set("first", of: node.id)
+        }
+        stage.account.push.resume()
+        for await _ in begun { break }
+        try await stage.commit { cloud in
+            let node = try cloud.node(at: "/n")
+            stage.handler.set("second", of: node.id)
+            try cloud.upload(node)
+        }
+        gate.open()
+        try await stage.drain()
+        #expect(puts(stage) == ["home/n", "home/n"])
+        #expect(stage.remote.tree["home/n"] == "second")
+        #expect(stage.remote.refusals == [])
+    }
+
+    @Test func `M4 records of one node that wait are one request`() async throws {
+        let stage = try await CloudStage(StrictRemote(RemoteCapabilities(keepsRecords: true, isLocal: true)))
+        try await stage.commit { _ = try $0.createNode(at: "/n", sections: []) }
+        for name in ["bob", "carol"] {
+            try await stage.commit { try $0.setShares(ShareList([name: .init()]), of: $0.node(at: "/n")) }
+        }
+        try await stage.drain()
+        #expect(puts(stage) == ["home/n%record"])
+        #expect(stage.remote.tree["home/n%record"]?.contains("carol") ?? false)
+    }
+
+    @Test func `M5 M7 a delete leaves out the uploads below it that wait`() async throws {
+        let stage = try await CloudStage()
+        try await stage.commit { _ = try $0.createNode(at: "/f/g/kept") }
+        try await stage.drain()
+        try await stage.commit { cloud in
+            for name in ["1", "2", "g/3"] { try cloud.createNode(at: TreePath(parsing: "/f/\(name)")) }
+            try cloud.upload(cloud.node(at: "/f/g/kept"))
+        }
+        let before = puts(stage)
+        try await stage.commit { try $0.delete($0.node(at: "/f")) }
+        #expect(try await stage.read { try $0.context.count(FinishedOperation.where { $0.result == .skipped }) } == 4)
+        try await stage.drain()
+        #expect(puts(stage) == before)
+        #expect(stage.remote.tree == ["home/": ""])
+        #expect(try await stage.read { try $0.context.count(RemoteNode.all) } == 4)
+        #expect(try await stage.read { try $0.context.count(CloudAccess.all) } == 0)
+    }
+
+    @Test func `M6 a delete cancels the upload that runs, and comes behind it`() async throws {
+        let (begun, hasBegun) = AsyncStream.makeStream(of: Void.self)
+        let gate = Gate()
+        let stage = try await CloudStage(GatedRemote.strict(begin: hasBegun, gate))
+        try await stage.commit { _ = try $0.createNode(at: "/n") }
+        stage.account.push.resume()
+        for await _ in begun { break }
+        try await stage.commit { try $0.delete($0.node(at: "/n")) }
+        gate.open()
+        try await stage.drain()
+        #expect(stage.remote.tree == ["home/": ""])
+        #expect(try await stage.read { try $0.context.count(QueuedOperation.all) } == 0)
+    }
+
+    @Test(arguments: [ConflictResolution.merged, .mine, .theirs, .both])
+    func `M8 what others have written is not overwritten, and the application says what becomes of it`(
+        _ resolution: ConflictResolution
+    ) async throws {
+        let stage = try await CloudStage()
+        try await stage.commit { cloud in
+            try cloud.createNode(at: "/n.txt")
+            try cloud.createNode(at: "/other")
+        }
+        try await stage.drain()
+        stage.remote.write("home/n.txt", "theirs")
+        try await stage.commit { cloud in
+            let node = try cloud.node(at: "/n.txt")
+            stage.handler.set("ours", of: node.id)
+            try cloud.upload(node)
+            try cloud.upload(cloud.node(at: "/other"))
+        }
+        try await stage.drain()
+        #expect(stage.remote.tree["home/n.txt"] == "theirs")
+        #expect(puts(stage).filter { $0 == "home/other" }.count == 2)
+        try await stage.commit { cloud in
+            let conflict = try #require(cloud.conflicts().first)
+            #expect(conflict.node?.path == "/n.txt")
+            let held = try cloud.operations(for: #require(conflict.node))
+            #expect(held.map(\.status) == [.held])
+            #expect(held.map(\.constraint) == ["conflict"])
+            try cloud.resolve(conflict, resolution)
+        }
+        try await stage.drain()
+        #expect(try await stage.read { try $0.conflicts().count } == 0)
+        #expect(try await stage.read { try $0.context.count(QueuedOperation.all) } == 0)
+        let isMarked = try await stage.read { try $0.isMarkedForDownload($0.node(at: "/n.txt"), .data) }
+        switch resolution {
+        case .merged, .mine:
+            #expect(stage.remote.tree["home/n.txt"] == "ours")
+            #expect(!isMarked)
+        case .theirs:
+            #expect(stage.remote.tree["home/n.txt"] == "theirs")
+            #expect(isMarked)
+        case .both:
+            #expect(stage.remote.tree["home/n.txt"] == "theirs")
+            #expect(stage.remote.tree["home/n 2.txt"] == "content of /n 2.txt")
+            #expect(isMarked)
+        }
+    }
+
+    @Test func `M10 what was sent and not answered is recognised, and is no conflict`() async throws {
+        let lost = Mutex(0)
+        let stage = try await CloudStage(
+            StrictRemote { request, _ in
+                guard request.verb == "PUT" else { return nil }
+                return lost.withLock { count in
+                    count += 1
+                    return count % 2 == 1 ? .answerLost : nil
+                }
+            },
+            retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))
+        )
+        try await stage.commit { _ = try $0.createNode(at: "/n") }
+        try await stage.drain()
+        try await stage.commit { cloud in
+            let node = try cloud.node(at: "/n")
+            stage.handler.set("again", of: node.id)
+            try cloud.upload(node)
+        }
+        try await stage.drain()
+        #expect(stage.remote.tree == ["home/": "", "home/n": "again"])
+        #expect(try await stage.read { try $0.context.count(CloudConflict.all) } == 0)
+        #expect(try await stage.read { try $0.context.count(FinishedOperation.all) } == 2)
+    }
+
+    @Test func `M11 what fails again and again ends as failed, and is there to be looked at`() async throws {
+        let stage = try await CloudStage(
+            StrictRemote { request, _ in
+                request.verb == "PUT" ? .before(RemoteError(.refused, "No.", status: 418)) : nil
+            },
+            retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))
+        )
+        try await stage.commit { _ = try $0.createNode(at: "/n") }
+        try await stage.drain()
+        try await stage.read { cloud in
+            let operation = try #require(cloud.operations(for: cloud.node(at: "/n")).first)
+            #expect(operation.status == .failed)
+            #expect(operation.failures.list.count == 10)
+        }
+    }
+
+    @Test func `M13 what is queued without the remote is all sent once it is back`() async throws {
+        let isThere = Mutex(false)
+        let network = ManualConstraint("the network", isSatisfied: false)
+        let remote = StrictRemote { _, _ in
+            isThere.withLock { $0 } ? nil : .before(RemoteError(.unreachable, "No route."))
+        }
+        let stage = try await CloudStage(remote, reachability: network)
+        for folder in 0..<20 {
+            try await stage.commit { cloud in
+                for file in 0..<24 { try cloud.createNode(at: TreePath(["\(folder)", "\(file)"])) }
+            }
+        }
+        stage.account.push.resume()
+        for _ in 0..<2000 {
+            let held = try await stage.read { try $0.context.count(QueuedOperation.where { $0.constraint == "the network" }) }
+            if held > 0 { break }
+            try await Task.sleep(for: .milliseconds(1))
+        }
+        #expect(stage.remote.tree == [:])
+        isThere.withLock { $0 = true }
+        network.set(true)
+        try await stage.drain()
+        #expect(try await stage.read { try $0.context.count(QueuedOperation.all) } == 0)
+        #expect(stage.remote.tree.count == 1 + 20 + 480)
+        #expect(stage.remote.refusals == [])
+    }
+
+    @Test func `M15 a place that somebody else has taken is theirs, and the node takes another name`() async throws {
+        let stage = try await CloudStage()
+        try await stage.commit { _ = try $0.createFolder(at: "/f") }
+        try await stage.drain()
+        stage.remote.write("home/f/name.ext", "theirs")
+        try await stage.commit { cloud in
+            let node = try cloud.createNode(at: "/f/name.ext")
+            stage.handler.set("ours", of: node.id)
+        }
+        try await stage.drain()
+        #expect(stage.remote.tree["home/f/name.ext"] == "theirs")
+        #expect(stage.remote.tree["home/f/name 2.ext"] == "ours")
+        #expect(try await stage.read { try $0.find("/f/name 2.ext") != nil })
+        #expect(try await stage.read { try $0.find("/f/name.ext") == nil })
+    }
+
+    @Test func `what was made and deleted before a commit is never queued`() async throws {
+        let stage = try await CloudStage()
+        try await stage.commit { cloud in
+            try cloud.createNode(at: "/f/a")
+            try cloud.delete(cloud.node(at: "/f"))
+        }
+        #expect(try await stage.read { try $0.context.count(QueuedOperation.all) } == 0)
+        #expect(try await stage.read { try $0.context.count(CloudAccess.all) } == 0)
+        try await stage.drain()
+        #expect(stage.remote.requests == [])
+    }
+
+    @Test func `the delete of a folder leaves what others have put into it`() async throws {
+        let stage = try await CloudStage()
+        try await stage.commit { _ = try $0.createNode(at: "/f/mine") }
+        try await stage.drain()
+        stage.remote.write("home/f/theirs", "x")
+        stage.remote.write("home/f/mine", "changed")
+        try await stage.commit { try $0.delete($0.node(at: "/f")) }
+        try await stage.drain()
+        #expect(stage.remote.tree == ["home/": "", "home/f/": "", "home/f/theirs": "x", "home/f/mine": "changed"])
+    }
+
+    @Test func `an upload that the server asks to put off is put off, and uses no attempt`() async throws {
+        let count = Mutex(0)
+        let stage = try await CloudStage(
+            StrictRemote { request, _ in
+                guard request.verb == "PUT", count.withLock({ $0 += 1; return $0 <= 15 }) else { return nil }
+                return .before(RemoteError(.throttled, "Later.", status: 429, retryAfter: .milliseconds(1)))
+            }
+        )
+        try await stage.commit { _ = try $0.createNode(at: "/n") }
+        try await stage.drain()
+        #expect(stage.remote.tree["home/n"] != nil)
+        #expect(try await stage.read { try $0.context.first(FinishedOperation.all)?.attempts } == 1)
+    }
+
+    @Test func `what is refused for its credentials waits until they have changed`() async throws {
+        let isKnown = Mutex(false)
+        let stage = try await CloudStage(
+            StrictRemote { _, _ in isKnown.withLock { $0 } ? nil : .before(RemoteError(.unauthorized, "Who?")) }
+        )
+        try await stage.commit { _ = try $0.createNode(at: "/n") }
+        try await stage.drain()
+        let row = try await stage.read { try $0.context.first(QueuedOperation.all)?.snapshot }
+        #expect(row?.status == .held && row?.attempts == 0)
+        isKnown.withLock { $0 = true }
+        try await stage.account.credentialsChanged()
+        try await stage.drain()
+        #expect(stage.remote.tree["home/n"] != nil)
+    }
+}
+
+/// What a request waits for.
+final class Gate: Sendable {
+    private let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
+    private let isOpen = Mutex(false)
+
+    func open() {
+        isOpen.withLock { $0 = true }
+        continuation.finish()
+    }
+
+    func wait() async {
+        if isOpen.withLock({ $0 }) { return }
+        for await _ in stream {}
+    }
+}
+
+/// Strict remotes whose first upload waits at a gate.
+enum GatedRemote {
+    static func strict(begin: AsyncStream<Void>.Continuation, _ gate: Gate) -> StrictRemote {
+        StrictRemote { request, _ in
+            guard request.verb == "PUT" else { return nil }
+            begin.yield()
+            return .gate(gate)
+        }
+    }
+}

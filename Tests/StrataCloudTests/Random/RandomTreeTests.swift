@@ -1,0 +1,192 @@
+import Foundation
+import Strata
+import StrataPipeline
+import Synchronization
+import Testing
+
+@testable import StrataCloud
+
+/// Random edits of a tree in random commits, carried out in whatever order the scheduler takes, with faults, against a remote that refuses
+/// all that a real one might: nothing is refused, and in the end there is the same tree.
+@Suite struct RandomTreeTests {
+    /// A generator whose seed says all (SplitMix64).
+    struct Random: RandomNumberGenerator {
+        var state: UInt64
+
+        init(seed: UInt64) { state = seed }
+
+        mutating func next() -> UInt64 {
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var z = state
+            z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+            return z ^ (z >> 31)
+        }
+    }
+
+    /// What one history is like.
+    private struct World {
+        let capabilities: RemoteCapabilities
+        let maxConcurrent: Int
+        let hasFaults: Bool
+        let commits: Int
+
+        init(_ random: inout Random) {
+            let hasFolders = Bool.random(using: &random)
+            capabilities = RemoteCapabilities(
+                checksVersionsOfDeletes: Bool.random(using: &random),
+                hasFolders: hasFolders,
+                sharesKeysWithFolders: false,
+                copies: Bool.random(using: &random),
+                moves: hasFolders || Bool.random(using: &random),
+                keepsMarks: Bool.random(using: &random),
+                isLocal: true
+            )
+            maxConcurrent = Int.random(in: 1...8, using: &random)
+            hasFaults = Bool.random(using: &random)
+            commits = Int.random(in: 1...14, using: &random)
+        }
+    }
+
+    @Test func `nothing that the order of commits allows is refused, and both trees are the same in the end`() async throws {
+        let environment = ProcessInfo.processInfo.environment
+        let first = environment["STRATA_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 0...1_000_000_000)
+        let runs = environment["STRATA_CLOUD_RUNS"].flatMap { Int($0) } ?? (environment["CI"] == nil ? 60 : 2000)
+        for seed in first..<first + UInt64(runs) {
+            let fault = try await run(seed)
+            guard fault.isEmpty else {
+                Issue.record("STRATA_SEED=\(seed) STRATA_CLOUD_RUNS=1: \(fault.joined(separator: "\n"))")
+                return
+            }
+        }
+    }
+
+    /// - Returns: what was wrong.
+    private func run(_ seed: UInt64) async throws -> [String] {
+        var random = Random(seed: seed)
+        let world = World(&random)
+        let faults = Mutex(Random(seed: seed ^ 0xFA17))
+        let hasFaults = world.hasFaults
+        let remote = StrictRemote(world.capabilities) { _, _ in
+            faults.withLock { random in
+                switch Int.random(in: 0..<(hasFaults ? 40 : 400), using: &random) {
+                case 0 where hasFaults: .before(RemoteError(.unavailable, "Not now."))
+                case 1 where hasFaults: .answerLost
+                case 2 where hasFaults: .before(RemoteError(.throttled, "Later.", retryAfter: .milliseconds(1)))
+                default: .pause(Int.random(in: 0..<6, using: &random))
+                }
+            }
+        }
+        let stage = try await CloudStage(
+            remote,
+            maxConcurrent: world.maxConcurrent,
+            retry: RetryPolicy(maxAttempts: nil, base: .milliseconds(1), cap: .milliseconds(2)),
+            isSuspended: true
+        )
+        var log: [String] = []
+        for number in 0..<world.commits {
+            // At times what was queued so far is being carried out already, wholly or in part.
+            switch Int.random(in: 0..<4, using: &random) {
+            case 0: try await stage.drain()
+            case 1: stage.account.push.resume()
+            case 2: while stage.account.push.suspensions == 0 { stage.account.push.suspend() }
+            default: break
+            }
+            var commitRandom = Random(seed: seed &* 1000 + UInt64(number))
+            let handler = stage.handler
+            log += try await stage.commit { cloud in
+                var done: [String] = []
+                for _ in 0..<Int.random(in: 1...5, using: &commitRandom) {
+                    done.append(try Self.edit(cloud, handler, &commitRandom))
+                }
+                return done + ["commit"]
+            }
+        }
+        while stage.account.push.suspensions == 0 { stage.account.push.suspend() }
+        try await stage.drain()
+        var wrong: [String] = []
+        let (here, there) = (try await stage.tree(), stage.handler.settled(remote.tree, try await stage.numbers()))
+        // Trunks, and markers of folders, may be there or not.
+        func files(_ tree: [String: String]) -> [String: String] { tree.filter { !$0.key.hasSuffix("/") } }
+        func folders(_ tree: [String: String]) -> Set<String> {
+            Set(tree.keys.filter { $0.hasSuffix("/") && $0.dropLast().contains("/") })
+        }
+        if files(here) != files(there) { wrong.append("files here \(files(here)), there \(files(there))") }
+        if folders(here) != folders(there) { wrong.append("folders here \(folders(here)), there \(folders(there))") }
+        if !remote.refusals.isEmpty { wrong.append("refused: \(remote.refusals)") }
+        let left = try await stage.queued()
+        if !left.isEmpty { wrong.append("left: \(left)") }
+        let accesses = try await stage.read { try $0.context.count(CloudAccess.all) }
+        if accesses != 0 { wrong.append("\(accesses) accesses are left") }
+        let shadows = try await stage.read { cloud in
+            try cloud.context.fetch(RemoteNode.all).filter { $0.node == nil || $0.node?.path != Self.path(of: $0) }.map { "\($0)" }
+        }
+        if !shadows.isEmpty { wrong.append("known of the remote, and not so: \(shadows)") }
+        try await stage.stack.close()
+        if !wrong.isEmpty {
+            wrong.append("\(world)")
+            wrong += log
+            wrong += remote.requests.map { "  \($0)" }
+        }
+        return wrong
+    }
+
+    private static func path(of remote: RemoteNode) -> TreePath? {
+        guard let trunk = remote.key.segments.first.flatMap({ Trunk(rawValue: $0) }) else { return nil }
+        return TreePath(Array(remote.key.segments.dropFirst()), in: trunk)
+    }
+
+    private static let names = ["a", "b", "c"]
+
+    /// One random edit, and what it was.
+    private static func edit(_ cloud: CloudContext, _ handler: TestHandler, _ random: inout Random) throws -> String {
+        var nodes: [CloudNode] = []
+        try cloud.walk(cloud.root()) { node, _ in
+            nodes.append(node)
+            return .proceed
+        }
+        let folders = [try cloud.root()] + nodes.filter(\.isFolder)
+        let folder = folders.randomElement(using: &random) ?? folders[0]
+        let path = folder.path.appending(names.randomElement(using: &random) ?? "a")
+        let node = nodes.randomElement(using: &random)
+        do {
+            switch (Int.random(in: 0..<11, using: &random), node) {
+            case (0...2, _), (_, nil):
+                let node = try cloud.createNode(at: path)
+                handler.set("\(random.next() % 1000)", of: node.id)
+                return "create \(path)"
+            case (3...4, _):
+                try cloud.createFolder(at: path)
+                return "folder \(path)"
+            case (5...6, let node?):
+                let from = node.path
+                try cloud.move(node, to: path)
+                return "move \(from) to \(path)"
+            case (7, let node?):
+                let from = node.path
+                let copy = try cloud.copy(node, to: path)
+                try same(copy, node, cloud, handler)
+                return "copy \(from) to \(path)"
+            case (8, let node?):
+                let from = node.path
+                try cloud.delete(node)
+                return "delete \(from)"
+            case (_, let node?):
+                guard !node.isFolder else { return "nothing" }
+                handler.set("\(random.next() % 1000)", of: node.id)
+                try cloud.upload(node, isLatestEnough: Bool.random(using: &random))
+                return "upload \(node.path)"
+            }
+        } catch let error as CloudError {
+            return "\(error.code)"
+        }
+    }
+
+    /// A copy has what its original had at the remote then: some version of it, which an upload that was asked for later may have brought.
+    private static func same(_ copy: CloudNode, _ node: CloudNode, _ cloud: CloudContext, _ handler: TestHandler) throws {
+        if !node.isFolder { return handler.copy(node.id, to: copy.id) }
+        for child in try node.children.fetch() {
+            if let twin = try cloud.child(child.name, of: copy) { try same(twin, child, cloud, handler) }
+        }
+    }
+}

@@ -1,0 +1,201 @@
+import Foundation
+import Strata
+import StrataCloud
+import StrataPipeline
+import Synchronization
+import Testing
+
+/// A note of an application, whose text is the content of its node.
+@Model final class Note {
+    var text: String
+}
+
+/// Gives the content of nodes by what a test says, or by their names.
+final class TestHandler: CloudHandler {
+    struct State {
+        var texts: [Int64: String] = [:]
+        /// All texts that a node has ever had.
+        var versions: [Int64: Set<String>] = [:]
+        /// Copies: whose versions they may have.
+        var originals: [Int64: Int64] = [:]
+        var asked: [String] = []
+        var uploaded: [String] = []
+    }
+
+    let state = Mutex(State())
+    let resolution: ConflictResolution?
+
+    init(resolution: ConflictResolution? = nil) { self.resolution = resolution }
+
+    func set(_ text: String?, of node: ObjectID<CloudNode>) {
+        state.withLock { state in
+            state.texts[node.number] = text
+            state.originals[node.number] = nil
+            if let text { state.versions[node.number, default: []].insert(text) }
+        }
+    }
+
+    /// Says that a node is a copy: one version of the original, and which one is not known here.
+    func copy(_ original: ObjectID<CloudNode>, to copy: ObjectID<CloudNode>) {
+        state.withLock { state in
+            state.originals[copy.number] = original.number
+            state.texts[copy.number] = "copy \(copy.number)"
+        }
+    }
+
+    /// The text as a person would compare it: a copy that has any version of its original counts as right.
+    func settled(_ tree: [String: String], _ numbers: [String: Int64]) -> [String: String] {
+        state.withLock { state in
+            var tree = tree
+            for (path, number) in numbers {
+                guard let text = tree[path], var original = state.originals[number] else { continue }
+                var versions = state.versions[number] ?? []
+                while true {
+                    versions.formUnion(state.versions[original] ?? [])
+                    guard let next = state.originals[original] else { break }
+                    original = next
+                }
+                // A copy whose original never arrived was sent from here.
+                if versions.contains(text) { tree[path] = state.texts[number] }
+            }
+            return tree
+        }
+    }
+
+    func content(for request: ContentRequest) async throws -> RemoteBody? {
+        let text = state.withLock { state in
+            state.asked.append("\(request.section) of \(request.path)")
+            return state.texts[request.node.number]
+        }
+        let suffix = request.section == .data ? "" : " \(request.section)"
+        return RemoteBody(Data((text ?? "content of \(request.path)").utf8) + Data(suffix.utf8))
+    }
+
+    func didUpload(_ sections: ContentSections, of node: CloudNode, in cloud: CloudContext) throws {
+        let text = "\(sections) of \(node.path)"
+        state.withLock { $0.uploaded.append(text) }
+    }
+
+    func didFind(_ conflict: CloudConflict, in cloud: CloudContext) throws {
+        if let resolution { try cloud.resolve(conflict, resolution) }
+    }
+}
+
+/// A store with an account on a strict remote.
+struct CloudStage {
+    let stack: ContextStack
+    let remote: StrictRemote
+    let handler: TestHandler
+    let account: CloudAccount
+
+    init(
+        _ remote: StrictRemote = StrictRemote(),
+        handler: TestHandler = TestHandler(),
+        stack: ContextStack? = nil,
+        id: String = "alice",
+        names: NameRule? = nil,
+        maxConcurrent: Int? = 8,
+        retry: RetryPolicy = .standard,
+        reachability: (any ConstraintObserver)? = nil,
+        isSuspended: Bool = true
+    ) async throws {
+        self.remote = remote
+        self.handler = handler
+        self.stack =
+            if let stack { stack } else {
+                try await ContextStack.open(.inMemory, models: [Note.self] + CloudAccount.models, stack: .rootOnly)
+            }
+        account = try await CloudAccount.open(
+            self.stack,
+            id: id,
+            remote: remote,
+            handler: handler,
+            names: names,
+            maxConcurrent: maxConcurrent,
+            retry: retry,
+            reachability: reachability,
+            isSuspended: isSuspended
+        )
+    }
+
+    /// One commit.
+    func commit<T: Sendable>(_ body: sending @escaping (CloudContext) throws -> T) async throws -> T {
+        let account = account
+        return try await stack.background { context in
+            let result = try body(context.cloud(account))
+            try context.commit()
+            return result
+        }
+    }
+
+    func read<T: Sendable>(_ body: sending @escaping (CloudContext) throws -> T) async throws -> T {
+        let account = account
+        return try await stack.background { context in try body(context.cloud(account)) }
+    }
+
+    /// Lets the account work until nothing is queued but what waits for somebody.
+    func drain() async throws {
+        account.push.resume()
+        defer { account.push.suspend() }
+        for _ in 0..<5_000 {
+            await account.push.settle()
+            if try await !account.push.isWorking(), try await waiting() == 0 { return }
+            try await Task.sleep(for: .milliseconds(1))
+        }
+        Issue.record("It does not come to an end: \(try await queued())")
+    }
+
+    /// What is queued, for people.
+    func queued() async throws -> [String] {
+        try await stack.background { context in
+            try context.fetch(QueuedOperation.all).map {
+                "\($0.id) \(String(decoding: $0.payload, as: UTF8.self)) \($0.status) \($0.constraint ?? "") \($0.failures.list.map(\.message))"
+            }
+        }
+    }
+
+    /// What is queued and will run by itself.
+    private func waiting() async throws -> Int {
+        try await read { cloud in
+            let pipeline = PipelineName("cloud." + cloud.account)
+            return try cloud.context.fetch(QueuedOperation.where { $0.pipeline == pipeline }).filter {
+                $0.status == .pending || $0.status == .active || $0.status == .held && $0.constraint == nil
+            }.count
+        }
+    }
+
+    /// The numbers of the files here, by the paths that they have at the remote.
+    func numbers() async throws -> [String: Int64] {
+        try await read { cloud in
+            var numbers: [String: Int64] = [:]
+            for trunk in [Trunk.home, .prefs, .inbox, .outbox] {
+                try cloud.walk(cloud.root(trunk)) { node, names in
+                    numbers[RemoteKey([trunk.rawValue] + names).path] = node.id.number
+                    return .proceed
+                }
+            }
+            return numbers
+        }
+    }
+
+    /// The tree here as the remote would have it.
+    func tree() async throws -> [String: String] {
+        let handler = handler
+        return try await read { cloud in
+            var tree: [String: String] = [:]
+            for trunk in [Trunk.home, .prefs, .inbox, .outbox] {
+                try cloud.walk(cloud.root(trunk)) { node, names in
+                    let path = RemoteKey([trunk.rawValue] + names).path
+                    if node.isFolder {
+                        tree[path + "/"] = ""
+                    } else {
+                        let text = handler.state.withLock { $0.texts[node.id.number] }
+                        tree[path] = text ?? "content of \(node.path)"
+                    }
+                    return .proceed
+                }
+            }
+            return tree
+        }
+    }
+}

@@ -1,0 +1,254 @@
+import Crypto
+import Foundation
+import StrataCloud
+import Synchronization
+
+/// A remote in memory that refuses all that a real one might: a missing parent, a place that is taken, a source that is not there, another
+/// version than expected.
+final class StrictRemote: Remote {
+    struct Entry: Equatable {
+        var isFolder = false
+        var data = Data()
+        var version = 0
+        var mark: String?
+    }
+
+    struct Request: Hashable, CustomStringConvertible {
+        var verb: String
+        var key: String
+        var description: String { "\(verb) \(key)" }
+    }
+
+    struct State {
+        var entries: [String: Entry] = [:]
+        var version = 0
+        var requests: [Request] = []
+        var refusals: [String] = []
+        /// Requests whose answers were lost, or that broke off: what is refused of their repeats is no fault.
+        var doubtful: Set<String> = []
+        var running = 0
+        var mostRunning = 0
+        var uploads: [String: [Int: Data]] = [:]
+    }
+
+    let name: String
+    let abilities: RemoteCapabilities
+    let state = Mutex(State())
+    /// What goes wrong before and behind a request: by its text and how many there were.
+    let fault: @Sendable (Request, Int) -> Fault?
+
+    enum Fault {
+        case before(RemoteError)
+        case answerLost
+        case pause(Int)
+        case gate(Gate)
+    }
+
+    init(
+        name: String = "strict",
+        _ abilities: RemoteCapabilities = RemoteCapabilities(isLocal: true),
+        fault: @escaping @Sendable (Request, Int) -> Fault? = { _, _ in nil }
+    ) {
+        (self.name, self.abilities, self.fault) = (name, abilities, fault)
+    }
+
+    func capabilities() async throws -> RemoteCapabilities { abilities }
+
+    // MARK: Looking
+
+    /// What is there by path, folders with a slash behind them.
+    var tree: [String: String] {
+        state.withLock { state in
+            var tree: [String: String] = [:]
+            for (path, entry) in state.entries {
+                if entry.isFolder { tree[path + "/"] = "" } else { tree[path] = String(decoding: entry.data, as: UTF8.self) }
+            }
+            return tree
+        }
+    }
+
+    var refusals: [String] { state.withLock { $0.refusals } }
+    var requests: [Request] { state.withLock { $0.requests } }
+
+    /// Writes something as somebody else does.
+    func write(_ path: String, _ text: String?) {
+        state.withLock { state in
+            guard let text else { return state.entries[path] = nil }
+            state.version += 1
+            state.entries[path] = Entry(data: Data(text.utf8), version: state.version)
+        }
+    }
+
+    // MARK: Requests
+
+    private func request<Value: Sendable>(
+        _ verb: String,
+        _ key: RemoteKey,
+        _ body: @Sendable (inout State) throws -> Value
+    ) async throws -> Value {
+        let request = Request(verb: verb, key: key.path)
+        let count = state.withLock { state in
+            state.requests.append(request)
+            state.running += 1
+            state.mostRunning = max(state.mostRunning, state.running)
+            return state.requests.count
+        }
+        defer { state.withLock { $0.running -= 1 } }
+        let fault = fault(request, count)
+        if case .before(let error) = fault { throw error }
+        if case .pause(let turns) = fault { for _ in 0..<turns { await Task.yield() } }
+        if case .gate(let gate) = fault { await gate.wait() }
+        try Task.checkCancellation()
+        let result = try state.withLock { state in
+            do {
+                return try body(&state)
+            } catch let error as RemoteError {
+                if !state.doubtful.contains(request.key) && error.code != .rangeNotSatisfiable {
+                    state.refusals.append("\(request): \(error.code)")
+                }
+                throw error
+            }
+        }
+        if case .answerLost = fault {
+            state.withLock { _ = $0.doubtful.insert(request.key) }
+            throw RemoteError(.answerLost, "The answer is lost.", key: key)
+        }
+        if case .pause(let turns) = fault { for _ in 0..<turns { await Task.yield() } }
+        return result
+    }
+
+    private static func object(_ key: RemoteKey, _ entry: Entry) -> RemoteObject {
+        entry.isFolder
+            ? RemoteObject(key: key, isFolder: true)
+            : RemoteObject(
+                key: key,
+                eTag: ETag("v\(entry.version)"),
+                size: Int64(entry.data.count),
+                mark: entry.mark
+            )
+    }
+
+    func head(_ key: RemoteKey) async throws -> RemoteObject? {
+        try await request("HEAD", key) { state in state.entries[key.path].map { Self.object(key, $0) } }
+    }
+
+    func get(_ key: RemoteKey, range: Range<Int64>?, if condition: RemoteCondition) async throws -> RemoteDownload {
+        try await request("GET", key) { state in
+            guard let entry = state.entries[key.path], !entry.isFolder else { throw RemoteError(.notFound, "\(key)") }
+            try Self.check(condition, entry, key)
+            let range = range.map { $0.lowerBound..<min($0.upperBound, Int64(entry.data.count)) } ?? 0..<Int64(entry.data.count)
+            guard range.lowerBound <= range.upperBound else { throw RemoteError(.rangeNotSatisfiable, "\(key)") }
+            let data = entry.data[Int(range.lowerBound)..<Int(range.upperBound)]
+            return RemoteDownload(
+                object: Self.object(key, entry),
+                range: range,
+                chunks: AsyncThrowingStream { continuation in
+                    continuation.yield(data)
+                    continuation.finish()
+                }
+            )
+        }
+    }
+
+    func list(_ folder: RemoteKey, isRecursive: Bool, after next: String?) async throws -> RemoteListing {
+        try await request("LIST", folder) { state in
+            if !folder.segments.isEmpty, self.abilities.hasFolders, state.entries[folder.path]?.isFolder != true {
+                throw RemoteError(.notFound, "\(folder)")
+            }
+            let prefix = folder.segments.isEmpty ? "" : folder.path + "/"
+            var objects: [RemoteObject] = []
+            for (path, entry) in state.entries where path.hasPrefix(prefix) && path != folder.path {
+                let segments = path.split(separator: "/").map(String.init)
+                guard isRecursive || segments.count == folder.segments.count + 1 else { continue }
+                guard let key = RemoteKey(found: segments) else { continue }
+                objects.append(Self.object(key, entry))
+            }
+            return RemoteListing(objects: objects)
+        }
+    }
+
+    private static func check(_ condition: RemoteCondition, _ entry: Entry?, _ key: RemoteKey) throws {
+        switch condition {
+        case .none: break
+        case .isAbsent: if entry != nil { throw RemoteError(.conditionFailed, "\(key) is there") }
+        case .matches(let eTag):
+            guard let entry, eTag.value == "v\(entry.version)" else {
+                throw RemoteError(.conditionFailed, "\(key) is of another version")
+            }
+        }
+    }
+
+    private func checkParent(_ key: RemoteKey, _ state: State) throws {
+        guard abilities.hasFolders, let parent = key.parent, !parent.segments.isEmpty else { return }
+        guard state.entries[parent.path]?.isFolder == true else { throw RemoteError(.parentMissing, "\(key)") }
+    }
+
+    func put(_ body: RemoteBody, at key: RemoteKey, if condition: RemoteCondition) async throws -> RemoteObject {
+        let data = try await body.data()
+        return try await request("PUT", key) { state in
+            try self.checkParent(key, state)
+            let entry = state.entries[key.path]
+            if entry?.isFolder == true { throw RemoteError(.occupied, "\(key) is a folder") }
+            try Self.check(condition, entry, key)
+            state.version += 1
+            let new = Entry(data: data, version: state.version, mark: self.abilities.keepsMarks ? body.mark : nil)
+            state.entries[key.path] = new
+            return Self.object(key, new)
+        }
+    }
+
+    func createFolder(_ key: RemoteKey) async throws -> Bool {
+        try await request("MKCOL", key) { state in
+            try self.checkParent(key, state)
+            if let entry = state.entries[key.path] {
+                guard entry.isFolder else { throw RemoteError(.occupied, "\(key) is a file") }
+                return false
+            }
+            state.entries[key.path] = Entry(isFolder: true)
+            return true
+        }
+    }
+
+    func delete(_ key: RemoteKey, isFolder: Bool, if condition: RemoteCondition) async throws -> Bool {
+        try await request("DELETE", key) { state in
+            guard let entry = state.entries[key.path] else { return false }
+            guard entry.isFolder == isFolder else { throw RemoteError(.occupied, "\(key)") }
+            try Self.check(condition, entry, key)
+            if isFolder, state.entries.keys.contains(where: { $0.hasPrefix(key.path + "/") }) {
+                throw RemoteError(.notEmpty, "\(key)")
+            }
+            state.entries[key.path] = nil
+            return true
+        }
+    }
+
+    func copy(_ source: RemoteKey, to target: RemoteKey, version: ETag?) async throws -> RemoteObject {
+        try await request("COPY", target) { state in
+            guard self.abilities.copies else { throw RemoteError(.unsupported, "copies") }
+            guard let entry = state.entries[source.path], !entry.isFolder else { throw RemoteError(.notFound, "\(source)") }
+            if let version { try Self.check(.matches(version), entry, source) }
+            try self.checkParent(target, state)
+            try Self.check(.isAbsent, state.entries[target.path], target)
+            state.version += 1
+            var new = entry
+            new.version = state.version
+            state.entries[target.path] = new
+            return Self.object(target, new)
+        }
+    }
+
+    func move(_ source: RemoteKey, to target: RemoteKey, isFolder: Bool) async throws {
+        try await request("MOVE", target) { state in
+            guard self.abilities.moves, self.abilities.hasFolders || !isFolder else { throw RemoteError(.unsupported, "moves") }
+            guard let entry = state.entries[source.path], entry.isFolder == isFolder else {
+                throw RemoteError(.notFound, "\(source)")
+            }
+            try self.checkParent(target, state)
+            try Self.check(.isAbsent, state.entries[target.path], target)
+            for (path, entry) in state.entries where path == source.path || path.hasPrefix(source.path + "/") {
+                state.entries[path] = nil
+                state.entries[target.path + path.dropFirst(source.path.count)] = entry
+            }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+import Foundation
+import Strata
+import Testing
+
+@testable import StrataCloud
+
+@Suite struct TreeTests {
+    @Test func `a node knows its path, and is found by it`() async throws {
+        let stage = try await CloudStage()
+        try await stage.commit { cloud in
+            let node = try cloud.createNode(at: "/a/b/c")
+            #expect(node.path == "/a/b/c")
+            #expect(node.parent?.name == "b")
+            #expect(try cloud.find("/a/b/c") === node)
+            #expect(try cloud.find("/a/c") == nil)
+        }
+        let path = try await stage.read { try $0.node(at: "/a/b/c").path }
+        #expect("\(path)" == "/a/b/c")
+    }
+
+    @Test(arguments: [
+        ("/a/b", Trunk.home, ["a", "b"]), ("/", .home, []), ("", .home, []), ("a", .home, ["a"]),
+        ("inbox:/x", .inbox, ["x"]), ("inbox:", .inbox, []), ("/50%25 off/a%2Fb", .home, ["50% off", "a/b"]),
+        ("/a:b", .home, ["a:b"]),
+    ])
+    func `paths are read and written`(text: String, trunk: Trunk, names: [String]) throws {
+        let path = try TreePath(parsing: text)
+        #expect(path == TreePath(names, in: trunk))
+        #expect(try TreePath(parsing: path.description) == path)
+    }
+
+    @Test(arguments: ["nowhere:/x", "/a//b", "/a/", "/100%", "/%zz", "/x%metadata"])
+    func `what is no path is said to be none`(text: String) throws {
+        let error = #expect(throws: CloudError.self) { try TreePath(parsing: text) }
+        #expect(error?.code == .invalidPath)
+    }
+
+    @Test func `a walk gives folders before what is in them, and can leave out and stop`() async throws {
+        let stage = try await CloudStage()
+        let walks = try await stage.commit { cloud in
+            for path in ["/b/x/1", "/b/y", "/a", "/c/z"] as [TreePath] { try cloud.createNode(at: path) }
+            func walk(_ step: (String) -> CloudContext.WalkStep) throws -> [String] {
+                var seen: [String] = []
+                try cloud.walk(cloud.root()) { _, names in
+                    seen.append(names.joined(separator: "/"))
+                    return step(seen.last ?? "")
+                }
+                return seen
+            }
+            return [try walk { _ in .proceed }, try walk { $0 == "b/x" ? .skip : .proceed }, try walk { $0 == "b/x" ? .stop : .proceed }]
+        }
+        #expect(walks[0] == ["a", "b", "b/x", "b/x/1", "b/y", "c", "c/z"])
+        #expect(walks[1] == ["a", "b", "b/x", "b/y", "c", "c/z"])
+        #expect(walks[2] == ["a", "b", "b/x"])
+    }
+
+    @Test func `a free name has a number before its extension`() async throws {
+        let stage = try await CloudStage(names: .caseInsensitive)
+        try await stage.commit { cloud in
+            for name in ["note.txt", "Note 2.txt", "folder", ".hidden", "\u{e9}"] { try cloud.createNode(at: TreePath([name])) }
+            let root = try cloud.root()
+            #expect(try cloud.freeName(for: "NOTE.txt", in: root) == "NOTE 3.txt")
+            #expect(try cloud.freeName(for: "folder", in: root) == "folder 2")
+            #expect(try cloud.freeName(for: ".hidden", in: root) == ".hidden 2")
+            #expect(try cloud.freeName(for: "e\u{301}", in: root) == "e\u{301} 2")
+            #expect(try cloud.freeName(for: "free", in: root) == "free")
+        }
+    }
+
+    @Test func `what cannot be is refused, and changes nothing`() async throws {
+        let stage = try await CloudStage()
+        try await stage.commit { cloud in
+            let folder = try cloud.createFolder(at: "/f/g")
+            let file = try cloud.createNode(at: "/file")
+            try cloud.context.commit()
+            let home = try cloud.root()
+            func code(_ body: () throws -> Void) -> CloudError.Code? {
+                do { try body() } catch { return (error as? CloudError)?.code }
+                return nil
+            }
+            #expect(code { try cloud.createNode(at: "/f/g") } == .placeTaken)
+            #expect(code { try cloud.createNode(at: "/file/x") } == .wrongKind)
+            #expect(code { try cloud.createNode(at: TreePath([""])) } == .invalidName)
+            #expect(code { try cloud.createNode(at: TreePath([String(repeating: "x", count: 1025)])) } == .invalidName)
+            #expect(code { try cloud.createNode(at: "/") } == .placeTaken)
+            #expect(code { try cloud.move(cloud.node(at: "/f"), to: "/f/g/h") } == .nodeBelowItself)
+            #expect(code { try cloud.move(folder, to: "/file") } == .placeTaken)
+            #expect(code { try cloud.copy(cloud.node(at: "/f"), to: "/f/g/h") } == .nodeBelowItself)
+            #expect(code { try cloud.move(home, to: "/x") } == .isTrunk)
+            #expect(code { try cloud.delete(home) } == .isTrunk)
+            #expect(code { _ = try cloud.upload(folder) } == .wrongKind)
+            #expect(code { _ = try cloud.node(at: "/nothing") } == .noSuchNode)
+            #expect(code { _ = try cloud.context.cloud(accountID: "nobody") } == .noSuchAccount)
+            #expect(!cloud.context.hasChanges)
+            _ = file
+        }
+    }
+
+    @Test func `a node stands for one object, and each object for one node`() async throws {
+        let stage = try await CloudStage()
+        try await stage.commit { cloud in
+            let note = cloud.context.insert(Note(text: "x"))
+            let node = try cloud.createNode(at: "/n", content: note.id)
+            #expect(try cloud.node(for: note.id) === node)
+            #expect(throws: CloudError.self) { try cloud.createNode(at: "/m", content: note.id) }
+            let other = try cloud.createNode(at: "/o")
+            #expect(throws: CloudError.self) { try cloud.link(other, to: note.id) }
+            try cloud.unlink(node)
+            try cloud.link(other, to: note.id)
+            #expect(try cloud.node(for: note.id) === other)
+        }
+    }
+
+    @Test func `T27 tags are set, replaced, taken away and counted, also by another context`() async throws {
+        let stage = try await CloudStage()
+        try await stage.commit { cloud in
+            try cloud.setTag("version", of: "file", to: "1".data)
+            try cloud.setTag("owner", of: "file", to: "me".data)
+            try cloud.setTag("version", of: "other", to: "9".data)
+            try cloud.setTag("version", of: "file", to: "2".data)
+        }
+        try await stage.commit { cloud in
+            #expect(try cloud.tags(of: "file") == ["version": "2".data, "owner": "me".data])
+            try cloud.setTag("owner", of: "file", to: nil)
+            try cloud.setTag("nothing", of: "file", to: nil)
+            #expect(try cloud.tag("owner", of: "file") == nil)
+        }
+        try await stage.commit { try $0.removeAllTags(of: "file") }
+        let (tags, other) = try await stage.read { (try $0.tags(of: "file"), try $0.tag("version", of: "other")) }
+        #expect(tags == [:])
+        #expect(other == "9".data)
+    }
+
+    @Test func `M18 marks add up`() async throws {
+        let stage = try await CloudStage()
+        try await stage.commit { _ = try $0.createNode(at: "/n") }
+        try await stage.commit { try $0.markNeedsDownload($0.node(at: "/n"), .metadata) }
+        try await stage.commit { try $0.markNeedsDownload($0.node(at: "/n"), .data) }
+        try await stage.commit { cloud in
+            let node = try cloud.node(at: "/n")
+            #expect(try cloud.markedSections(of: node) == [.metadata, .data])
+            #expect(try cloud.nodesMarkedForDownload(.data).map(\.id) == [node.id])
+            #expect(try !cloud.isMarkedForDownload(node, .thumbnail))
+            try cloud.unmarkNeedsDownload(node, [.data, .thumbnail])
+            #expect(try cloud.markedSections(of: node) == .metadata)
+        }
+    }
+
+    @Test func `M17 what is marked for a later version stays marked when the earlier one has arrived`() async throws {
+        let stage = try await CloudStage()
+        try await stage.commit { _ = try $0.createNode(at: "/n") }
+        try await stage.drain()
+        let first = try await stage.commit { cloud in
+            let node = try cloud.node(at: "/n")
+            cloud.markNeedsDownload(node, .data)
+            return try #require(node.eTag)
+        }
+        // Another version is found while the first one is being fetched.
+        let account = stage.account
+        try await stage.stack.background { context in
+            let cloud = context.cloud(account)
+            let node = try cloud.node(at: "/n")
+            try await stage.stack.background { other in
+                let cloud = other.cloud(account)
+                let node = try cloud.node(at: "/n")
+                node.remote?.eTag = "later"
+                cloud.markNeedsDownload(node, .data)
+                try other.commit()
+            }
+            try cloud.unmarkNeedsDownload(node, .data, ifETagMatches: first)
+            try context.commit()
+        }
+        try await stage.read { cloud in
+            let node = try cloud.node(at: "/n")
+            #expect(node.eTag == ETag("later"))
+            #expect(try cloud.isMarkedForDownload(node, .data))
+            try cloud.unmarkNeedsDownload(node, .data, ifETagMatches: ETag("later"))
+            #expect(try !cloud.isMarkedForDownload(node, .data))
+        }
+    }
+}
+
+extension String {
+    fileprivate var data: Data { Data(utf8) }
+}
