@@ -138,7 +138,9 @@ extension ObjectContext {
             }
         } else {
             identity.forEach { number, object in
-                if type(of: object) == model, let index = numbers.sortedIndex(of: number) { found.append((index, object)) }
+                if type(of: object) == model, let index = numbers.sortedIndex(of: number) {
+                    found.append((index, object))
+                }
             }
         }
         return found
@@ -154,7 +156,9 @@ extension ObjectContext {
             for number in numbers { if let object = identity[number, model] as? any Model { found.append(object) } }
         } else {
             identity.forEach { number, object in
-                if type(of: object) == model, numbers.contains(number), let object = object as? any Model { found.append(object) }
+                if type(of: object) == model, numbers.contains(number), let object = object as? any Model {
+                    found.append(object)
+                }
             }
         }
         return found

@@ -42,5 +42,7 @@ public struct ContentRequest: Sendable {
     public let link: String?
 
     /// The id of the application's object that the node stands for; nil where it stands for none, or for one of another model.
-    public func object<Object: Model>(as model: Object.Type) -> ObjectID<Object>? { link.flatMap { ObjectID<Object>($0) } }
+    public func object<Object: Model>(as model: Object.Type) -> ObjectID<Object>? {
+        link.flatMap { ObjectID<Object>($0) }
+    }
 }

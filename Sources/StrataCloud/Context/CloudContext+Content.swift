@@ -67,7 +67,11 @@ extension CloudContext {
         try check(node)
         let text = object.description
         if let other = try context.first(CloudNode.where({ $0.link == text })), other !== node {
-            throw CloudError(.alreadyLinked, "Node \(other.id.number) stands for \(text) already.", nodes: [other.id.number])
+            throw CloudError(
+                .alreadyLinked,
+                "Node \(other.id.number) stands for \(text) already.",
+                nodes: [other.id.number]
+            )
         }
         node.link = text
     }

@@ -50,7 +50,11 @@ extension CloudContext {
     ) throws -> CloudNode {
         try checkPlace(name, in: folder)
         if let link, let other = try context.first(CloudNode.where({ $0.link == link })) {
-            throw CloudError(.alreadyLinked, "Node \(other.id.number) stands for \(link) already.", nodes: [other.id.number])
+            throw CloudError(
+                .alreadyLinked,
+                "Node \(other.id.number) stands for \(link) already.",
+                nodes: [other.id.number]
+            )
         }
         let node = context.insert(
             CloudNode(
@@ -119,9 +123,8 @@ extension CloudContext {
         isBefore: Bool = false,
         _ work: CloudWork? = nil
     ) {
-        let own = work.map { resources(at: $0.node) } ?? []
+        let role = work?.kind.role ?? .other
         for resource in writes.union(reads) {
-            let role = own.contains(resource) ? work?.kind.role ?? .other : .other
             context.insert(
                 CloudAccess(
                     operation: operation.id.number,
@@ -132,12 +135,6 @@ extension CloudContext {
                 )
             )
         }
-    }
-
-    /// A node and those above it; not what it is copied from.
-    private func resources(at number: Int64) -> Set<CloudResource> {
-        guard let node = try? context.find(nodeID(number)) else { return [] }
-        return Set(([node] + node.ancestors).map { CloudResource.node($0.id) })
     }
 
     // MARK: Places

@@ -33,28 +33,34 @@ extension CloudContext {
             nodes.append(child)
             return .proceed
         }
-        var works: [(operation: QueuedOperation, work: CloudWork)] = []
+        // What no commit has queued, nobody has sent; what is committed is left out by the commit, since it may be done by then.
+        var isUnknown = true
         for node in nodes {
-            works += try operations(for: node).map { ($0, try $0.payload(as: CloudWork.self)) }
-        }
-        // What is moved here must find the folders, and frees places that others wait for. What is committed already is left out by the
-        // commit, since it may be done by then.
-        let hasMoves = works.contains { $0.work.kind == .move }
-        for (operation, work) in works where operation.commit == 0 {
-            switch work.kind {
-            case .content, .copy: operation.skip()
-            case .record where !hasMoves: operation.skip()
-            case .record, .move, .delete: break
+            if node.remote != nil { isUnknown = false }
+            for operation in try operations(for: node) {
+                guard operation.commit == 0, try isNeedless(operation, node) else {
+                    isUnknown = false
+                    continue
+                }
+                operation.skip()
             }
         }
-        // What no commit has queued, nobody has sent.
-        let isUnknown = !hasMoves && works.allSatisfy { $0.operation.commit == 0 } && nodes.allSatisfy { $0.remote == nil }
-        if isUnknown, !works.isEmpty { return }
+        if isUnknown { return }
         queue(
             CloudWork(kind: .delete, node: node.id.number),
             reads: Set(node.ancestors.map { .node($0.id) }),
             writes: Set([.node(node.id), .content(node.id)] + (place.map { [$0] } ?? []))
         )
+    }
+
+    /// Whether an operation only sends what is to be deleted. Folders are needed where something is moved into them or out of them.
+    private func isNeedless(_ operation: QueuedOperation, _ node: CloudNode) throws -> Bool {
+        let (resource, move) = (CloudResource.node(node.id).text, CloudAccess.Role.move.rawValue)
+        switch try operation.payload(as: CloudWork.self).kind {
+        case .content, .copy: return true
+        case .move, .delete: return false
+        case .record: return try !context.exists(CloudAccess.where { $0.resource == resource && $0.role == move })
+        }
     }
 
     /// The operations that are queued for a node, as this context shows them.

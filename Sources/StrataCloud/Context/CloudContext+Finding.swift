@@ -101,7 +101,10 @@ extension CloudContext {
 
     func check(_ name: String) throws {
         guard !name.isEmpty, name.utf8.count <= Self.longestName else {
-            throw CloudError(.invalidName, "A name has 1 to \(Self.longestName) bytes; '\(name.prefix(80))' has \(name.utf8.count).")
+            throw CloudError(
+                .invalidName,
+                "A name has 1 to \(Self.longestName) bytes; '\(name.prefix(80))' has \(name.utf8.count)."
+            )
         }
     }
 

@@ -11,7 +11,11 @@ extension CloudContext {
         let name = try lastName(of: path)
         // Before any folder is made.
         guard try !(path.names.count > 0 && isAbove(node, path)) else {
-            throw CloudError(.nodeBelowItself, "\(node.path) cannot be moved to \(path), which lies below it.", nodes: [node.id.number])
+            throw CloudError(
+                .nodeBelowItself,
+                "\(node.path) cannot be moved to \(path), which lies below it.",
+                nodes: [node.id.number]
+            )
         }
         try move(node, into: folder(at: path.parent), as: name)
     }
@@ -65,7 +69,11 @@ extension CloudContext {
         try check(node)
         let name = try lastName(of: path)
         guard try !isAbove(node, path) else {
-            throw CloudError(.nodeBelowItself, "\(node.path) cannot be copied to \(path), which lies below it.", nodes: [node.id.number])
+            throw CloudError(
+                .nodeBelowItself,
+                "\(node.path) cannot be copied to \(path), which lies below it.",
+                nodes: [node.id.number]
+            )
         }
         return try copy(node, into: folder(at: path.parent), as: name)
     }

@@ -18,7 +18,6 @@ extension CloudAccess: CommitFollower {
                         resource: .text(try row.read(String.self, at: 1)),
                         isWrite: try row.read(Bool.self, at: 2),
                         isBefore: try row.read(Bool.self, at: 3),
-                        isDelete: try row.read(Int.self, at: 5) == Role.delete.rawValue,
                         commit: try row.read(Int64.self, at: 4)
                     )
                 )
@@ -33,7 +32,6 @@ extension CloudAccess: CommitFollower {
         let resource: StoredValue
         let isWrite: Bool
         let isBefore: Bool
-        let isDelete: Bool
         let commit: Int64
     }
 
@@ -42,7 +40,9 @@ extension CloudAccess: CommitFollower {
         var dependants: Set<Int64> = []
         for access in accesses {
             if access.isBefore {
-                dependants.formUnion(try transaction.numbers(AccessSQL.selectWaiting, [access.resource, .integer(operation)]))
+                dependants.formUnion(
+                    try transaction.numbers(AccessSQL.selectWaiting, [access.resource, .integer(operation)])
+                )
             }
             let moment: [StoredValue] = [.integer(access.commit), .integer(operation)]
             var since: [StoredValue] = [.integer(-1), .integer(-1)]
@@ -51,7 +51,6 @@ extension CloudAccess: CommitFollower {
                 prerequisites.insert(writer)
                 since = [.integer(try row.read(Int64.self, at: 1)), .integer(writer)]
             }
-            if access.isDelete && access.isWrite { try leaveOutUploads(access.resource, operation, in: transaction) }
             guard access.isWrite else { continue }
             prerequisites.formUnion(
                 try transaction.numbers(AccessSQL.selectReadersSince, [access.resource] + moment + since)
@@ -62,25 +61,23 @@ extension CloudAccess: CommitFollower {
             to: operation,
             in: transaction
         )
-        for dependant in dependants.sorted() { try CommitConsequences.addDependencies([operation], to: dependant, in: transaction) }
+        for dependant in dependants.sorted() {
+            try CommitConsequences.addDependencies([operation], to: dependant, in: transaction)
+        }
     }
 }
 
-extension CloudAccess {
-    /// What is to be deleted need not be sent before. What is moved below it must find the folders all the same, and free its place.
-    fileprivate static func leaveOutUploads(
-        _ resource: StoredValue,
-        _ operation: Int64,
-        in transaction: StoreTransaction
-    ) throws {
-        var operations: [Role: Set<Int64>] = [:]
-        try transaction.rows(AccessSQL.selectRoles, [resource, .integer(operation)]) { row in
-            guard let role = Role(rawValue: try row.read(Int.self, at: 1)) else { return }
-            operations[role, default: []].insert(try row.read(Int64.self, at: 0))
+/// What is to be deleted need not be sent before: what was queued for it is left out by the commit that deletes it, since until then it
+/// may run and be done.
+extension CloudNode: CommitFollower {
+    package static func follow(_ commit: FollowedCommit<Row>, in transaction: StoreTransaction) throws {
+        for number in commit.deleted {
+            var needless: [Int64] = []
+            try transaction.rows(AccessSQL.selectOfNode, [.text(String(number)), .text("@\(number)")]) { row in
+                needless.append(try row.read(Int64.self, at: 0))
+            }
+            try CommitConsequences.skip(needless, in: transaction)
         }
-        var needless = operations[.upload] ?? []
-        if operations[.move] == nil { needless.formUnion(operations[.record] ?? []) }
-        try CommitConsequences.skip(needless.sorted(), in: transaction)
     }
 }
 
@@ -92,7 +89,8 @@ private enum AccessSQL {
         CREATE TEMP TRIGGER IF NOT EXISTS "strata_cloud_access" AFTER DELETE ON main."QueuedOperation" \
         BEGIN DELETE FROM \(accesses) WHERE "operation" = OLD."id"; END
         """
-    static let select = "SELECT \"operation\", \"resource\", \"isWrite\", \"isBefore\", \"commit\", \"role\" FROM \(accesses) WHERE \"id\" = ?"
+    static let select =
+        "SELECT \"operation\", \"resource\", \"isWrite\", \"isBefore\", \"commit\" FROM \(accesses) WHERE \"id\" = ?"
     static let deleteOrphan = """
         DELETE FROM \(accesses) WHERE "id" = ? AND NOT EXISTS \
         (SELECT 1 FROM "QueuedOperation" o WHERE o."id" = \(accesses)."operation")
@@ -105,8 +103,11 @@ private enum AccessSQL {
         SELECT "operation" FROM \(accesses) WHERE "resource" = ?1 AND "isWrite" = 0 \
         AND ("commit", "operation") < (?2, ?3) AND ("commit", "operation") > (?4, ?5)
         """
-    static let selectRoles = """
-        SELECT "operation", "role" FROM \(accesses) WHERE "resource" = ?1 AND "role" BETWEEN 1 AND 3 AND "operation" <> ?2
+    /// The operations of a node which send something. What makes it as a folder stays where something is moved into it or out of it.
+    static let selectOfNode = """
+        SELECT DISTINCT a."operation" FROM \(accesses) a JOIN "QueuedOperation" o ON o."id" = a."operation" \
+        WHERE a."resource" = ?2 AND o."lane" = ?1 AND (a."role" = 1 OR a."role" = 2 AND NOT EXISTS \
+        (SELECT 1 FROM \(accesses) m WHERE m."resource" = ?2 AND m."role" = 3))
         """
     /// Those that have not begun.
     static let selectWaiting = """

@@ -9,14 +9,14 @@ final class CloudAccess {
     var resource: String
     /// Whether it writes.
     var isWrite: Bool
-    /// What the operation is for the node that is read or written: see ``Role``.
+    /// What the operation does: see ``Role``.
     var role: Int = 0
     /// Whether those that wait already come behind it, as if it had been queued before them.
     var isBefore: Bool = false
     /// The number of the commit that has queued the operation.
     @Attribute(.commitNumber) var commit: Int64 = 0
 
-    /// What an operation is for a node that is to be deleted, at which it is or below which.
+    /// What an operation does, as far as that counts when its node is deleted.
     enum Role: Int {
         case other = 0
         /// It sends something that nobody needs then.
@@ -24,7 +24,5 @@ final class CloudAccess {
         /// It makes the node, for what is to lie in it.
         case record = 2
         case move = 3
-        /// It is what deletes it.
-        case delete = 4
     }
 }

@@ -19,7 +19,7 @@ struct CloudWork: OperationPayload {
             case .content, .copy: .upload
             case .record: .record
             case .move: .move
-            case .delete: .delete
+            case .delete: .other
             }
         }
     }

@@ -18,16 +18,16 @@ extension CloudContext {
         switch resolution {
         case .merged, .mine:
             remote.setETag(conflict.remoteETag, of: conflict.section)
-            remote.sending = nil
+            remote.sending = []
             for upload in uploads { upload.retry() }
         case .theirs:
             remote.setETag(conflict.remoteETag, of: conflict.section)
-            remote.sending = nil
+            remote.sending = []
             for upload in uploads { upload.skip() }
             markNeedsDownload(node, conflict.section)
         case .both:
             remote.setETag(conflict.remoteETag, of: conflict.section)
-            remote.sending = nil
+            remote.sending = []
             for upload in uploads { upload.skip() }
             try keepBoth(node)
         }

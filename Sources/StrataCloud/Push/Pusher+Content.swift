@@ -8,6 +8,7 @@ extension Pusher {
     private struct Sent: Sendable {
         let section: ContentSections
         let object: RemoteObject
+        let print: ContentPrint
     }
 
     /// Sends sections of a node's content, as it is now.
@@ -15,22 +16,27 @@ extension Pusher {
         let work = attempt.payload
         let target = try await target(of: work)
         // What was deleted here is deleted there by the operation behind this one.
-        guard let node = target.node, let path = target.path else { return .skip }
+        guard let node = target.node, let path = target.path, node.trunk != .detached else { return .skip }
         let key = try await key(of: target, work)
         var sent: [Sent] = []
         for section in (work.sections ?? .data).subtracting(.header).elements {
             let request = ContentRequest(
-                account: facts.account, node: node.id, path: path, section: section, link: node.link)
+                account: facts.account,
+                node: node.id,
+                path: path,
+                section: section,
+                link: node.link
+            )
             guard let body = try await handler.content(for: request) else { continue }
             switch try await send(body, section, to: key, target, attempt) {
-            case .sent(let object): sent.append(Sent(section: section, object: object))
+            case .sent(let object, let print): sent.append(Sent(section: section, object: object, print: print))
             case .evaded(let outcome): return outcome
             }
         }
         return .done { [facts, handler, sent, covered = target.covered] context in
             let cloud = CloudContext(context, facts)
             let remote = try cloud.remoteForSending(work)
-            for part in sent { remote.note(part.object, part.section) }
+            for part in sent { remote.note(part.object, part.section, part.print.text) }
             try cloud.skip(covered)
             if let node = try context.find(cloud.nodeID(work.node)) {
                 try handler.didUpload(ContentSections(sent.map(\.section)), of: node, in: cloud)
@@ -39,7 +45,7 @@ extension Pusher {
     }
 
     private enum Sending {
-        case sent(RemoteObject)
+        case sent(RemoteObject, ContentPrint)
         case evaded(Outcome)
     }
 
@@ -54,14 +60,14 @@ extension Pusher {
         let print = try await ContentPrint(of: body)
         var body = body
         body.mark = print.text
-        let earlier = section == .data ? target.remote?.sending.flatMap(ContentPrint.init(text:)) : nil
-        if section == .data { try await intend(attempt.payload) { $0.sending = print.text } }
+        let earlier = section == .data ? target.remote?.sending.compactMap(ContentPrint.init(text:)) : nil
+        if section == .data { try await intend(attempt.payload) { $0.note(sending: print.text) } }
         let place = Sidecar.key(key, section)
         let known = target.remote?.eTag(of: section)
         var condition: RemoteCondition = known.map { .matches($0) } ?? .isAbsent
         for _ in 0..<Self.tries {
             do {
-                return .sent(try await remote.put(body, at: place, if: condition))
+                return .sent(try await remote.put(body, at: place, if: condition), print)
             } catch let error as RemoteError where error.code == .conditionFailed || error.code == .occupied {
                 guard let there = try await remote.head(place) else {
                     // What is here and was not sent is worth more than that somebody has deleted what was there before.
@@ -69,8 +75,8 @@ extension Pusher {
                     continue
                 }
                 if there.isFolder { return .evaded(try await evade(attempt, key)) }
-                if try await isOwn(there, print) { return .sent(there) }
-                if try await isEarlier(there, earlier, section) {
+                if try await isOwn(there, print) { return .sent(there, print) }
+                if try await isEarlier(there, earlier) {
                     condition = there.eTag.map { .matches($0) } ?? .none
                     continue
                 }
@@ -84,17 +90,22 @@ extension Pusher {
     private static let tries = 4
 
     /// Whether what is there was sent from here before, or is a part that goes with what was.
-    private func isEarlier(_ there: RemoteObject, _ print: ContentPrint?, _ section: ContentSections) async throws -> Bool {
-        guard let print else { return section != .data }
-        return try await isOwn(there, print)
+    private func isEarlier(_ there: RemoteObject, _ prints: [ContentPrint]?) async throws -> Bool {
+        guard let prints else { return true }
+        return try await isOwn(there, anyOf: prints)
     }
 
     /// Whether what is there is what was sent, the answer being lost.
     func isOwn(_ there: RemoteObject, _ print: ContentPrint) async throws -> Bool {
-        if let mark = there.mark { return mark == print.text }
-        guard there.size == nil || there.size == print.size else { return false }
+        try await isOwn(there, anyOf: [print])
+    }
+
+    /// The same of several that were sent.
+    func isOwn(_ there: RemoteObject, anyOf prints: [ContentPrint]) async throws -> Bool {
+        if let mark = there.mark { return prints.contains { $0.text == mark } }
+        guard prints.contains(where: { there.size == nil || there.size == $0.size }) else { return false }
         let download = try await remote.get(there.key, range: nil, if: there.eTag.map { .matches($0) } ?? .none)
-        return try await ContentPrint(of: download.chunks) == print
+        return try await prints.contains(ContentPrint(of: download.chunks))
     }
 
     /// Holds the uploads of a node that somebody else has changed, until the application says what is to be done.
@@ -152,11 +163,19 @@ struct ContentPrint: Hashable, Sendable {
 }
 
 extension RemoteNode {
+    /// Writes down that something is about to be sent.
+    func note(sending print: String) {
+        sending = sending.filter { $0 != print }.suffix(Self.longestSending - 1) + [print]
+    }
+
+    /// More than there are attempts, as long as nobody asks for more.
+    private static let longestSending = 32
+
     /// Writes down what the remote has since an answer of it.
-    func note(_ object: RemoteObject, _ section: ContentSections) {
+    func note(_ object: RemoteObject, _ section: ContentSections, _ print: String?) {
         setETag(object.eTag?.stored, of: section)
         isCertain = true
         guard section == .data else { return }
-        (size, modifiedAt, sending) = (object.size, object.modifiedAt, nil)
+        (size, modifiedAt, sending, contentPrint) = (object.size, object.modifiedAt, [], print)
     }
 }

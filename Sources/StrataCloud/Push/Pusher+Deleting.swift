@@ -44,17 +44,15 @@ extension Pusher {
 
     /// The version that may be deleted: the one that is known, or one that was sent without an answer.
     private func version(of thing: Doomed) async throws -> ETag? {
-        if thing.row.sending == nil, thing.row.isCertain, let eTag = thing.row.eTag(of: .data), !eTag.isWeak,
+        if thing.row.sending.isEmpty, thing.row.isCertain, let eTag = thing.row.eTag(of: .data), !eTag.isWeak,
             try await remote.capabilities().checksVersionsOfDeletes
         {
             return eTag
         }
         guard let there = try await remote.head(thing.key), !there.isFolder else { return nil }
         if there.eTag == thing.row.eTag(of: .data) { return there.eTag }
-        guard let print = thing.row.sending.flatMap(ContentPrint.init(text:)), try await isOwn(there, print) else {
-            return nil
-        }
-        return there.eTag
+        let prints = thing.row.sending.compactMap(ContentPrint.init(text:))
+        return try await isOwn(there, anyOf: prints) ? there.eTag : nil
     }
 }
 

@@ -11,6 +11,7 @@ extension Pusher {
         if work.isFolder ?? false {
             // One that is there already is taken for it: folders have no content that could be lost.
             if !target.isThere {
+                try await intend(work)
                 do { try await remote.createFolder(key) } catch let error as RemoteError where error.code == .occupied {
                     return try await evade(attempt, key)
                 }
@@ -63,7 +64,9 @@ extension Pusher {
         var next: String?
         repeat {
             let listing = try await remote.list(folder, isRecursive: false, after: next)
-            for object in listing.objects { if let name = object.key.name?.name { names.insert(facts.rule.place(of: name)) } }
+            for object in listing.objects {
+                if let name = object.key.name?.name { names.insert(facts.rule.place(of: name)) }
+            }
             next = listing.next
         } while next != nil
         return names

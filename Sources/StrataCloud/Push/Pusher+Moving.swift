@@ -10,10 +10,15 @@ extension Pusher {
         // What never arrived there is not moved: it is sent to where it is to lie.
         guard let source = target.key, target.remote != nil else { return .done }
         guard let destination = try await destination(of: work) else {
-            throw RemoteError(.parentMissing, "The remote does not have the folder that node \(work.node) is to lie in.")
+            throw RemoteError(
+                .parentMissing,
+                "The remote does not have the folder that node \(work.node) is to lie in."
+            )
         }
         let isFolder = work.isFolder ?? false
-        if source != destination {
+        // One whose upload was broken off may be there or not.
+        let isThere = try await isThere(target, at: source)
+        if source != destination, isThere {
             try await makeTrunk(of: destination)
             do {
                 try await carry(source, to: destination, isFolder: isFolder, target)
@@ -21,15 +26,23 @@ extension Pusher {
                 return try await evade(attempt, destination)
             }
         }
-        let tags = try await tags(at: destination, isFolder: isFolder)
+        let tags = isThere ? try await tags(at: destination, isFolder: isFolder) : [:]
         return .done { context in
             let cloud = CloudContext(context, facts)
-            guard let remote = try cloud.remote(work.node), let parent = try work.parent.flatMap({ try cloud.remote($0) }),
+            guard let remote = try cloud.remote(work.node),
+                let parent = try work.parent.flatMap({ try cloud.remote($0) }),
                 let name = work.name
             else { return }
             (remote.parent, remote.segment) = (parent, RemoteKey.escape(name))
             try remote.note(tags, at: destination)
         }
+    }
+
+    private func isThere(_ target: Target, at key: RemoteKey) async throws -> Bool {
+        guard let row = target.remote, !row.isCertain else { return true }
+        guard let there = try await remote.head(key), there.isFolder == row.isFolder else { return false }
+        if there.isFolder { return true }
+        return try await isOwn(there, anyOf: row.sending.compactMap(ContentPrint.init(text:)))
     }
 
     /// Where a move or a copy leads to.
@@ -147,16 +160,16 @@ extension Pusher {
         let target = try await target(of: work)
         guard target.node != nil, let number = work.source else { return .skip }
         let key = try await key(of: target, work)
-        let source: (key: RemoteKey, eTag: ETag?)? = try await stack.overStore { context in
+        let source: (key: RemoteKey, eTag: ETag?, print: String?)? = try await stack.overStore { context in
             guard let source = try CloudContext(context, facts).remote(number), source.isCertain else { return nil }
-            return (source.key, source.eTag(of: .data))
+            return (source.key, source.eTag(of: .data), source.contentPrint)
         }
         guard let source else { return try await sendContent(attempt) }
-        try await intend(work)
+        try await intend(work) { if let print = source.print { $0.note(sending: print) } }
         do {
             let object = try await duplicate(source.key, to: key, version: source.eTag, remote.capabilities())
             return .done { context in
-                try CloudContext(context, facts).remoteForSending(work).note(object, .data)
+                try CloudContext(context, facts).remoteForSending(work).note(object, .data, source.print)
             }
         } catch let error as RemoteError where error.code == .conditionFailed && target.remote == nil {
             return try await evade(attempt, key)
@@ -193,7 +206,7 @@ extension RemoteNode {
     /// Takes over the versions of what lies at a key and below, for this and what is known below it.
     fileprivate func note(_ objects: [RemoteKey: RemoteObject], at key: RemoteKey) throws {
         if objects.isEmpty { return }
-        if let object = objects[key], !isFolder { return note(object, .data) }
+        if let object = objects[key], !isFolder { return note(object, .data, contentPrint) }
         for child in try children.fetch() {
             try child.note(objects, at: RemoteKey(escaped: key.segments + [child.segment]))
         }

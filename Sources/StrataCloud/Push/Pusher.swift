@@ -100,7 +100,10 @@ final class Pusher: Sendable {
     /// The key of what an operation is about, in a trunk that is there.
     func key(of target: Target, _ work: CloudWork) async throws -> RemoteKey {
         guard let key = target.key else {
-            throw RemoteError(.parentMissing, "The remote does not have the folder that node \(work.node) is to lie in.")
+            throw RemoteError(
+                .parentMissing,
+                "The remote does not have the folder that node \(work.node) is to lie in."
+            )
         }
         try await makeTrunk(of: key)
         return key
@@ -139,10 +142,17 @@ extension CloudContext {
     func remoteForSending(_ work: CloudWork) throws -> RemoteNode {
         if let remote = try remote(work.node) { return remote }
         guard let parent = try work.parent.flatMap({ try remote($0) }), let name = work.name else {
-            throw RemoteError(.parentMissing, "The remote does not have the folder that node \(work.node) is to lie in.")
+            throw RemoteError(
+                .parentMissing,
+                "The remote does not have the folder that node \(work.node) is to lie in."
+            )
         }
         let made = RemoteNode(
-            account: account, segment: RemoteKey.escape(name), isFolder: work.isFolder ?? false, isCertain: false)
+            account: account,
+            segment: RemoteKey.escape(name),
+            isFolder: work.isFolder ?? false,
+            isCertain: false
+        )
         guard let remote = try context.insert(made, as: nodeID(work.node).counterpart(RemoteNode.self)) else {
             throw CloudError(.noSuchNode, "Node \(work.node) was deleted at the remote.", nodes: [work.node])
         }

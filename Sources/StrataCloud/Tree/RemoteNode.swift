@@ -30,8 +30,10 @@ public final class RemoteNode {
     public internal(set) var recordETag: String?
     /// Whether the remote is known to have it. Where not, it was about to be sent.
     var isCertain: Bool = true
-    /// Of what was about to be sent last: the SHA-256 of the content, by which a repeat is recognised.
-    var sending: String?
+    /// What was sent, or about to be, since the remote has answered last: the prints of the contents, by which a repeat is recognised.
+    var sending: [String] = []
+    /// The print of the content that the remote has, where that has passed through this machine.
+    var contentPrint: String?
 }
 
 extension RemoteNode {

@@ -278,6 +278,7 @@ struct OperationBook {
             isDependant = try row.read(Bool.self, at: 1)
             isHeld = try row.read(Bool.self, at: 2)
         }
+        if isPrerequisite && isDependant { try passOn(number) }
         if isPrerequisite {
             try set(.pending, of: transaction.numbers(QueueSQL.selectWaitingDependants, [.integer(number)]))
         }

@@ -277,9 +277,16 @@ enum QueueSQL {
 
     // Rings.
 
-    static let selectDependency = "SELECT 1 FROM \(dependencies) WHERE \"dependant\" = ? AND \"prerequisite\" = ? LIMIT 1"
+    static let selectDependency =
+        "SELECT 1 FROM \(dependencies) WHERE \"dependant\" = ? AND \"prerequisite\" = ? AND \"isImplied\" = 1 LIMIT 1"
     static let insertDependency = """
-        INSERT INTO \(dependencies) ("id", "dependant", "prerequisite", "whenFailed", "_version") VALUES (?, ?, ?, ?, ?)
+        INSERT INTO \(dependencies) ("id", "dependant", "prerequisite", "whenFailed", "isImplied", "_version") VALUES (?, ?, ?, ?, 1, ?)
+        """
+    static let selectImpliedDependants =
+        "SELECT \"dependant\" FROM \(dependencies) WHERE \"prerequisite\" = ? AND \"isImplied\" = 1"
+    static let selectImpliedPrerequisites = """
+        SELECT d."prerequisite" FROM \(dependencies) d JOIN \(operations) o ON o."id" = d."prerequisite" \
+        WHERE d."dependant" = ? AND d."isImplied" = 1
         """
     static let selectDependant = "SELECT \"dependant\" FROM \(dependencies) WHERE \"id\" = ?"
     static let selectAnyDependant = "SELECT 1 FROM \(dependencies) WHERE \"prerequisite\" = ? LIMIT 1"

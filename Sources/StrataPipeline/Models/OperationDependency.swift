@@ -12,4 +12,6 @@ public final class OperationDependency {
     public internal(set) var prerequisite: Int64
     /// What becomes of the one when the other one has failed.
     public internal(set) var whenFailed: DependencyPolicy = DependencyPolicy.wait
+    /// Whether it follows from what both do. Then what depends on an operation that is left out waits for what that has waited for.
+    public internal(set) var isImplied: Bool = false
 }

@@ -80,9 +80,9 @@ extension QueuedOperation {
     /// The ids of the operations that this one depends on, queued or yet to be.
     public func dependencies() throws -> [ObjectID<QueuedOperation>] {
         let context = try requireContext()
-        return try context.fetch(.of(dependant: id.number)).map {
-            id.sibling($0.prerequisite)
-        }
+        // One may have been asked for, and follow from what both do as well.
+        let numbers = Set(try context.fetch(.of(dependant: id.number)).map(\.prerequisite))
+        return numbers.sorted().map { id.sibling($0) }
     }
 
     private func checkRing(_ other: ObjectID<QueuedOperation>, _ context: ObjectContext) throws {

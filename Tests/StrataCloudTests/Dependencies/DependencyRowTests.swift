@@ -14,7 +14,9 @@ import Testing
     ) async throws -> [Int: Set<Int>] {
         for step in steps { try await stage.commit { try step($0) } }
         return try await stage.read { cloud in
-            let operations = try cloud.context.fetch(QueuedOperation.all.sorted { [$0.commit.ascending, $0.id.ascending] })
+            let operations = try cloud.context.fetch(
+                QueuedOperation.all.sorted { [$0.commit.ascending, $0.id.ascending] }
+            )
             let places = Dictionary(uniqueKeysWithValues: operations.enumerated().map { ($1.id, $0 + 1) })
             var found: [Int: Set<Int>] = [:]
             for (index, operation) in operations.enumerated() {
@@ -47,7 +49,9 @@ import Testing
     @Test func `A1 a node comes behind the folder that it lies in`() async throws {
         let stage = try await stage(["/foo"])
         let found = try await dependencies(
-            stage, [{ try $0.createFolder(at: "/foo/bar") }, { try $0.createNode(at: "/foo/bar/buzz") }])
+            stage,
+            [{ try $0.createFolder(at: "/foo/bar") }, { try $0.createNode(at: "/foo/bar/buzz") }]
+        )
         #expect(found == [2: [1]])
     }
 
@@ -66,7 +70,9 @@ import Testing
     @Test func `A3 nodes of different folders have nothing to do with each other`() async throws {
         let stage = try await stage(["/Moo", "/Quack"])
         let found = try await dependencies(
-            stage, [{ try $0.createNode(at: "/Moo/cow") }, { try $0.createNode(at: "/Quack/duck") }])
+            stage,
+            [{ try $0.createNode(at: "/Moo/cow") }, { try $0.createNode(at: "/Quack/duck") }]
+        )
         #expect(found == [:])
     }
 
@@ -78,31 +84,41 @@ import Testing
 
     @Test func `A5 an edit comes behind the node itself`() async throws {
         let found = try await dependencies(
-            stage(), [{ try $0.createNode(at: "/a") }, { _ = try $0.upload($0.node(at: "/a")) }])
+            stage(),
+            [{ try $0.createNode(at: "/a") }, { _ = try $0.upload($0.node(at: "/a")) }]
+        )
         #expect(found == [2: [1]])
     }
 
     @Test func `A6 a move comes behind the node itself`() async throws {
         let found = try await dependencies(
-            stage(), [{ try $0.createNode(at: "/a") }, { try $0.move($0.node(at: "/a"), to: "/b") }])
+            stage(),
+            [{ try $0.createNode(at: "/a") }, { try $0.move($0.node(at: "/a"), to: "/b") }]
+        )
         #expect(found == [2: [1]])
     }
 
     @Test func `A7 an upload comes behind the move of its node`() async throws {
         let found = try await dependencies(
-            stage(["/a"]), [{ try $0.move($0.node(at: "/a"), to: "/b") }, { _ = try $0.upload($0.node(at: "/b")) }])
+            stage(["/a"]),
+            [{ try $0.move($0.node(at: "/a"), to: "/b") }, { _ = try $0.upload($0.node(at: "/b")) }]
+        )
         #expect(found == [2: [1]])
     }
 
     @Test func `A9 a move comes behind the delete that frees its place`() async throws {
         let found = try await dependencies(
-            stage(["/a", "/b"]), [{ try $0.delete($0.node(at: "/b")) }, { try $0.move($0.node(at: "/a"), to: "/b") }])
+            stage(["/a", "/b"]),
+            [{ try $0.delete($0.node(at: "/b")) }, { try $0.move($0.node(at: "/a"), to: "/b") }]
+        )
         #expect(found == [2: [1]])
     }
 
     @Test func `A10 a delete comes behind the move of its node`() async throws {
         let found = try await dependencies(
-            stage(["/a"]), [{ try $0.move($0.node(at: "/a"), to: "/b") }, { try $0.delete($0.node(at: "/b")) }])
+            stage(["/a"]),
+            [{ try $0.move($0.node(at: "/a"), to: "/b") }, { try $0.delete($0.node(at: "/b")) }]
+        )
         #expect(found == [2: [1]])
     }
 
@@ -131,8 +147,11 @@ import Testing
                 { cloud in
                     let node = try cloud.node(at: "/a")
                     cloud.enqueue(
-                        Message(to: "bob"), in: "messages", reads: [.node(node.id), .content(node.id)],
-                        writes: [cloud.resource("inbox of bob")])
+                        Message(to: "bob"),
+                        in: "messages",
+                        reads: [.node(node.id), .content(node.id)],
+                        writes: [cloud.resource("inbox of bob")]
+                    )
                 },
             ]
         )
@@ -141,14 +160,18 @@ import Testing
 
     @Test func `A16 a move comes behind the folder that it leads into`() async throws {
         let found = try await dependencies(
-            stage(["/a"]), [{ try $0.createFolder(at: "/F") }, { try $0.move($0.node(at: "/a"), to: "/F/a") }])
+            stage(["/a"]),
+            [{ try $0.createFolder(at: "/F") }, { try $0.move($0.node(at: "/a"), to: "/F/a") }]
+        )
         #expect(found == [2: [1]])
     }
 
     @Test func `A18 the delete of a folder leaves out what was to be put into it`() async throws {
         let stage = try await stage(["/F"])
         _ = try await dependencies(
-            stage, [{ try $0.createNode(at: "/F/a") }, { try $0.delete($0.node(at: "/F")) }])
+            stage,
+            [{ try $0.createNode(at: "/F/a") }, { try $0.delete($0.node(at: "/F")) }]
+        )
         let kinds = try await stage.read { cloud in
             try cloud.context.fetch(QueuedOperation.all).map { try $0.payload(as: CloudWork.self).kind }
         }
@@ -181,7 +204,8 @@ import Testing
         #expect(other.remote.tree == ["home/": "", "home/a": "content of /a"])
     }
 
-    @Test func `A21 the move of a folder waits for what is put into it, since things lie by their paths`() async throws {
+    @Test func `A21 the move of a folder waits for what is put into it, since things lie by their paths`() async throws
+    {
         let found = try await dependencies(
             stage(["/foo"]),
             [{ try $0.createNode(at: "/foo/x") }, { try $0.move($0.node(at: "/foo"), to: "/moo") }]

@@ -202,7 +202,9 @@ import Testing
         }
         stage.account.push.resume()
         for _ in 0..<2000 {
-            let held = try await stage.read { try $0.context.count(QueuedOperation.where { $0.constraint == "the network" }) }
+            let held = try await stage.read {
+                try $0.context.count(QueuedOperation.where { $0.constraint == "the network" })
+            }
             if held > 0 { break }
             try await Task.sleep(for: .milliseconds(1))
         }
@@ -258,7 +260,11 @@ import Testing
         let count = Mutex(0)
         let stage = try await CloudStage(
             StrictRemote { request, _ in
-                guard request.verb == "PUT", count.withLock({ $0 += 1; return $0 <= 15 }) else { return nil }
+                guard request.verb == "PUT",
+                    count.withLock({
+                        $0 += 1; return $0 <= 15
+                    })
+                else { return nil }
                 return .before(RemoteError(.throttled, "Later.", status: 429, retryAfter: .milliseconds(1)))
             }
         )

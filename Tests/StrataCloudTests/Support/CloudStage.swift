@@ -18,6 +18,8 @@ final class TestHandler: CloudHandler {
         var versions: [Int64: Set<String>] = [:]
         /// Copies: whose versions they may have.
         var originals: [Int64: Int64] = [:]
+        /// Copies that nothing was set of since.
+        var loose: Set<Int64> = []
         var asked: [String] = []
         var uploaded: [String] = []
     }
@@ -30,7 +32,7 @@ final class TestHandler: CloudHandler {
     func set(_ text: String?, of node: ObjectID<CloudNode>) {
         state.withLock { state in
             state.texts[node.number] = text
-            state.originals[node.number] = nil
+            state.loose.remove(node.number)
             if let text { state.versions[node.number, default: []].insert(text) }
         }
     }
@@ -39,7 +41,9 @@ final class TestHandler: CloudHandler {
     func copy(_ original: ObjectID<CloudNode>, to copy: ObjectID<CloudNode>) {
         state.withLock { state in
             state.originals[copy.number] = original.number
+            state.loose.insert(copy.number)
             state.texts[copy.number] = "copy \(copy.number)"
+            state.versions[copy.number] = ["copy \(copy.number)"]
         }
     }
 
@@ -48,7 +52,9 @@ final class TestHandler: CloudHandler {
         state.withLock { state in
             var tree = tree
             for (path, number) in numbers {
-                guard let text = tree[path], var original = state.originals[number] else { continue }
+                guard state.loose.contains(number), let text = tree[path], var original = state.originals[number] else {
+                    continue
+                }
                 var versions = state.versions[number] ?? []
                 while true {
                     versions.formUnion(state.versions[original] ?? [])

@@ -24,8 +24,6 @@ final class StrictRemote: Remote {
         var version = 0
         var requests: [Request] = []
         var refusals: [String] = []
-        /// Requests whose answers were lost, or that broke off: what is refused of their repeats is no fault.
-        var doubtful: Set<String> = []
         var running = 0
         var mostRunning = 0
         var uploads: [String: [Int: Data]] = [:]
@@ -61,7 +59,11 @@ final class StrictRemote: Remote {
         state.withLock { state in
             var tree: [String: String] = [:]
             for (path, entry) in state.entries {
-                if entry.isFolder { tree[path + "/"] = "" } else { tree[path] = String(decoding: entry.data, as: UTF8.self) }
+                if entry.isFolder {
+                    tree[path + "/"] = ""
+                } else {
+                    tree[path] = String(decoding: entry.data, as: UTF8.self)
+                }
             }
             return tree
         }
@@ -95,7 +97,9 @@ final class StrictRemote: Remote {
         }
         defer { state.withLock { $0.running -= 1 } }
         let fault = fault(request, count)
-        if case .before(let error) = fault { throw error }
+        if case .before(let error) = fault {
+            throw error
+        }
         if case .pause(let turns) = fault { for _ in 0..<turns { await Task.yield() } }
         if case .gate(let gate) = fault { await gate.wait() }
         try Task.checkCancellation()
@@ -103,14 +107,11 @@ final class StrictRemote: Remote {
             do {
                 return try body(&state)
             } catch let error as RemoteError {
-                if !state.doubtful.contains(request.key) && error.code != .rangeNotSatisfiable {
-                    state.refusals.append("\(request): \(error.code)")
-                }
+                state.refusals.append("\(request): \(error.code)")
                 throw error
             }
         }
         if case .answerLost = fault {
-            state.withLock { _ = $0.doubtful.insert(request.key) }
             throw RemoteError(.answerLost, "The answer is lost.", key: key)
         }
         if case .pause(let turns) = fault { for _ in 0..<turns { await Task.yield() } }
@@ -136,7 +137,8 @@ final class StrictRemote: Remote {
         try await request("GET", key) { state in
             guard let entry = state.entries[key.path], !entry.isFolder else { throw RemoteError(.notFound, "\(key)") }
             try Self.check(condition, entry, key)
-            let range = range.map { $0.lowerBound..<min($0.upperBound, Int64(entry.data.count)) } ?? 0..<Int64(entry.data.count)
+            let range =
+                range.map { $0.lowerBound..<min($0.upperBound, Int64(entry.data.count)) } ?? 0..<Int64(entry.data.count)
             guard range.lowerBound <= range.upperBound else { throw RemoteError(.rangeNotSatisfiable, "\(key)") }
             let data = entry.data[Int(range.lowerBound)..<Int(range.upperBound)]
             return RemoteDownload(
@@ -225,7 +227,9 @@ final class StrictRemote: Remote {
     func copy(_ source: RemoteKey, to target: RemoteKey, version: ETag?) async throws -> RemoteObject {
         try await request("COPY", target) { state in
             guard self.abilities.copies else { throw RemoteError(.unsupported, "copies") }
-            guard let entry = state.entries[source.path], !entry.isFolder else { throw RemoteError(.notFound, "\(source)") }
+            guard let entry = state.entries[source.path], !entry.isFolder else {
+                throw RemoteError(.notFound, "\(source)")
+            }
             if let version { try Self.check(.matches(version), entry, source) }
             try self.checkParent(target, state)
             try Self.check(.isAbsent, state.entries[target.path], target)
@@ -239,7 +243,9 @@ final class StrictRemote: Remote {
 
     func move(_ source: RemoteKey, to target: RemoteKey, isFolder: Bool) async throws {
         try await request("MOVE", target) { state in
-            guard self.abilities.moves, self.abilities.hasFolders || !isFolder else { throw RemoteError(.unsupported, "moves") }
+            guard self.abilities.moves, self.abilities.hasFolders || !isFolder else {
+                throw RemoteError(.unsupported, "moves")
+            }
             guard let entry = state.entries[source.path], entry.isFolder == isFolder else {
                 throw RemoteError(.notFound, "\(source)")
             }

@@ -47,7 +47,10 @@ import Testing
                 }
                 return seen
             }
-            return [try walk { _ in .proceed }, try walk { $0 == "b/x" ? .skip : .proceed }, try walk { $0 == "b/x" ? .stop : .proceed }]
+            return [
+                try walk { _ in .proceed }, try walk { $0 == "b/x" ? .skip : .proceed },
+                try walk { $0 == "b/x" ? .stop : .proceed },
+            ]
         }
         #expect(walks[0] == ["a", "b", "b/x", "b/x/1", "b/y", "c", "c/z"])
         #expect(walks[1] == ["a", "b", "b/x", "b/y", "c", "c/z"])
@@ -57,7 +60,9 @@ import Testing
     @Test func `a free name has a number before its extension`() async throws {
         let stage = try await CloudStage(names: .caseInsensitive)
         try await stage.commit { cloud in
-            for name in ["note.txt", "Note 2.txt", "folder", ".hidden", "\u{e9}"] { try cloud.createNode(at: TreePath([name])) }
+            for name in ["note.txt", "Note 2.txt", "folder", ".hidden", "\u{e9}"] {
+                try cloud.createNode(at: TreePath([name]))
+            }
             let root = try cloud.root()
             #expect(try cloud.freeName(for: "NOTE.txt", in: root) == "NOTE 3.txt")
             #expect(try cloud.freeName(for: "folder", in: root) == "folder 2")
