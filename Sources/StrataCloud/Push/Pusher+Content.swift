@@ -60,7 +60,8 @@ extension Pusher {
         let print = try await ContentPrint(of: body)
         var body = body
         body.mark = print.text
-        let earlier = section == .data ? target.remote?.sending.compactMap(ContentPrint.init(text:)) : nil
+        // Parts that go with the content are overwritten: whose the content is, theirs are.
+        let earlier = section == .data ? (target.remote?.sending ?? []).compactMap(ContentPrint.init(text:)) : nil
         if section == .data { try await intend(attempt.payload) { $0.note(sending: print.text) } }
         let place = Sidecar.key(key, section)
         let known = target.remote?.eTag(of: section)

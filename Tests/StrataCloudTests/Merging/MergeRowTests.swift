@@ -1,0 +1,126 @@
+import Foundation
+import StrataCloud
+import Testing
+
+/// The rows of the table of merging: what was, what either side has made of it, and what becomes of it.
+@Suite struct MergeRowTests {
+    @Test(
+        "G1 G2 G3 G4 G5 G6 G7 G8 G9 share lists",
+        arguments: [
+            ("G1", "a", "a", "ab", "ab"), ("G2", "ab", "ab", "a", "a"), ("G3", "ab", "ab", "ac", "ac"), ("G4", "a", "ab", "ac", "abc"),
+            ("G5", "ab", "abc", "a", "ac"), ("G6", "ab", "a", "abc", "ac"), ("G7", "abc", "ac", "ab", "a"),
+            ("G8", "a", "ab", "ab", "ab"), ("G9", "ab", "a", "a", "a"),
+        ]
+    )
+    func shares(row: String, original: String, local: String, remote: String, result: String) {
+        func list(_ names: String) -> ShareList { ShareList(Dictionary(uniqueKeysWithValues: names.map { ("\($0)", .init()) })) }
+        #expect(ShareList.merge(original: list(original), local: list(local), remote: list(remote)) == list(result), "\(row)")
+        let sets = ThreeWayMerge.set(original: Set(original), local: Set(local), remote: Set(remote))
+        #expect(sets == Set(result), "\(row)")
+    }
+
+    @Test func `G10 a key that was changed here and permissions that were changed there are both kept`() throws {
+        let original = ShareList(["bob": .init(permissions: ["r"], key: "old")])
+        let local = ShareList(["bob": .init(permissions: ["r"], key: "new")])
+        let remote = ShareList(["bob": .init(permissions: ["r", "w"], key: "old")])
+        let merged = ShareList(["bob": .init(permissions: ["r", "w"], key: "new")])
+        #expect(ShareList.merge(original: original, local: local, remote: remote) == merged)
+        #expect(try ThreeWayMerge.record(original: original, local: local, remote: remote) == merged)
+    }
+
+    @Test func `G11 a key that was changed on both sides is as the remote has it`() {
+        func list(_ key: String) -> ShareList { ShareList(["bob": .init(permissions: ["r"], key: key)]) }
+        #expect(ShareList.merge(original: list("old"), local: list("mine"), remote: list("theirs")) == list("theirs"))
+    }
+
+    private struct Record: Codable, Equatable {
+        var string: String?
+        var int: Int? = 42
+        var names: [String: String]?
+        var decimal: Decimal?
+    }
+
+    private func merge(_ original: Record, _ local: (inout Record) -> Void, _ remote: (inout Record) -> Void) throws -> Record {
+        var (mine, theirs) = (original, original)
+        local(&mine)
+        remote(&theirs)
+        return try ThreeWayMerge.record(original: original, local: mine, remote: theirs)
+    }
+
+    @Test(arguments: ["abc123", nil]) func `G12 properties that one side each has changed are both taken`(text: String?) throws {
+        let merged = try merge(Record(string: text)) { $0.string = "def456" } _: { $0.int = 43 }
+        #expect(merged == Record(string: "def456", int: 43))
+    }
+
+    @Test(arguments: ["abc123", nil]) func `G13 a property that both sides have changed is as the remote has it`(text: String?) throws {
+        let merged = try merge(Record(string: text)) { $0.string = "def456" } _: { ($0.string, $0.int) = ("xyz789", 43) }
+        #expect(merged == Record(string: "xyz789", int: 43))
+    }
+
+    @Test func `G14 a property that the remote has taken away is gone`() throws {
+        let merged = try merge(Record(string: "abc123")) { $0.int = 43 } _: { $0.string = nil }
+        #expect(merged == Record(string: nil, int: 43))
+    }
+
+    @Test func `G15 a dictionary of a record is merged key by key`() throws {
+        let merged = try merge(Record(string: "a", names: ["dog": "1"])) {
+            $0.string = "b"
+            $0.names?["cat"] = "2"
+        } _: {
+            $0.int = 43
+            $0.names?["duck"] = "3"
+        }
+        #expect(merged == Record(string: "b", int: 43, names: ["dog": "1", "cat": "2", "duck": "3"]))
+    }
+
+    @Test func `G16 an array has what either side has added and nothing of what either has removed`() {
+        let merged = ThreeWayMerge.array(original: ["alice", "bob"], local: ["bob", "carol"], remote: ["alice", "dave"])
+        #expect(Set(merged) == ["carol", "dave"] && merged.count == 2)
+    }
+
+    @Test func `G17 what both have added is there once more, not twice`() {
+        #expect(
+            ThreeWayMerge.array(original: ["alice"], local: ["alice", "alice"], remote: ["alice", "alice"])
+                == ["alice", "alice"]
+        )
+    }
+
+    @Test func `G18 one of two equal elements is removed, and the other stays`() {
+        let merged = ThreeWayMerge.array(
+            original: ["alice", "alice"],
+            local: ["alice", "alice", "bob"],
+            remote: ["alice", "bob"]
+        )
+        #expect(merged.sorted() == ["alice", "bob"])
+    }
+
+    @Test func `arrays of a small world are merged to the same counts from either side, and keep what nobody has touched`() {
+        let world = [[], ["a"], ["b"], ["a", "b"], ["b", "a"], ["a", "a"], ["a", "b", "a"], ["b", "c"], ["c", "a", "b"]]
+        for original in world {
+            for local in world {
+                #expect(ThreeWayMerge.array(original: original, local: local, remote: original) == local)
+                #expect(ThreeWayMerge.array(original: original, local: original, remote: local) == local)
+                for remote in world {
+                    let one = ThreeWayMerge.array(original: original, local: local, remote: remote)
+                    let other = ThreeWayMerge.array(original: original, local: remote, remote: local)
+                    #expect(one.sorted() == other.sorted(), "\(original) \(local) \(remote)")
+                }
+            }
+        }
+    }
+
+    @Test func `numbers come out as they went in`() throws {
+        let numbers: [String: Double] = ["a": 0.1, "b": 1e300, "c": -1e-300, "d": 123_456_789.123456789]
+        var local = numbers
+        local["new"] = 1
+        var remote = numbers
+        remote["other"] = 2
+        let merged = try ThreeWayMerge.record(original: numbers, local: local, remote: remote)
+        #expect(merged == numbers.merging(["new": 1, "other": 2]) { $1 })
+        let exact = try #require(Decimal(string: "12345678901234567890.1234567890123"))
+        var record = Record(string: "x", decimal: exact)
+        record = try merge(record) { $0.int = 1 } _: { $0.string = "y" }
+        #expect(record.decimal == exact && record.int == 1 && record.string == "y")
+        #expect(try ThreeWayMerge.record(original: UInt64.max, local: UInt64.max, remote: 3) == 3)
+    }
+}
