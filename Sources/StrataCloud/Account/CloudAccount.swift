@@ -25,9 +25,10 @@ public final class CloudAccount: Sendable {
     /// The remote.
     public let remote: any Remote
     let facts: AccountFacts
+    let pulls: PullLoop
 
-    private init(_ facts: AccountFacts, _ push: Pipeline, _ remote: any Remote) {
-        (self.id, self.facts, self.push, self.remote) = (facts.account, facts, push, remote)
+    private init(_ facts: AccountFacts, _ push: Pipeline, _ remote: any Remote, _ pulls: PullLoop) {
+        (self.id, self.facts, self.push, self.remote, self.pulls) = (facts.account, facts, push, remote, pulls)
     }
 
     /// Sets an account up, or takes up the work of one that was, what is left from before among it.
@@ -41,6 +42,7 @@ public final class CloudAccount: Sendable {
     ///   - maxConcurrent: how many operations run at once at most.
     ///   - retry: when what has failed is tried again.
     ///   - reachability: what knows whether the remote can be reached. Without it, what has not reached the remote is tried again each second.
+    ///   - pull: when it looks at what others have changed.
     ///   - isSuspended: whether it sends nothing until `push.resume()`.
     ///   - clock: what tells the time.
     /// - Throws: ``CloudError`` with `modelsMissing` or `otherRemote`; ``PipelineError`` with `alreadyOpen`; what the store reports.
@@ -53,6 +55,7 @@ public final class CloudAccount: Sendable {
         maxConcurrent: Int? = 8,
         retry: RetryPolicy = .standard,
         reachability: (any ConstraintObserver)? = nil,
+        pull: PullPolicy = .manual,
         isSuspended: Bool = false,
         clock: any PipelineClock = .system
     ) async throws -> CloudAccount {
@@ -68,16 +71,39 @@ public final class CloudAccount: Sendable {
             maxConcurrent: maxConcurrent,
             retry: retry,
             constraints: [reachability],
-            isSuspended: isSuspended,
+            isSuspended: isSuspended || pull.isPushWaiting,
             clock: clock
         ) { (attempt: Attempt<CloudWork>) in try await pusher.carryOut(attempt) }
-        return CloudAccount(facts, push, remote)
+        let pulls = PullLoop(Puller(stack: stack, facts: facts, remote: remote, handler: handler))
+        let account = CloudAccount(facts, push, remote, pulls)
+        pulls.start(pull, clock) { if pull.isPushWaiting, !isSuspended { push.resume() } }
+        return account
     }
 
     /// Ends its work. What is queued stays.
     ///
     /// - Parameter grace: how long transfers may go on.
-    public func close(grace: Duration = .zero) async { await push.close(grace: grace) }
+    public func close(grace: Duration = .zero) async {
+        await pulls.stop()
+        await push.close(grace: grace)
+    }
+
+    // MARK: Pulling
+
+    /// Looks at what others have changed at the remote, and brings it here, commit by commit. Several at once are one after the other.
+    ///
+    /// - Returns: what was found.
+    /// - Throws: ``RemoteError``; ``CloudError`` with `remoteUnfit` where the remote has lost everything; what the store reports, and what the
+    ///   handler throws. What was committed by then stays, and the next pull finds the rest.
+    /// - Complexity: O(nodes of the account), in memory as well.
+    @discardableResult
+    public func pull() async throws -> PullSummary { try await pulls.pull() }
+
+    /// Pulls no more by itself, until ``resumePulls()`` is called as often.
+    public func suspendPulls() { pulls.suspend() }
+
+    /// Takes one ``suspendPulls()`` back.
+    public func resumePulls() { pulls.resume() }
 
     // MARK: Waiting
 

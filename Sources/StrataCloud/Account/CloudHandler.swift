@@ -18,11 +18,18 @@ public protocol CloudHandler: Sendable {
     /// An application that can say at once what is to be done does it here, by ``CloudContext/resolve(_:_:)``; one that has to fetch
     /// the other version first marks the node, or looks at ``CloudConflict`` objects later.
     func didFind(_ conflict: CloudConflict, in cloud: CloudContext) throws
+
+    /// Called inside the commit that brings something here which others have changed, with its context: what is marked there for download,
+    /// or changed in the application's own objects, is part of it.
+    func didPull(_ change: PulledChange, in cloud: CloudContext) throws
 }
 
 extension CloudHandler {
     /// Nothing.
     public func didUpload(_ sections: ContentSections, of node: CloudNode, in cloud: CloudContext) throws {}
+
+    /// Nothing.
+    public func didPull(_ change: PulledChange, in cloud: CloudContext) throws {}
 
     /// Nothing: the conflict waits.
     public func didFind(_ conflict: CloudConflict, in cloud: CloudContext) throws {}

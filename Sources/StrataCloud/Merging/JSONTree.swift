@@ -24,7 +24,9 @@ enum JSONTree: Codable, Hashable {
             self = .natural(natural)
         } else if let number = try? container.decode(Double.self) {
             // What a decimal can hold it holds to the last digit.
-            if let decimal = try? container.decode(Decimal.self), decimal.isFinite, abs(number) < 1e100, abs(number) > 1e-28 {
+            if let decimal = try? container.decode(Decimal.self), decimal.isFinite, abs(number) < 1e100,
+                abs(number) > 1e-28
+            {
                 self = .decimal(decimal)
             } else {
                 self = .number(number)

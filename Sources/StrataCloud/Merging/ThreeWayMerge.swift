@@ -120,7 +120,9 @@ extension ShareList {
     public static func merge(original: ShareList, local: ShareList, remote: ShareList) -> ShareList {
         ShareList(
             ThreeWayMerge.dictionary(original: original.shares, local: local.shares, remote: remote.shares) {
-                original, local, remote in
+                original,
+                local,
+                remote in
                 let original = original ?? Share(permissions: [])
                 return Share(
                     permissions: ThreeWayMerge.set(

@@ -7,14 +7,20 @@ import Testing
     @Test(
         "G1 G2 G3 G4 G5 G6 G7 G8 G9 share lists",
         arguments: [
-            ("G1", "a", "a", "ab", "ab"), ("G2", "ab", "ab", "a", "a"), ("G3", "ab", "ab", "ac", "ac"), ("G4", "a", "ab", "ac", "abc"),
+            ("G1", "a", "a", "ab", "ab"), ("G2", "ab", "ab", "a", "a"), ("G3", "ab", "ab", "ac", "ac"),
+            ("G4", "a", "ab", "ac", "abc"),
             ("G5", "ab", "abc", "a", "ac"), ("G6", "ab", "a", "abc", "ac"), ("G7", "abc", "ac", "ab", "a"),
             ("G8", "a", "ab", "ab", "ab"), ("G9", "ab", "a", "a", "a"),
         ]
     )
     func shares(row: String, original: String, local: String, remote: String, result: String) {
-        func list(_ names: String) -> ShareList { ShareList(Dictionary(uniqueKeysWithValues: names.map { ("\($0)", .init()) })) }
-        #expect(ShareList.merge(original: list(original), local: list(local), remote: list(remote)) == list(result), "\(row)")
+        func list(_ names: String) -> ShareList {
+            ShareList(Dictionary(uniqueKeysWithValues: names.map { ("\($0)", .init()) }))
+        }
+        #expect(
+            ShareList.merge(original: list(original), local: list(local), remote: list(remote)) == list(result),
+            "\(row)"
+        )
         let sets = ThreeWayMerge.set(original: Set(original), local: Set(local), remote: Set(remote))
         #expect(sets == Set(result), "\(row)")
     }
@@ -40,25 +46,43 @@ import Testing
         var decimal: Decimal?
     }
 
-    private func merge(_ original: Record, _ local: (inout Record) -> Void, _ remote: (inout Record) -> Void) throws -> Record {
+    private func merge(_ original: Record, _ local: (inout Record) -> Void, _ remote: (inout Record) -> Void) throws
+        -> Record
+    {
         var (mine, theirs) = (original, original)
         local(&mine)
         remote(&theirs)
         return try ThreeWayMerge.record(original: original, local: mine, remote: theirs)
     }
 
-    @Test(arguments: ["abc123", nil]) func `G12 properties that one side each has changed are both taken`(text: String?) throws {
-        let merged = try merge(Record(string: text)) { $0.string = "def456" } _: { $0.int = 43 }
+    @Test(arguments: ["abc123", nil]) func `G12 properties that one side each has changed are both taken`(text: String?)
+        throws
+    {
+        let merged = try merge(Record(string: text)) {
+            $0.string = "def456"
+        } _: {
+            $0.int = 43
+        }
         #expect(merged == Record(string: "def456", int: 43))
     }
 
-    @Test(arguments: ["abc123", nil]) func `G13 a property that both sides have changed is as the remote has it`(text: String?) throws {
-        let merged = try merge(Record(string: text)) { $0.string = "def456" } _: { ($0.string, $0.int) = ("xyz789", 43) }
+    @Test(arguments: ["abc123", nil]) func `G13 a property that both sides have changed is as the remote has it`(
+        text: String?
+    ) throws {
+        let merged = try merge(Record(string: text)) {
+            $0.string = "def456"
+        } _: {
+            ($0.string, $0.int) = ("xyz789", 43)
+        }
         #expect(merged == Record(string: "xyz789", int: 43))
     }
 
     @Test func `G14 a property that the remote has taken away is gone`() throws {
-        let merged = try merge(Record(string: "abc123")) { $0.int = 43 } _: { $0.string = nil }
+        let merged = try merge(Record(string: "abc123")) {
+            $0.int = 43
+        } _: {
+            $0.string = nil
+        }
         #expect(merged == Record(string: nil, int: 43))
     }
 
@@ -74,7 +98,11 @@ import Testing
     }
 
     @Test func `G16 an array has what either side has added and nothing of what either has removed`() {
-        let merged = ThreeWayMerge.array(original: ["alice", "bob"], local: ["bob", "carol"], remote: ["alice", "dave"])
+        let merged = ThreeWayMerge.array(
+            original: ["alice", "bob"],
+            local: ["bob", "carol"],
+            remote: ["alice", "dave"]
+        )
         #expect(Set(merged) == ["carol", "dave"] && merged.count == 2)
     }
 
@@ -94,8 +122,11 @@ import Testing
         #expect(merged.sorted() == ["alice", "bob"])
     }
 
-    @Test func `arrays of a small world are merged to the same counts from either side, and keep what nobody has touched`() {
-        let world = [[], ["a"], ["b"], ["a", "b"], ["b", "a"], ["a", "a"], ["a", "b", "a"], ["b", "c"], ["c", "a", "b"]]
+    @Test
+    func `arrays of a small world are merged to the same counts from either side, and keep what nobody has touched`() {
+        let world = [
+            [], ["a"], ["b"], ["a", "b"], ["b", "a"], ["a", "a"], ["a", "b", "a"], ["b", "c"], ["c", "a", "b"],
+        ]
         for original in world {
             for local in world {
                 #expect(ThreeWayMerge.array(original: original, local: local, remote: original) == local)
@@ -119,7 +150,11 @@ import Testing
         #expect(merged == numbers.merging(["new": 1, "other": 2]) { $1 })
         let exact = try #require(Decimal(string: "12345678901234567890.1234567890123"))
         var record = Record(string: "x", decimal: exact)
-        record = try merge(record) { $0.int = 1 } _: { $0.string = "y" }
+        record = try merge(record) {
+            $0.int = 1
+        } _: {
+            $0.string = "y"
+        }
         #expect(record.decimal == exact && record.int == 1 && record.string == "y")
         #expect(try ThreeWayMerge.record(original: UInt64.max, local: UInt64.max, remote: 3) == 3)
     }

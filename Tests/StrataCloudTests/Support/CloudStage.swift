@@ -22,6 +22,7 @@ final class TestHandler: CloudHandler {
         var loose: Set<Int64> = []
         var asked: [String] = []
         var uploaded: [String] = []
+        var pulled: [String] = []
     }
 
     let state = Mutex(State())
@@ -82,6 +83,31 @@ final class TestHandler: CloudHandler {
         state.withLock { $0.uploaded.append(text) }
     }
 
+    func didPull(_ change: PulledChange, in cloud: CloudContext) throws {
+        let text =
+            switch change {
+            case .new(let node): "new \(node.path)"
+            case .modified(let node, let sections): "modified \(node.path): \(sections)"
+            case .moved(let node, let path): "moved \(path) to \(node.path)"
+            case .deleted(_, let path, _): "deleted \(path)"
+            case .kept(let node): "kept \(node.path)"
+            case .renamed(let node, let path): "renamed \(path) to \(node.path)"
+            }
+        state.withLock { $0.pulled.append(text) }
+        switch change {
+        case .new(let node), .modified(let node, _): if !node.isFolder { cloud.markNeedsDownload(node, .data) }
+        default: break
+        }
+    }
+
+    /// What was pulled since the last call.
+    func pulled() -> [String] {
+        state.withLock { state in
+            defer { state.pulled = [] }
+            return state.pulled.sorted()
+        }
+    }
+
     func didFind(_ conflict: CloudConflict, in cloud: CloudContext) throws {
         if let resolution { try cloud.resolve(conflict, resolution) }
     }
@@ -103,6 +129,7 @@ struct CloudStage {
         maxConcurrent: Int? = 8,
         retry: RetryPolicy = .standard,
         reachability: (any ConstraintObserver)? = nil,
+        pull: PullPolicy = .manual,
         isSuspended: Bool = true
     ) async throws {
         self.remote = remote
@@ -120,6 +147,7 @@ struct CloudStage {
             maxConcurrent: maxConcurrent,
             retry: retry,
             reachability: reachability,
+            pull: pull,
             isSuspended: isSuspended
         )
     }

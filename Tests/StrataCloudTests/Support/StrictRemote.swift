@@ -81,6 +81,14 @@ final class StrictRemote: Remote {
         }
     }
 
+    /// Makes a folder as somebody else does.
+    func folder(_ path: String) { state.withLock { $0.entries[path] = Entry(isFolder: true) } }
+
+    /// Moves a file as somebody else does.
+    func rename(_ path: String, to other: String) {
+        state.withLock { state in state.entries[other] = state.entries.removeValue(forKey: path) }
+    }
+
     // MARK: Requests
 
     private func request<Value: Sendable>(
@@ -107,7 +115,8 @@ final class StrictRemote: Remote {
             do {
                 return try body(&state)
             } catch let error as RemoteError {
-                state.refusals.append("\(request): \(error.code)")
+                // What is not there is found out by asking.
+                if verb != "LIST", verb != "HEAD" { state.refusals.append("\(request): \(error.code)") }
                 throw error
             }
         }

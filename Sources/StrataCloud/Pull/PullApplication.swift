@@ -1,0 +1,225 @@
+import Strata
+import StrataPipeline
+
+/// Carries out steps of a pull in one context.
+final class PullApplication {
+    private let cloud: CloudContext
+    private let handler: any CloudHandler
+    private let known: KnownTree
+    private let tree: RemoteTree
+    private(set) var summary = PullSummary()
+
+    init(_ cloud: CloudContext, _ handler: any CloudHandler, _ known: KnownTree, _ tree: RemoteTree) {
+        (self.cloud, self.handler, self.known, self.tree) = (cloud, handler, known, tree)
+    }
+
+    func apply(_ step: PullPlan.Step) throws {
+        switch step {
+        case .add(let object): try add(object)
+        case .update(let number, let object): try update(number, object)
+        case .move(let number, let object): try move(number, to: object)
+        case .remove(let number): try remove(number)
+        }
+    }
+
+    private func tell(_ change: PulledChange) throws {
+        summary.count(change)
+        try handler.didPull(change, in: cloud)
+    }
+
+    private func postpone() { summary.postponed += 1 }
+
+    // MARK: What is there
+
+    private func add(_ object: RemoteObject) throws {
+        guard let (parent, folder) = try place(of: object), let segment = object.key.last,
+            let name = object.key.name?.name
+        else { return postpone() }
+        // It may have been sent from here since the pull began.
+        guard try parent.child(segment) == nil else { return postpone() }
+        if let taken = try cloud.child(name, of: folder) {
+            if taken.isFolder, object.isFolder, taken.remote == nil { return try adopt(taken, parent, segment) }
+            guard try giveWay(taken) else { return postpone() }
+        }
+        let place = cloud.facts.rule.place(of: name)
+        let node = cloud.context.insert(
+            CloudNode(
+                account: cloud.account,
+                trunk: folder.trunk,
+                parent: folder,
+                name: name,
+                place: place,
+                isFolder: object.isFolder
+            )
+        )
+        guard let row = try make(of: node, parent, segment, isFolder: object.isFolder) else { return }
+        note(object, row)
+        try tell(.new(node))
+    }
+
+    /// The folder that an object lies in, there and here; nil where that is not known by now, or was deleted here.
+    private func place(of object: RemoteObject) throws -> (RemoteNode, CloudNode)? {
+        guard let key = object.key.parent, let top = key.segments.first.flatMap({ Trunk(rawValue: $0) }),
+            let root = cloud.facts.trunks[top], var parent = try cloud.remote(root.number)
+        else { return nil }
+        for segment in key.segments.dropFirst() {
+            guard let child = try parent.child(segment) else { return nil }
+            parent = child
+        }
+        guard parent.isFolder, let folder = parent.node else { return nil }
+        return (parent, folder)
+    }
+
+    private func make(
+        of node: CloudNode,
+        _ parent: RemoteNode,
+        _ segment: String,
+        isFolder: Bool
+    ) throws -> RemoteNode? {
+        let made = RemoteNode(account: cloud.account, segment: segment, isFolder: isFolder)
+        guard let row = try cloud.context.insert(made, as: node.id.counterpart(RemoteNode.self)) else { return nil }
+        (row.parent, row.node) = (parent, node)
+        return row
+    }
+
+    /// A folder that both sides have made is one.
+    private func adopt(_ node: CloudNode, _ parent: RemoteNode, _ segment: String) throws {
+        _ = try make(of: node, parent, segment, isFolder: true)
+    }
+
+    /// Lets a node that was not sent to where it is take another name, if it is not just being sent.
+    private func giveWay(_ node: CloudNode) throws -> Bool {
+        guard let parent = node.parent else { return false }
+        let operations = try cloud.operations(for: node)
+        guard operations.allSatisfy({ $0.status != .active }) else { return false }
+        let path = node.path
+        let name = try cloud.freeName(for: node.name, in: parent)
+        for operation in operations {
+            var work = try operation.payload(as: CloudWork.self)
+            guard work.name == node.name, work.parent == parent.id.number else { continue }
+            work.name = name
+            try operation.setPayload(work)
+            let place = CloudResource.place(cloud.facts.rule.place(of: name), in: parent.id)
+            cloud.declare(operation, reads: [], writes: [place], work)
+        }
+        cloud.setName(name, of: node)
+        try tell(.renamed(node, from: path))
+        return true
+    }
+
+    private func note(_ object: RemoteObject, _ row: RemoteNode) {
+        let sidecars = tree.sidecars[object.key.path] ?? [:]
+        row.metadataETag = sidecars[Sidecar.metadata]?.eTag?.stored
+        row.thumbnailETag = sidecars[Sidecar.thumbnail]?.eTag?.stored
+        guard !object.isFolder else { return }
+        (row.eTag, row.size, row.modifiedAt) = (object.eTag?.stored, object.size, object.modifiedAt)
+        row.contentPrint = nil
+    }
+
+    private func update(_ number: Int64, _ object: RemoteObject) throws {
+        guard let row = try unchanged(number) else { return postpone() }
+        let before = row.snapshot
+        note(object, row)
+        guard let node = row.node else { return }
+        var sections: ContentSections = []
+        if before.eTag != row.eTag { sections.formUnion([.header, .data]) }
+        if before.metadataETag != row.metadataETag { sections.insert(.metadata) }
+        if before.thumbnailETag != row.thumbnailETag { sections.insert(.thumbnail) }
+        try tell(.modified(node, sections))
+    }
+
+    /// What is known of a node, where it is as it was when the pull began, and nothing is queued that would change it.
+    private func unchanged(_ number: Int64) throws -> RemoteNode? {
+        guard let row = try cloud.remote(number), let before = known.rows[number] else { return nil }
+        guard row.snapshot.eTag == before.eTag, row.segment == before.segment, row.parent?.id == before.parent,
+            row.isCertain, row.sending.isEmpty, row.metadataETag == before.metadataETag
+        else { return nil }
+        guard let node = row.node else { return row }
+        let works = try cloud.operations(for: node).map { try $0.payload(as: CloudWork.self).kind }
+        return works.contains { $0 == .content } ? nil : row
+    }
+
+    private func move(_ number: Int64, to object: RemoteObject) throws {
+        guard let row = try unchanged(number), let (parent, folder) = try place(of: object),
+            let segment = object.key.last,
+            let name = object.key.name?.name, try parent.child(segment) == nil
+        else { return postpone() }
+        guard let node = row.node else {
+            (row.parent, row.segment) = (parent, segment)
+            return
+        }
+        let moves = try cloud.operations(for: node).filter { try $0.payload(as: CloudWork.self).kind == .move }
+        guard moves.allSatisfy({ $0.status != .active }) else { return postpone() }
+        if let taken = try cloud.child(name, of: folder), taken !== node {
+            guard try giveWay(taken) else { return postpone() }
+        }
+        // Who has moved it there was first; where it was to go from here is given up.
+        for move in moves { move.skip() }
+        let path = node.path
+        (row.parent, row.segment) = (parent, segment)
+        note(object, row)
+        if node.trunk != folder.trunk { node.trunk = folder.trunk }
+        (node.parent, node.name, node.place) = (folder, name, cloud.facts.rule.place(of: name))
+        if node.path != path { try tell(.moved(node, from: path)) }
+    }
+
+    // MARK: What is gone
+
+    private func remove(_ number: Int64) throws {
+        guard let row = try cloud.remote(number), let before = known.rows[number], row.isCertain,
+            row.segment == before.segment, row.parent?.id == before.parent, row.eTag == before.eTag
+        else { return postpone() }
+        // What lies below it was looked at before.
+        guard try row.children.isEmpty else { return postpone() }
+        guard let node = row.node else { return cloud.context.delete(row) }
+        let operations = try cloud.operations(for: node)
+        guard operations.allSatisfy({ $0.status != .active }) else { return postpone() }
+        let works = try operations.map { try $0.payload(as: CloudWork.self).kind }
+        // What was not sent is worth more than that somebody has deleted what was there before.
+        if try !node.children.isEmpty || works.contains(where: { $0 != .delete }) {
+            cloud.context.delete(row)
+            try sendAnew(node, works)
+            return try tell(.kept(node))
+        }
+        let (id, path, link) = (node.id, node.path, node.link)
+        cloud.context.delete(row)
+        cloud.context.delete(node)
+        try tell(.deleted(id, path: path, link: link))
+    }
+
+    /// Queues what brings a node to the remote once more, before all that waits for it to be there.
+    private func sendAnew(_ node: CloudNode, _ works: [CloudWork.Kind]) throws {
+        guard let parent = node.parent else { return }
+        var work = CloudWork(
+            kind: .record,
+            node: node.id.number,
+            isFolder: true,
+            parent: parent.id.number,
+            name: node.name
+        )
+        if !node.isFolder {
+            if works.contains(.content) { return }
+            work = CloudWork(
+                kind: .content,
+                node: node.id.number,
+                parent: parent.id.number,
+                name: node.name,
+                sections: .data,
+                isLatestEnough: true
+            )
+        }
+        cloud.queue(
+            work,
+            reads: Set(node.ancestors.map { .node($0.id) }),
+            writes: [.node(node.id)],
+            isBefore: true
+        )
+    }
+}
+
+extension RemoteNode {
+    /// What is known to lie in this folder under a segment.
+    func child(_ segment: String) throws -> RemoteNode? {
+        try children.where { $0.segment == segment }.first
+    }
+}

@@ -1,0 +1,46 @@
+public import Strata
+
+/// What a pull has found at the remote, as the tree here shows it by now.
+public enum PulledChange {
+    /// There is a node that was not known.
+    case new(CloudNode)
+    /// Its content is of another version, or what goes with that is.
+    case modified(CloudNode, ContentSections)
+    /// It lies somewhere else.
+    case moved(CloudNode, from: TreePath)
+    /// It is gone, and was deleted here.
+    case deleted(ObjectID<CloudNode>, path: TreePath, link: String?)
+    /// It is gone at the remote. Here it stays, since there is work that was not sent, and is sent anew.
+    case kept(CloudNode)
+    /// Somebody else has taken its place: what is here, and was not sent, has another name.
+    case renamed(CloudNode, from: TreePath)
+}
+
+/// What came of a pull.
+public struct PullSummary: Hashable, Sendable {
+    /// How many nodes were new.
+    public var new = 0
+    /// How many were of another version.
+    public var modified = 0
+    /// How many lay somewhere else.
+    public var moved = 0
+    /// How many were gone.
+    public var deleted = 0
+    /// How many had to take another name here.
+    public var renamed = 0
+    /// What the next pull looks at once more, since it was being changed here.
+    public var postponed = 0
+
+    /// Nothing.
+    public init() {}
+
+    mutating func count(_ change: PulledChange) {
+        switch change {
+        case .new: new += 1
+        case .modified: modified += 1
+        case .moved: moved += 1
+        case .deleted, .kept: deleted += 1
+        case .renamed: renamed += 1
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import Strata
+import StrataPipeline
+
+/// Finds what others have changed at the remote, and brings it here.
+///
+/// What lies there is compared with what was known when the pull began. What is being changed from here at the same time is left to
+/// the next pull, so that nobody's own uploads are taken for somebody else's. A pull that is broken off has applied some commits;
+/// the next one finds the rest.
+struct Puller: Sendable {
+    let stack: ContextStack
+    let facts: AccountFacts
+    let remote: any Remote
+    let handler: any CloudHandler
+
+    func pull() async throws -> PullSummary {
+        let facts = facts
+        let known = try await stack.overStore { context in
+            let account = facts.account
+            return KnownTree(try context.rows(RemoteNode.where { $0.account == account }))
+        }
+        let tree = try await RemoteTree.find(in: remote) { known.has($0) }
+        let steps = PullPlan(tree, known).steps
+        var summary = PullSummary()
+        var first = 0
+        while first < steps.count {
+            try Task.checkCancellation()
+            let part = steps[first..<min(first + Self.portion, steps.count)]
+            let done = try await apply(part, known, tree)
+            summary.add(done)
+            first += part.count
+        }
+        return summary
+    }
+
+    /// How many steps are one commit.
+    private static let portion = 200
+
+    private func apply(
+        _ steps: ArraySlice<PullPlan.Step>,
+        _ known: KnownTree,
+        _ tree: RemoteTree
+    ) async throws -> PullSummary {
+        let (facts, handler) = (facts, handler)
+        for _ in 0..<Self.tries {
+            do {
+                return try await stack.overStore { context in
+                    let application = PullApplication(CloudContext(context, facts), handler, known, tree)
+                    for step in steps { try application.apply(step) }
+                    try context.commit()
+                    return application.summary
+                }
+            } catch let error as StrataError where error.code == .conflict || error.code == .notUnique {
+                // Somebody has changed the same meanwhile: it is looked at once more.
+                continue
+            }
+        }
+        var summary = PullSummary()
+        summary.postponed = steps.count
+        return summary
+    }
+
+    private static let tries = 5
+}
+
+extension PullSummary {
+    mutating func add(_ other: PullSummary) {
+        new += other.new
+        modified += other.modified
+        moved += other.moved
+        deleted += other.deleted
+        renamed += other.renamed
+        postponed += other.postponed
+    }
+}
