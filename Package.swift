@@ -136,7 +136,7 @@ let package = Package(
         .testTarget(
             // Compiles the code in Guides/ and README.md against the modules of this build.
             name: "GuideTests",
-            dependencies: ["Strata", "StrataPipeline", "StrataTesting"]
+            dependencies: ["Strata", "StrataCloud", "StrataPipeline", "StrataTesting"]
         ),
         .testTarget(
             name: "StrataPipelineTests",
