@@ -49,9 +49,11 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]
         ),
+        .target(name: "CStrataNetlink"),
         .target(
             name: "StrataCloud",
             dependencies: [
+                "CStrataNetlink",
                 "StrataPipeline",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
@@ -148,7 +150,14 @@ let package = Package(
                 .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
             ]
         ),
-        .testTarget(name: "StrataCloudTests", dependencies: ["StrataCloud"]),
+        // Networks of their own for the tests of reachability.
+        .target(name: "CNetworkNamespace", path: "Tests/Helpers/CNetworkNamespace"),
+        .testTarget(
+            name: "StrataCloudTests",
+            dependencies: [
+                "CNetworkNamespace", "CStrataNetlink", "Strata", "StrataCloud", "StrataPipeline", "StrataTesting",
+            ]
+        ),
         .testTarget(
             name: "StrataSQLTests",
             dependencies: ["Strata", "CStrataSQLite"]

@@ -37,6 +37,7 @@ enum Build {
     static var modules: [URL] {
         [
             folder.appending(path: "Modules\(suffix)"), folder.appending(path: "CStrataSQLite\(suffix).build"),
+            folder.appending(path: "CStrataNetlink\(suffix).build"),
             folder.appending(path: "../../checkouts/GRDB.swift/Sources/GRDBSQLite"),
         ]
     }

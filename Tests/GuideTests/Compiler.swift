@@ -75,7 +75,8 @@ actor Compiler {
         let objects = try Build.objects(of: [
             "Strata", "StrataPipeline", "StrataTesting", "CStrataSQLite", "GRDB", "Logging", "InMemoryLogging",
             "CoreMetrics", "Metrics", "MetricsTestKit", "ServiceLifecycle", "UnixSignals", "ConcurrencyHelpers",
-            "StrataCloud", "Crypto", "CryptoBoringWrapper", "CCryptoBoringSSL", "CCryptoBoringSSLShims", "CXKCP",
+            "StrataCloud", "CStrataNetlink", "Crypto", "CryptoBoringWrapper", "CCryptoBoringSSL",
+            "CCryptoBoringSSLShims", "CXKCP",
             "CXKCPShims",
             "AsyncAlgorithms", "OrderedCollections", "DequeModule", "InternalCollectionsUtilities", "ContainersPreview",
         ])
