@@ -55,6 +55,7 @@ let package = Package(
             dependencies: [
                 "CStrataNetlink",
                 "StrataPipeline",
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ]
@@ -150,12 +151,16 @@ let package = Package(
                 .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
             ]
         ),
+        // Works on a cache in a process of its own, which tests kill.
+        .executableTarget(name: "strata-cache", dependencies: ["StrataCloud"], path: "Tests/Helpers/StrataCache"),
         // Networks of their own for the tests of reachability.
         .target(name: "CNetworkNamespace", path: "Tests/Helpers/CNetworkNamespace"),
         .testTarget(
             name: "StrataCloudTests",
             dependencies: [
                 "CNetworkNamespace", "CStrataNetlink", "Strata", "StrataCloud", "StrataPipeline", "StrataTesting",
+                "strata-cache",
+                .product(name: "GRDB", package: "GRDB.swift"),
             ]
         ),
         .testTarget(
