@@ -97,6 +97,9 @@ public final class Reachability: ConstraintObserver {
         continuation.onTermination = { [weak self] _ in self?.removeIterator(number) }
     }
 
+    /// How many loops listen.
+    var iteratorCount: Int { state.withLock { $0.iterators.count } }
+
     private func removeIterator(_ number: Int) {
         // What is taken out goes when the lock is free again.
         _ = state.withLock { $0.iterators.removeValue(forKey: number) }

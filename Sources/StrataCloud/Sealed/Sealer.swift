@@ -108,7 +108,10 @@ public struct Sealer: Sendable {
         keys: AccountKeys
     ) throws {
         let file = try SealedFile(ticket.head, node: node, keys: keys)
-        _ = try file.header(in: ticket.head)
+        guard Int64(ticket.head.count) == file.layout.offset(of: .metadata), try file.header(in: ticket.head) != nil
+        else {
+            throw CloudError.truncated(Int64(ticket.head.count), file.layout.offset(of: .metadata))
+        }
         let sources = [metadata, thumbnail, data]
         let bodies = try sources.map { try $0.body() }
         let sections: [SealedSection] = [.metadata, .thumbnail, .data]

@@ -42,6 +42,17 @@ import Testing
         #expect(await iterator.next()?.isMetered == true)
     }
 
+    @Test func `loops that have ended are forgotten`() async {
+        let network = ManualReachability()
+        for _ in 0..<10 {
+            for await _ in network.reachability.changes { break }
+        }
+        #expect(network.reachability.iteratorCount == 0)
+        let iterator = network.reachability.changes.makeAsyncIterator()
+        #expect(network.reachability.iteratorCount == 1)
+        withExtendedLifetime(iterator) {}
+    }
+
     @Test func `loops end with what they are about, and with their task`() async {
         var network: ManualReachability? = ManualReachability()
         let stream = AsyncStream<ReachabilityStatus>.makeStream()

@@ -74,6 +74,27 @@ import Testing
         }
     }
 
+    @Test func `tickets that were cut short are refused, also with a header that is longer than the first read`() throws
+    {
+        for length in [0, 15_000] {
+            let header = SealedHeader(application: ["t": String(repeating: "x", count: length)])
+            let ticket = try Sealer(
+                header,
+                data: .data(Self.data),
+                key: SealedWorld.key,
+                node: SealedWorld.node,
+                keys: SealedWorld.keys,
+                chunkSize: 16
+            ).ticket
+            for count in stride(from: 0, to: ticket.head.count, by: 97) {
+                let cut = SealTicket(head: ticket.head.prefix(count), fingerprints: ticket.fingerprints)
+                #expect(throws: CloudError.self) { try Self.resumed(cut) }
+            }
+            let longer = SealTicket(head: ticket.head + [0], fingerprints: ticket.fingerprints)
+            #expect(throws: CloudError.self) { try Self.resumed(longer) }
+        }
+    }
+
     @Test func `a ticket holds no secret`() throws {
         let sealer = try Sealer(
             SealedHeader(application: ["secret": "secret"]),
