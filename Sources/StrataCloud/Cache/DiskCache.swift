@@ -35,7 +35,7 @@ public final class DiskCache: Sendable {
     /// The limit where none is given: 256 MiB.
     public static let defaultLimit: Int64 = 256 << 20
 
-    /// How many bytes the files may have together; see the class for what counts.
+    /// How many bytes the files may have together; see the class for what counts. Each cache on a folder evicts by its own limit.
     public let limit: Int64
     let folder: CacheFolder
     /// By which the other caches on the folder know this one.
@@ -124,10 +124,11 @@ public final class DiskCache: Sendable {
         configuration.journalMode = .wal
         // SQLite does not wait for others when a new file gets its journal, since two who wait there would wait for each other.
         for _ in 0..<1000 {
-            do { return try DatabaseQueue(path: file.path, configuration: configuration) } catch let error
-                as DatabaseError
-                where error.resultCode == .SQLITE_BUSY
-            { try await Task.sleep(for: .milliseconds(10)) }
+            do {
+                return try DatabaseQueue(path: file.path, configuration: configuration)
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
+                try await Task.sleep(for: .milliseconds(10))
+            }
         }
         return try DatabaseQueue(path: file.path, configuration: configuration)
     }
