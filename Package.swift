@@ -49,10 +49,13 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]
         ),
+        .target(name: "CStrataNetlink"),
         .target(
             name: "StrataCloud",
             dependencies: [
+                "CStrataNetlink",
                 "StrataPipeline",
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ]
@@ -136,7 +139,7 @@ let package = Package(
         .testTarget(
             // Compiles the code in Guides/ and README.md against the modules of this build.
             name: "GuideTests",
-            dependencies: ["Strata", "StrataPipeline", "StrataTesting"]
+            dependencies: ["Strata", "StrataCloud", "StrataPipeline", "StrataTesting"]
         ),
         .testTarget(
             name: "StrataPipelineTests",
@@ -148,10 +151,17 @@ let package = Package(
                 .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
             ]
         ),
+        // Works on a cache in a process of its own, which tests kill.
+        .executableTarget(name: "strata-cache", dependencies: ["StrataCloud"], path: "Tests/Helpers/StrataCache"),
+        // Networks of their own for the tests of reachability.
+        .target(name: "CNetworkNamespace", path: "Tests/Helpers/CNetworkNamespace"),
         .testTarget(
             name: "StrataCloudTests",
             dependencies: [
-                "Strata", "StrataCloud", "StrataPipeline", .product(name: "Crypto", package: "swift-crypto"),
+                "CNetworkNamespace", "CStrataNetlink", "Strata", "StrataCloud", "StrataPipeline", "StrataTesting",
+                "strata-cache",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "GRDB", package: "GRDB.swift"),
             ]
         ),
         .testTarget(

@@ -24,10 +24,20 @@ enum Build {
     /// What the compiler has to be told where the tests were built for a sanitizer: `Scripts/sanitize` says so.
     static let sanitizer = ProcessInfo.processInfo.environment["STRATA_SANITIZER"].map { ["-sanitize=\($0)"] } ?? []
 
+    /// The library of C++, in which BoringSSL is written.
+    static let cxx: [String] = {
+        #if os(macOS)
+            ["-lc++"]
+        #else
+            ["-lstdc++"]
+        #endif
+    }()
+
     /// Where the compiler finds the modules.
     static var modules: [URL] {
         [
             folder.appending(path: "Modules\(suffix)"), folder.appending(path: "CStrataSQLite\(suffix).build"),
+            folder.appending(path: "CStrataNetlink\(suffix).build"),
             folder.appending(path: "../../checkouts/GRDB.swift/Sources/GRDBSQLite"),
         ]
     }

@@ -75,13 +75,16 @@ actor Compiler {
         let objects = try Build.objects(of: [
             "Strata", "StrataPipeline", "StrataTesting", "CStrataSQLite", "GRDB", "Logging", "InMemoryLogging",
             "CoreMetrics", "Metrics", "MetricsTestKit", "ServiceLifecycle", "UnixSignals", "ConcurrencyHelpers",
+            "StrataCloud", "CStrataNetlink", "Crypto", "CryptoBoringWrapper", "CCryptoBoringSSL",
+            "CCryptoBoringSSLShims", "CXKCP",
+            "CXKCPShims",
             "AsyncAlgorithms", "OrderedCollections", "DequeModule", "InternalCollectionsUtilities", "ContainersPreview",
         ])
         let list = folder.appending(path: "objects.txt")
         try objects.joined(separator: "\n").write(to: list, atomically: true, encoding: .utf8)
         let outcome = try await run(
             "swiftc",
-            Build.sanitizer + ["-emit-library", "-o", library.path, "@\(list.path)", "-lsqlite3"]
+            Build.sanitizer + ["-emit-library", "-o", library.path, "@\(list.path)", "-lsqlite3"] + Build.cxx
         )
         guard outcome.status == 0 else { throw CompilerError(message: outcome.errors) }
         return library

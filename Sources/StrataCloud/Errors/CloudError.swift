@@ -1,4 +1,4 @@
-/// What went wrong with nodes and accounts, and what to do about it.
+/// What went wrong with nodes, transfers and what is kept of them, and what to do about it.
 public struct CloudError: Error, Sendable, CustomStringConvertible {
     /// The kind of an error. Further codes may come with further versions, so keep a default case.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
@@ -12,7 +12,7 @@ public struct CloudError: Error, Sendable, CustomStringConvertible {
     public let code: Code
     /// One or two sentences: what happened, and what to do.
     public let message: String
-    /// The numbers of the ids of the nodes concerned.
+    /// The numbers of the nodes concerned.
     public let nodes: [Int64]
     /// The error that caused this, if there is one.
     public let underlying: (any Error)?

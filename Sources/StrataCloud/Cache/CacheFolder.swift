@@ -1,0 +1,75 @@
+import Foundation
+
+/// The folders of a cache, and what is done with the files in them.
+///
+/// - `index.sqlite`: which file is what.
+/// - `files`: the files, by names that are never used twice.
+/// - `owners`: a locked file for each cache that is open, in whichever process.
+/// - `temporary`: a folder for each of them with its temporary files.
+struct CacheFolder: Sendable {
+    let root: URL
+
+    var index: URL { root.appending(path: "index.sqlite") }
+    private var files: URL { root.appending(path: "files") }
+    private var owners: URL { root.appending(path: "owners") }
+    private var temporary: URL { root.appending(path: "temporary") }
+
+    func file(_ name: String) -> URL { files.appending(path: name) }
+    func lock(of owner: String) -> URL { owners.appending(path: owner) }
+    func temporary(of owner: String) -> URL { temporary.appending(path: owner) }
+
+    /// Makes what is not there. Nobody but the user may look into it.
+    func create() throws {
+        for folder in [root, files, owners, temporary] {
+            try FileManager.default.createDirectory(
+                at: folder,
+                withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700]
+            )
+        }
+    }
+
+    // MARK: Listing
+
+    var fileNames: [String] { get throws { try Self.names(files) } }
+    var ownerNames: [String] { get throws { try Self.names(owners) } }
+    var temporaryNames: [String] { get throws { try Self.names(temporary) } }
+
+    private static func names(_ folder: URL) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: folder.path)
+    }
+
+    /// The size of a file of the cache; nil where it is not there.
+    func size(of name: String) -> Int64? { Self.size(file(name)) }
+
+    static func size(_ file: URL) -> Int64? {
+        guard let values = try? FileManager.default.attributesOfItem(atPath: file.path),
+            values[.type] as? FileAttributeType == .typeRegular
+        else { return nil }
+        return (values[.size] as? NSNumber)?.int64Value
+    }
+
+    // MARK: Changing
+
+    /// Moves a file from anywhere into the cache, in one step for whoever looks. From another file system it is copied, and stays where it was as well.
+    func adopt(_ source: URL, as name: String, through owner: String) throws {
+        if rename(source.path, file(name).path) == 0 { return }
+        guard errno == EXDEV else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        // It comes from another file system: half a copy is seen by nobody but a sweep.
+        let copy = temporary(of: owner).appending(path: name)
+        try FileManager.default.copyItem(at: source, to: copy)
+        guard rename(copy.path, file(name).path) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+    }
+
+    /// Sees to it that the bytes of a file are on the disk.
+    static func synchronize(_ file: URL) throws {
+        let handle = try FileHandle(forUpdating: file)
+        defer { try? handle.close() }
+        try handle.synchronize()
+    }
+
+    /// Deletes files that no entry names any more. What remains is swept by the next opening.
+    func delete(_ names: [String]) {
+        for name in names { unlink(file(name).path) }
+    }
+}

@@ -1,0 +1,46 @@
+import Foundation
+
+/// Opens chunks of a section as they arrive.
+actor OpeningReader {
+    private let file: SealedFile
+    private let section: SealedSection
+    private let wanted: Range<Int64>
+    private let reader: ByteReader
+    /// The chunks that are still to come.
+    private var chunks: Range<Int64>
+    /// Whether something was thrown: nothing follows then.
+    private var hasFailed = false
+
+    init(
+        _ file: SealedFile,
+        _ section: SealedSection,
+        _ wanted: Range<Int64>,
+        _ sealed: AsyncThrowingStream<Data, any Error>
+    ) {
+        self.file = file
+        self.section = section
+        self.wanted = wanted
+        reader = ByteReader(sealed)
+        chunks = file.layout.chunks(of: section, holding: wanted)
+    }
+
+    func next() async throws -> Data? {
+        guard !hasFailed else { return nil }
+        do { return try await open() } catch {
+            hasFailed = true
+            throw error
+        }
+    }
+
+    private func open() async throws -> Data? {
+        guard let chunk = chunks.first else {
+            guard try await reader.isEmpty() else { throw CloudError.surplus(section) }
+            return nil
+        }
+        let size = file.layout.range(of: section, chunk: chunk).count + Int(SealedLayout.overhead)
+        let box = try await reader.read(size)
+        guard box.count == size else { throw CloudError.truncated(Int64(box.count), Int64(size)) }
+        chunks = chunk + 1..<chunks.upperBound
+        return try file.open(section, chunk, box, wanted)
+    }
+}

@@ -1,0 +1,28 @@
+import Foundation
+
+/// Where a chunk belongs. It is authenticated with the chunk, so that none can take the place of another one.
+struct SealedPosition: Hashable, Sendable {
+    let section: SealedSection
+    /// From 0, within the section.
+    let chunk: Int64
+    /// Whether it is the last one of its section.
+    let isLast: Bool
+
+    /// The associated data of the chunk.
+    var bytes: Data {
+        var data = Data([section.rawValue, isLast ? 1 : 0])
+        data.append(bigEndian: UInt64(chunk))
+        return data
+    }
+}
+
+extension Data {
+    mutating func append(bigEndian value: UInt64) {
+        for shift in stride(from: 56, through: 0, by: -8) { append(UInt8(truncatingIfNeeded: value >> UInt64(shift))) }
+    }
+
+    /// The eight bytes from an offset on as a number; the caller has made sure that they are there.
+    func bigEndian(at offset: Int) -> UInt64 {
+        self[startIndex + offset..<startIndex + offset + 8].reduce(0) { $0 << 8 | UInt64($1) }
+    }
+}

@@ -1,0 +1,137 @@
+import Crypto
+import Foundation
+
+/// The first bytes of a sealed file, taken apart; nothing of it is checked yet but its form.
+struct SealedPreamble: Hashable, Sendable {
+    static let magic = Data([0x89, 0x53, 0x54, 0x52, 0x41, 0x54, 0x41, 0x0A])
+    static let version: UInt8 = 1
+    /// AES-256-GCM, with keys by HKDF-SHA256.
+    static let algorithm: UInt8 = 1
+    /// The logarithms of the chunk sizes that are allowed: from 16 bytes to 16 MiB.
+    static let exponents: ClosedRange<UInt8> = 4...24
+
+    /// Two to the power of this is the chunk size.
+    var exponent: UInt8
+    /// The id of the account key, 16 bytes.
+    var accountKey: UUID
+    /// 32 bytes.
+    var salt: Data
+    /// The box of the content key, 60 bytes.
+    var wrappedKey: Data
+    /// The box of the section table, 92 bytes.
+    var table: Data
+
+    var chunkSize: Int64 { 1 << Int64(exponent) }
+
+    /// What the table and the wrapped key are authenticated with: the bytes before the id of the account key.
+    var start: Data { Self.magic + Data([Self.version, Self.algorithm, exponent, 0]) }
+
+    var bytes: Data { start + accountKey.data + salt + wrappedKey + table }
+
+    init(exponent: UInt8, accountKey: UUID, salt: Data, wrappedKey: Data = Data(), table: Data = Data()) {
+        self.exponent = exponent
+        self.accountKey = accountKey
+        self.salt = salt
+        self.wrappedKey = wrappedKey
+        self.table = table
+    }
+
+    /// - Throws: `notSealed`, `sealedVersionUnknown`, `sealedTruncated`.
+    init(_ bytes: Data) throws {
+        guard bytes.prefix(8) == Self.magic.prefix(bytes.count) else {
+            throw CloudError(.notSealed, "The bytes are no sealed file: it begins otherwise.")
+        }
+        guard bytes.count >= 12 else { throw CloudError.truncated(Int64(bytes.count), SealedFile.preambleSize) }
+        let bytes = Data(bytes)
+        guard bytes[8] == Self.version, bytes[9] == Self.algorithm, bytes[11] == 0, Self.exponents ~= bytes[10] else {
+            throw CloudError(
+                .sealedVersionUnknown,
+                "The sealed file is of version \(bytes[8]), algorithm \(bytes[9]), chunks 2^\(bytes[10]), flags \(bytes[11]), which "
+                    + "this version does not know."
+            )
+        }
+        guard bytes.count >= SealedFile.preambleSize else {
+            throw CloudError.truncated(Int64(bytes.count), SealedFile.preambleSize)
+        }
+        self.init(
+            exponent: bytes[10],
+            accountKey: UUID(data: bytes[12..<28]),
+            salt: Data(bytes[28..<60]),
+            wrappedKey: Data(bytes[60..<120]),
+            table: Data(bytes[120..<212])
+        )
+    }
+
+    // MARK: The wrapped key
+
+    mutating func wrap(_ content: ContentKey, with account: AccountKey, nonce: Data) throws {
+        accountKey = account.id
+        wrappedKey = try SealedFileKeys.seal(
+            content.bytes,
+            using: SealedFileKeys.wrapping(account, salt: salt),
+            nonce: nonce,
+            authenticating: start
+        )
+    }
+
+    func unwrap(with keys: AccountKeys) throws -> ContentKey {
+        let account = try keys.key(accountKey)
+        let key = SealedFileKeys.wrapping(account, salt: salt)
+        guard let bytes = SealedFileKeys.open(wrappedKey, using: key, authenticating: start) else {
+            throw CloudError(
+                .sealKeyRefused,
+                "The account key \(accountKey) does not open the file: it has other bytes than the one that sealed it, or the "
+                    + "preamble of the file was changed."
+            )
+        }
+        return try ContentKey(bytes: bytes)
+    }
+
+    // MARK: The section table
+
+    mutating func sealTable(_ layout: SealedLayout, node: String, keys: SealedFileKeys, nonce: Data) throws {
+        var plain = Data()
+        for size in layout.sizes { plain.append(bigEndian: UInt64(size)) }
+        plain += SealedFileKeys.digest(of: node)
+        table = try SealedFileKeys.seal(plain, using: keys.table, nonce: nonce, authenticating: start)
+    }
+
+    func openTable(node: String, keys: SealedFileKeys) throws -> SealedLayout {
+        guard let plain = SealedFileKeys.open(table, using: keys.table, authenticating: start), plain.count == 64 else {
+            throw CloudError(
+                .sealKeyRefused,
+                "The content key does not open the section table: it is another one, or the preamble of the file was changed."
+            )
+        }
+        guard plain.dropFirst(32) == SealedFileKeys.digest(of: node) else {
+            throw CloudError(.sealedForAnotherNode, "The file was sealed for another node than '\(node)'.")
+        }
+        let sizes = (0..<4).map { Int64(truncatingIfNeeded: plain.bigEndian(at: $0 * 8)) }
+        let layout = SealedLayout(chunkSize: chunkSize, sizes: sizes)
+        guard layout.isValid else {
+            throw CloudError(
+                .sealedMalformed,
+                "The section table holds sizes that the format does not allow: \(sizes)."
+            )
+        }
+        return layout
+    }
+}
+
+extension UUID {
+    /// The 16 bytes.
+    var data: Data { withUnsafeBytes(of: uuid) { Data($0) } }
+
+    /// A UUID of 16 bytes.
+    init(data: Data) {
+        var bytes: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+        withUnsafeMutableBytes(of: &bytes) { $0.copyBytes(from: data.prefix(16)) }
+        self.init(uuid: bytes)
+    }
+}
+
+extension CloudError {
+    static func truncated(_ size: Int64, _ expected: Int64) -> CloudError {
+        CloudError(.sealedTruncated, "There are \(size) bytes of the sealed file where \(expected) are needed.")
+    }
+}

@@ -1,0 +1,80 @@
+import Foundation
+
+/// Seals a range of a file, chunk by chunk, as it is read.
+actor SealingReader {
+    private let ticket: SealTicket
+    private let sources: [SealSource]
+    private let bodies: [RemoteBody]
+    private let layout: SealedLayout
+    private let keys: SealedFileKeys
+    /// What of the sealed file is still to be given.
+    private var range: Range<Int64>
+    /// The source of the section that is being read, from its next chunk on.
+    private var current: (section: SealedSection, reader: ByteReader)?
+
+    init(
+        ticket: SealTicket,
+        sources: [SealSource],
+        bodies: [RemoteBody],
+        layout: SealedLayout,
+        keys: SealedFileKeys,
+        range: Range<Int64>
+    ) {
+        self.ticket = ticket
+        self.sources = sources
+        self.bodies = bodies
+        self.layout = layout
+        self.keys = keys
+        self.range = range
+    }
+
+    /// The next bytes, at most a chunk of them; nil behind the last.
+    func next() async throws -> Data? {
+        guard !range.isEmpty else { return nil }
+        let head = Int64(ticket.head.count)
+        if range.lowerBound < head {
+            return give(ticket.head, at: 0)
+        }
+        guard
+            let section = SealedSection.allCases.last(where: { layout.sealedRange(of: $0).contains(range.lowerBound) })
+        else { return nil }
+        let step = layout.chunkSize + SealedLayout.overhead
+        let chunk = (range.lowerBound - layout.offset(of: section)) / step
+        let box = try await seal(section, chunk)
+        return give(box, at: layout.offset(of: section) + chunk * step)
+    }
+
+    /// What of some bytes of the file belongs to the range, which then begins behind them.
+    private func give(_ bytes: Data, at offset: Int64) -> Data {
+        let start = Int(range.lowerBound - offset)
+        let end = Int(min(range.upperBound - offset, Int64(bytes.count)))
+        range = offset + Int64(end)..<range.upperBound
+        return Data(bytes.dropFirst(start).prefix(end - start))
+    }
+
+    private func seal(_ section: SealedSection, _ chunk: Int64) async throws -> Data {
+        let count = layout.chunkCount(of: section)
+        let wanted = layout.range(of: section, chunk: chunk)
+        let reader = try await reader(of: section, from: wanted.lowerBound)
+        let plain = try await reader.read(wanted.count)
+        guard plain.count == wanted.count else {
+            throw RemoteError(.unreadableBody, "The section '\(section)' has fewer bytes than were announced.")
+        }
+        let isLast = chunk == count - 1
+        // Looked at after the bytes are read and before they are given away: what was read before a change is not sent.
+        try sources[section.index - 1].check(ticket.fingerprints[section.index - 1])
+        if isLast, !(try await reader.isEmpty()) {
+            throw RemoteError(.unreadableBody, "The section '\(section)' has more bytes than were announced.")
+        }
+        return try keys.seal(plain, at: SealedPosition(section: section, chunk: chunk, isLast: isLast))
+    }
+
+    private func reader(of section: SealedSection, from start: Int64) async throws -> ByteReader {
+        // Chunks are read one after the other, so a reader that is there stands where the next one begins.
+        if let current, current.section == section { return current.reader }
+        let stream = try await bodies[section.index - 1].chunks(start..<layout.size(of: section))
+        let reader = ByteReader(stream)
+        current = (section, reader)
+        return reader
+    }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import StrataCloud
+
+@Suite(.timeLimit(.minutes(2))) struct DiskCacheCrashTests {
+    /// A process that works on a cache by chance.
+    private final class Worker: Sendable {
+        private let process: Mutex<Process>
+        private let output = Pipe()
+
+        init(_ folder: URL, seed: Int, steps: Int) throws {
+            let process = Process()
+            #if os(Linux)
+                let tests = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
+            #else
+                let tests = Bundle(for: Worker.self).bundleURL
+            #endif
+            process.executableURL = tests.deletingLastPathComponent().appending(path: "strata-cache")
+            process.arguments = [folder.path, "\(seed)", "\(steps)"]
+            process.standardOutput = output
+            try process.run()
+            self.process = Mutex(process)
+        }
+
+        /// Reads until it has made so many steps, or has ended.
+        func wait(steps: Int) async {
+            let reader = output.fileHandleForReading
+            await withCheckedContinuation { continuation in
+                Thread.detachNewThread {
+                    var count = 0
+                    while count < steps {
+                        let bytes = reader.availableData
+                        if bytes.isEmpty { break }
+                        count += bytes.count { $0 == UInt8(ascii: "\n") }
+                    }
+                    continuation.resume()
+                }
+            }
+        }
+
+        /// Kills it, if it still runs.
+        ///
+        /// - Returns: whether it has ended by itself, and without a complaint.
+        func end(killing: Bool) async -> Bool {
+            await withCheckedContinuation { continuation in
+                Thread.detachNewThread { [self] in
+                    let status = process.withLock { process in
+                        if killing { kill(process.processIdentifier, SIGKILL) }
+                        process.waitUntilExit()
+                        return process.terminationReason == .exit && process.terminationStatus == 0
+                    }
+                    continuation.resume(returning: status)
+                }
+            }
+        }
+    }
+
+    @Test func `a process that is killed at any moment leaves nothing behind that is not swept`() async throws {
+        let world = CacheWorld()
+        for round in 0..<15 {
+            let worker = try Worker(world.folder, seed: round, steps: 10_000)
+            await worker.wait(steps: 1 + round * 3)
+            _ = await worker.end(killing: true)
+            let cache = try await world.open(limit: 20_000)
+            #expect(try await cache.faults() == [], "round \(round)")
+            for node in try await cache.nodes() {
+                let file = try #require(try await cache.file(CacheWorld.key(node)))
+                let words = try String(contentsOf: file.file, encoding: .utf8).split(separator: " ")
+                #expect(words[0] == "\(node)" && words[1] == file.eTag?.value ?? "")
+                file.release()
+            }
+            let temporary = try FileManager.default.contentsOfDirectory(
+                atPath: world.folder.appending(path: "temporary").path
+            )
+            #expect(temporary == [cache.owner])
+            try await cache.close()
+        }
+    }
+
+    @Test func `several processes work on one folder, and one that is killed does not disturb the others`() async throws
+    {
+        let world = CacheWorld()
+        let workers = try (0..<3).map { try Worker(world.folder, seed: 100 + $0, steps: $0 == 0 ? 100_000 : 150) }
+        await workers[0].wait(steps: 20)
+        _ = await workers[0].end(killing: true)
+        for worker in workers.dropFirst() {
+            await worker.wait(steps: 150)
+            #expect(await worker.end(killing: false))
+        }
+        let cache = try await world.open(limit: 20_000)
+        #expect(try await cache.faults() == [])
+        let usage = try await cache.usage()
+        #expect(usage.evictable == 0 || usage.total <= 20_000)
+        #expect(world.files.count == usage.count)
+    }
+}

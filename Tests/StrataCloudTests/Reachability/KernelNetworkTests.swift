@@ -1,0 +1,127 @@
+#if os(Linux)
+    import Foundation
+    import Synchronization
+    import Testing
+
+    @testable import StrataCloud
+
+    @Suite(
+        .enabled(
+            if: NetworkNamespace.isAllowed,
+            "needs network namespaces of its own: unshare(2) with CLONE_NEWNET, and the program ip of iproute2"
+        ),
+        .timeLimit(.minutes(1))
+    )
+    struct KernelNetworkTests {
+        private static let cable = """
+            link add wan type veth peer name far
+            link set far up
+            link set wan up
+            addr add 192.0.2.5/24 dev wan
+            """
+
+        @Test func `a remote becomes reachable with a route, and unreachable with whatever is taken away`() async throws
+        {
+            try await NetworkNamespace.run { namespace in
+                let network = try KernelNetwork()
+                let anywhere = StatusWaiter(NetworkTarget(host: "example.com"), in: network)
+                let neighbour = StatusWaiter(NetworkTarget(host: "192.0.2.77"), in: network)
+                let fence = StatusWaiter(NetworkTarget(host: "198.51.100.1"), in: network)
+                try anywhere.check(.unreachable)
+                try neighbour.check(.unreachable)
+
+                // A cable, and then a way out of the local network.
+                try namespace.ip(Self.cable)
+                try neighbour.wait(for: .reachable(.wired))
+                try anywhere.check(.unreachable)
+                try namespace.ip("route add default via 192.0.2.1")
+                try anywhere.wait(for: .reachable(.wired))
+
+                // The cable is pulled out at the other end, and put in again: the kernel keeps the routes.
+                try namespace.ip("link set far down")
+                try anywhere.wait(for: .unreachable)
+                try namespace.ip("link set far up")
+                try anywhere.wait(for: .reachable(.wired))
+
+                // The link is taken down, and the kernel forgets its routes without saying so.
+                try namespace.ip("link set wan down")
+                try anywhere.wait(for: .unreachable)
+                try namespace.ip("link set wan up\nroute add 198.51.100.0/24 via 192.0.2.1")
+                try fence.wait(for: .reachable(.wired))
+                try anywhere.check(.unreachable)
+                try namespace.ip("route add default via 192.0.2.1")
+                try anywhere.wait(for: .reachable(.wired))
+
+                // The route is taken away, then the address with what is left of the routes, then the link.
+                try namespace.ip("route del default")
+                try anywhere.wait(for: .unreachable)
+                try namespace.ip("addr flush dev wan")
+                try neighbour.wait(for: .unreachable)
+                try namespace.ip("addr add 192.0.2.6/24 dev wan")
+                try neighbour.wait(for: .reachable(.wired))
+                try namespace.ip("link del wan")
+                try neighbour.wait(for: .unreachable)
+            }
+        }
+
+        @Test func `what is there at the beginning is known at once`() async throws {
+            try await NetworkNamespace.run { namespace in
+                try namespace.ip(Self.cable + "\nroute add default via 192.0.2.1\nroute add unreachable 203.0.113.0/24")
+                let network = try KernelNetwork()
+                try StatusWaiter(NetworkTarget(host: "example.com"), in: network).check(.reachable(.wired))
+                try StatusWaiter(NetworkTarget(host: "203.0.113.4"), in: network).check(.unreachable)
+                try StatusWaiter(NetworkTarget(host: "192.0.2.5"), in: network).check(.reachable(.loopback))
+            }
+        }
+
+        @Test func `addresses of IPv6 count once nobody else is known to have them`() async throws {
+            try await NetworkNamespace.run { namespace in
+                let network = try KernelNetwork()
+                let neighbour = StatusWaiter(NetworkTarget(host: "2001:db8::77"), in: network)
+                try namespace.ip("link add wan type veth peer name far\nlink set far up\nlink set wan up")
+                // Found out by the kernel itself, within a second or two.
+                try namespace.ip("addr add 2001:db8::5/64 dev wan")
+                try neighbour.wait(for: .reachable(.wired))
+                try namespace.ip("link set wan down")
+                try neighbour.wait(for: .unreachable)
+            }
+        }
+
+        @Test func `messages that were lost are made up for`() async throws {
+            try await NetworkNamespace.run { namespace in
+                try namespace.ip(Self.cable)
+                // Without addresses of IPv6, of which the kernel tells more some time later: nothing else is to lead to a second look.
+                try namespace.ip(
+                    "link set wan addrgenmode none\naddr flush dev wan scope link\nlink set far addrgenmode none\naddr flush dev far"
+                )
+                let network = try KernelNetwork(room: 2048)
+                let anywhere = StatusWaiter(NetworkTarget(host: "example.com"), in: network)
+                let fence = StatusWaiter(NetworkTarget(host: "198.51.100.1"), in: network)
+                // Nobody reads while this is waited for, and the room for messages is far too small for what comes.
+                let isFull = DispatchSemaphore(value: 0)
+                fence.reachability.observe { isFull.wait() }
+                let routes = (0..<200).map { "route add 10.0.\($0).0/24 via 192.0.2.1" }
+                try namespace.ip("route add 198.51.100.0/24 via 192.0.2.1")
+                try fence.wait(for: .reachable(.wired))
+                try namespace.ip(routes.joined(separator: "\n") + "\nroute add default via 192.0.2.1")
+                for _ in 0..<10 { isFull.signal() }
+                try anywhere.wait(for: .reachable(.wired))
+                let count = network.network.routes.count { $0.prefix.first == 10 }
+                guard count == 200 else { throw Unexpected("\(count) routes") }
+            }
+        }
+
+        @Test func `nothing is left open when nobody listens any more`() async throws {
+            try await NetworkNamespace.run { _ in
+                weak var gone: KernelNetwork.Listener?
+                for _ in 0..<5 {
+                    let network = try KernelNetwork()
+                    gone = network.listener
+                }
+                // The queue lets go of it a moment later.
+                for _ in 0..<1_000_000 where gone != nil { sched_yield() }
+                guard gone == nil else { throw Unexpected("a listener that nobody has") }
+            }
+        }
+    }
+#endif

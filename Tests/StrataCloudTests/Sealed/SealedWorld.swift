@@ -1,0 +1,82 @@
+import Foundation
+
+@testable import StrataCloud
+
+/// A small world of sealed files: chunks of 16 bytes, and content that says where it stands.
+struct SealedWorld {
+    static let account = AccountKey()
+    static let keys = AccountKeys(account)
+    static let node = "alice/42"
+    static let key = ContentKey()
+
+    /// Bytes no two chunks of which are the same.
+    static func bytes(_ count: Int, _ seed: UInt8 = 0) -> Data {
+        Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 7) ^ seed })
+    }
+
+    static func sealer(
+        metadata: Int = 0,
+        thumbnail: Int = 0,
+        data: Int = 0,
+        seed: UInt8 = 0,
+        key: ContentKey = key,
+        node: String = node
+    ) throws -> Sealer {
+        try Sealer(
+            metadata: .data(bytes(metadata, seed &+ 1)),
+            thumbnail: .data(bytes(thumbnail, seed &+ 2)),
+            data: .data(bytes(data, seed &+ 3)),
+            key: key,
+            node: node,
+            keys: keys,
+            chunkSize: 16
+        )
+    }
+
+    static func content(_ section: SealedSection, _ count: Int, seed: UInt8 = 0) -> Data {
+        bytes(count, seed &+ UInt8(section.index))
+    }
+
+    /// Opens everything there is, as a reader who has fetched the whole file would.
+    static func openAll(
+        _ bytes: Data,
+        node: String = node,
+        keys: AccountKeys = keys
+    ) throws -> (header: SealedHeader?, sections: [Data]) {
+        let file = try SealedFile(bytes, node: node, keys: keys)
+        try file.check(size: Int64(bytes.count))
+        let sections = try SealedSection.allCases.map { section in
+            let range = file.sealedRange(of: section)
+            return try file.open(section, in: bytes[Int(range.lowerBound)..<Int(range.upperBound)])
+        }
+        return (try file.header(in: bytes), sections)
+    }
+
+    /// The code with which everything is refused; nil where it is opened.
+    static func refusal(_ bytes: Data, node: String = node, keys: AccountKeys = keys) throws -> CloudError.Code? {
+        do {
+            _ = try openAll(bytes, node: node, keys: keys)
+            return nil
+        } catch let error as CloudError {
+            return error.code
+        }
+    }
+
+    /// A stream of bytes in pieces of a size.
+    static func stream(_ bytes: Data, pieces: Int) -> AsyncThrowingStream<Data, any Error> {
+        AsyncThrowingStream { continuation in
+            var rest = bytes
+            while !rest.isEmpty {
+                continuation.yield(Data(rest.prefix(pieces)))
+                rest = rest.dropFirst(pieces)
+            }
+            continuation.finish()
+        }
+    }
+
+    static func collect(_ stream: AsyncThrowingStream<Data, any Error>) async throws -> Data {
+        var result = Data()
+        for try await chunk in stream { result += chunk }
+        return result
+    }
+}
