@@ -89,7 +89,10 @@ public protocol Remote: Sendable {
     /// - Parameter parts: what `uploadPart` has given, in the order of the numbers.
     /// - Throws: `conditionFailed`, after which the upload is still there; `uploadGone`.
     func completeUpload(
-        _ upload: String, parts: [String], at key: RemoteKey, if condition: RemoteCondition
+        _ upload: String,
+        parts: [String],
+        at key: RemoteKey,
+        if condition: RemoteCondition
     ) async throws -> RemoteObject
 
     /// Forgets an upload and its parts. One that is not known is no error.
@@ -118,13 +121,17 @@ extension Remote {
     }
 
     /// No uploads in parts.
-    public func uploadPart(_ body: RemoteBody, number: Int, of upload: String, at key: RemoteKey) async throws -> String {
+    public func uploadPart(_ body: RemoteBody, number: Int, of upload: String, at key: RemoteKey) async throws -> String
+    {
         throw RemoteError(.unsupported, "\(name) takes no uploads in parts.", key: key)
     }
 
     /// No uploads in parts.
     public func completeUpload(
-        _ upload: String, parts: [String], at key: RemoteKey, if condition: RemoteCondition
+        _ upload: String,
+        parts: [String],
+        at key: RemoteKey,
+        if condition: RemoteCondition
     ) async throws -> RemoteObject {
         throw RemoteError(.unsupported, "\(name) takes no uploads in parts.", key: key)
     }

@@ -75,7 +75,8 @@ public struct RemoteKey: Hashable, Sendable, CustomStringConvertible {
         result.reserveCapacity(name.utf8.count)
         for (index, scalar) in name.unicodeScalars.enumerated() {
             let isEscaped =
-                scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) || scalar == "/" || scalar == "\\" || scalar == "%"
+                scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) || scalar == "/" || scalar == "\\"
+                || scalar == "%"
                 || index == 0 && isDots
             if isEscaped {
                 for byte in scalar.utf8 { result += hexadecimal(byte) }

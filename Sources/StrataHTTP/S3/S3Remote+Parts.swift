@@ -1,0 +1,81 @@
+import Foundation
+public import StrataCloud
+
+extension S3Remote {
+    /// Begins an upload in parts.
+    public func beginUpload(_ key: RemoteKey, mark: String?, mediaType: String?) async throws -> String {
+        let request = service.request(
+            "POST",
+            try service.objectName(key),
+            query: [("uploads", "")],
+            headers: service.metadata(mark: mark, mediaType: mediaType),
+            key: key
+        )
+        guard let id = try await service.document(request).text(of: "UploadId"), !id.isEmpty else {
+            throw RemoteError(.malformedAnswer, "\(name) gives no id to an upload.", key: key)
+        }
+        return id
+    }
+
+    /// Sends a part, of 5 GiB at most and number 10,000 at most.
+    ///
+    /// - Returns: its ETag.
+    public func uploadPart(_ body: RemoteBody, number: Int, of upload: String, at key: RemoteKey) async throws -> String
+    {
+        let request = service.request(
+            "PUT",
+            try service.objectName(key),
+            query: [("partNumber", String(number)), ("uploadId", upload)],
+            body: .stream(body),
+            key: key
+        )
+        let answer = try await service.succeed(request)
+        guard let tag = answer.eTag else {
+            throw RemoteError(.malformedAnswer, "\(name) gives no ETag to a part.", key: key, status: answer.status)
+        }
+        await answer.discard()
+        return tag.value
+    }
+
+    /// Makes an object of all parts.
+    public func completeUpload(
+        _ upload: String,
+        parts: [String],
+        at key: RemoteKey,
+        if condition: RemoteCondition
+    ) async throws -> RemoteObject {
+        let conditions = try await headers(of: condition, for: key)
+        let request = service.request(
+            "POST",
+            try service.objectName(key),
+            query: [("uploadId", upload)],
+            headers: [("content-type", "application/xml")] + conditions,
+            body: .data(Self.document(of: parts)),
+            key: key
+        )
+        let root = try await refusing(condition) { try await service.document(request) }
+        let eTag = root.text(of: "ETag").map { ETag(header: $0) }
+        // Size and mark are told by none of the answers to an upload in parts.
+        if let object = try await head(key), eTag == nil || object.eTag == eTag { return object }
+        return RemoteObject(key: key, eTag: eTag)
+    }
+
+    /// Forgets an upload.
+    public func abortUpload(_ upload: String, at key: RemoteKey) async throws {
+        let request = service.request("DELETE", try service.objectName(key), query: [("uploadId", upload)], key: key)
+        let answer = try await service.send(request)
+        if answer.status == 404 { return }
+        guard answer.isSuccess else { throw await service.error(answer) }
+        await answer.discard()
+    }
+
+    /// The parts of an upload in XML.
+    static func document(of parts: [String]) -> Data {
+        let parts = parts.enumerated().map { index, tag in
+            let tag = ETag(header: tag).header.replacing("&", with: "&amp;").replacing("<", with: "&lt;")
+            return "<Part><PartNumber>\(index + 1)</PartNumber><ETag>\(tag)</ETag></Part>"
+        }
+        let namespace = "http://s3.amazonaws.com/doc/2006-03-01/"
+        return Data("<CompleteMultipartUpload xmlns=\"\(namespace)\">\(parts.joined())</CompleteMultipartUpload>".utf8)
+    }
+}
