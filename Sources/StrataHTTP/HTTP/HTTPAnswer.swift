@@ -4,6 +4,7 @@ internal import NIOCore
 internal import NIOFoundationCompat
 internal import NIOHTTP1
 import StrataCloud
+import Synchronization
 
 /// What a server has answered. Its body is still on its way.
 struct HTTPAnswer: Sendable {
@@ -12,6 +13,7 @@ struct HTTPAnswer: Sendable {
     private let request: HTTPRequest
     /// Holds the place among the requests that are under way.
     private let ticket: RequestGate.Ticket
+    private let reading = Reading()
 
     init(_ response: HTTPClientResponse, to request: HTTPRequest, ticket: RequestGate.Ticket) {
         status = Int(response.status.code)
@@ -44,10 +46,11 @@ struct HTTPAnswer: Sendable {
         return .seconds(max(0, min(wait, 366 * 86400)))
     }
 
-    /// The whole body, in memory.
+    /// The whole body, in memory; nothing where it has been read before.
     ///
     /// - Throws: `malformedAnswer` where it is longer than the limit; what the connection throws.
     func data(limit: Int) async throws -> Data {
+        guard reading.begin() else { return Data() }
         do {
             return Data(buffer: try await response.body.collect(upTo: limit))
         } catch let error as NIOTooManyBytesError {
@@ -72,6 +75,7 @@ struct HTTPAnswer: Sendable {
     ///   - skipped: how many bytes in front are left out.
     ///   - length: how many are given behind these. Fewer throw `damagedContent`; what comes behind them is not read.
     func chunks(skipping skipped: Int64 = 0, length: Int64) -> AsyncThrowingStream<Data, any Error> {
+        guard reading.begin() else { return AsyncThrowingStream { $0.finish() } }
         let chunks = IncomingChunks(
             iterator: response.body.makeAsyncIterator(),
             ticket: ticket,
@@ -81,5 +85,13 @@ struct HTTPAnswer: Sendable {
             length: length
         )
         return AsyncThrowingStream(unfolding: { try await chunks.next() })
+    }
+
+    /// Whether the body has been read: the client traps where it is read twice.
+    private final class Reading: Sendable {
+        private let hasBegun = Atomic(false)
+
+        /// Whether this is the first time.
+        func begin() -> Bool { !hasBegun.exchange(true, ordering: .relaxed) }
     }
 }

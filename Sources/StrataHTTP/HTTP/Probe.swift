@@ -48,4 +48,7 @@ actor Probe {
 
     /// A name that nothing of the user's is escaped to: a `%` with a letter behind it that is no digit (``RemoteKey``).
     static let prefix = "%probe-"
+
+    /// Whether a name in a listing is that of what was asked with.
+    static func owns(_ segment: String) -> Bool { segment.utf8.starts(with: prefix.utf8) }
 }

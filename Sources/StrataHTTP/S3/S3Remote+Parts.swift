@@ -45,6 +45,8 @@ extension S3Remote {
         if condition: RemoteCondition
     ) async throws -> RemoteObject {
         let conditions = try await headers(of: condition, for: key)
+        // Some servers check conditions of writes, and not this one's.
+        if condition != .none, !conditions.isEmpty { try await check(condition, of: key) }
         let request = service.request(
             "POST",
             try service.objectName(key),

@@ -110,15 +110,16 @@ extension S3Remote {
         guard let text, let name = isEncoded ? PercentEncoding.decode(text, plusIsSpace: true) : text else {
             return nil
         }
-        guard name.hasPrefix(prefix), name.utf8.count > prefix.utf8.count else { return nil }
-        var rest = String(decoding: Array(name.utf8.dropFirst(prefix.utf8.count)), as: UTF8.self)
-        let isFolder = rest.hasSuffix("/")
-        if isFolder { rest.removeLast() }
+        // Byte by byte: a slash and an accent behind it are one character of Swift's.
+        guard name.utf8.starts(with: prefix.utf8), name.utf8.count > prefix.utf8.count else { return nil }
+        var segments = name.utf8.dropFirst(prefix.utf8.count)
+            .split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+            .map { String(decoding: $0, as: UTF8.self) }
+        let isFolder = segments.last?.isEmpty == true
+        if isFolder { segments.removeLast() }
         var key = folder
-        for segment in rest.split(separator: "/", omittingEmptySubsequences: false) {
-            guard !segment.hasPrefix(Probe.prefix), let child = key.appending(found: String(segment)) else {
-                return nil
-            }
+        for segment in segments {
+            guard !Probe.owns(segment), let child = key.appending(found: segment) else { return nil }
             key = child
         }
         return (key, isFolder)

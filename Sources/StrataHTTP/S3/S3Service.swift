@@ -34,6 +34,7 @@ struct S3Service: Sendable {
     ///
     /// - Throws: `invalidKey`.
     func objectName(_ key: RemoteKey, isFolder: Bool = false) throws -> String {
+        try key.requireNames()
         let name =
             (location.prefix.segments + key.segments).joined(separator: "/")
             + (isFolder && !key.segments.isEmpty ? "/" : "")

@@ -48,12 +48,17 @@ extension WebDAVRemote {
     /// - Throws: `notFound` where there is no such folder; `unsupported` for `isRecursive`, which many servers refuse.
     public func list(_ folder: RemoteKey, isRecursive: Bool, after next: String?) async throws -> RemoteListing {
         guard !isRecursive else { throw RemoteError(.unsupported, "\(name) lists one folder at a time.", key: folder) }
-        guard let (own, children) = try await service.properties(folder, isFolder: true, depth: 1),
-            own?.isFolder != false
-        else {
-            throw RemoteError(.notFound, "There is no such folder in \(name).", key: folder)
+        let missing = RemoteError(.notFound, "There is no such folder in \(name).", key: folder)
+        do {
+            guard let (own, children) = try await service.properties(folder, isFolder: true, depth: 1),
+                own?.isFolder != false
+            else { throw missing }
+            return RemoteListing(objects: children)
+        } catch let error as RemoteError where error.status == 403 || error.status == 409 {
+            // A file with a slash behind its name.
+            guard try await head(folder)?.isFolder == false else { throw error }
+            throw missing
         }
-        return RemoteListing(objects: children)
     }
 
     func object(_ key: RemoteKey, _ answer: HTTPAnswer, size: Int64?) -> RemoteObject {

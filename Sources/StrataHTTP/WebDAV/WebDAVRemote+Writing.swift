@@ -22,19 +22,19 @@ extension WebDAVRemote {
 
     /// What it means that a write was refused. Servers differ in what they answer where a folder is in the way, or none is there.
     private func refusal(_ answer: HTTPAnswer, at key: RemoteKey, _ condition: RemoteCondition) async -> RemoteError {
-        let error = await service.error(answer, writes: true)
+        let refused = await service.error(answer, writes: true)
         switch answer.status {
         case 403, 404, 405, 409, 412, 500, 501: break
-        default: return error
+        default: return refused
         }
         // Only what is known for certain is said in place of the server's own answer.
         do {
             if let there = try await head(key) {
-                guard there.isFolder else { return error }
+                guard there.isFolder else { return refused }
                 return RemoteError(.occupied, "There is a folder of this name.", key: key, status: answer.status)
             }
-            guard answer.status != 412, let parent = key.parent else { return error }
-            guard try await head(parent)?.isFolder != true else { return error }
+            guard answer.status != 412, let parent = key.parent else { return refused }
+            guard try await head(parent)?.isFolder != true else { return refused }
             return RemoteError(
                 .parentMissing,
                 "The folder that it is to lie in is not there.",
@@ -42,7 +42,7 @@ extension WebDAVRemote {
                 status: answer.status
             )
         } catch {
-            return await service.error(answer, writes: true)
+            return refused
         }
     }
 

@@ -42,13 +42,15 @@ extension WebDAVService {
         var own: RemoteObject?
         var children: [RemoteObject] = []
         for response in root.children where response.name == "response" {
-            guard let segments = response.text(of: "href").flatMap(segments(href:)) else { continue }
-            if segments == key.segments {
+            guard let segments = response.text(of: "href").flatMap(segments(href:)),
+                let found = RemoteKey(found: segments)
+            else { continue }
+            if found == key {
                 own = object(response, key)
-            } else if depth > 0, segments.count == key.segments.count + 1, segments.starts(with: key.segments),
-                let last = segments.last, !last.hasPrefix(Probe.prefix), let child = key.appending(found: last)
+            } else if depth > 0, found.parent == key, let last = found.last, !Probe.owns(last),
+                let object = object(response, found)
             {
-                if let object = object(response, child) { children.append(object) }
+                children.append(object)
             }
         }
         return (own, children)
@@ -62,8 +64,8 @@ extension WebDAVService {
             path = path[slash...]
         }
         func split(_ path: Substring) -> [String]? {
-            let parts = path.split(separator: "/")
-            let decoded = parts.compactMap { PercentEncoding.decode($0) }
+            let parts = path.utf8.split(separator: UInt8(ascii: "/"))
+            let decoded = parts.compactMap { PercentEncoding.decode(Substring($0)) }
             return decoded.count == parts.count ? decoded : nil
         }
         guard let all = split(path), let base = split(Substring(endpoint.basePath)), all.starts(with: base) else {

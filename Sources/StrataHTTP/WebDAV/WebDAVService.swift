@@ -29,6 +29,7 @@ struct WebDAVService: Sendable {
         headers: [(name: String, value: String)] = [],
         body: HTTPRequest.Body = .none
     ) async throws -> HTTPAnswer {
+        try key.requireNames()
         var headers = headers
         if let credentials = try await credentials?.credentials() {
             headers.append(("authorization", credentials.header))
