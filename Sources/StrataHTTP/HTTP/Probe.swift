@@ -7,6 +7,8 @@ actor Probe {
         var capabilities: RemoteCapabilities
         /// Whether versions stand in `If-Match` without quotes, as some servers want them.
         var hasBareTags = false
+        /// Whether `If-Match` is looked at, even if two versions of one moment have the same tag.
+        var checksTags = false
     }
 
     private enum State {
@@ -19,7 +21,7 @@ actor Probe {
     private let ask: @Sendable () async throws -> Findings
 
     init(known: RemoteCapabilities?, ask: @escaping @Sendable () async throws -> Findings) {
-        state = known.map { .known(Findings(capabilities: $0)) } ?? .unknown
+        state = known.map { .known(Findings(capabilities: $0, checksTags: $0.checksVersions)) } ?? .unknown
         self.ask = ask
     }
 

@@ -7,6 +7,7 @@ public import StrataCloud
 /// - Folders are what keys have in common. ``createFolder(_:)`` leaves an empty object `folder/` behind, as other tools do.
 /// - Whether the server enforces conditions it is asked once, by an object that is deleted again (``capabilities()``). Where it does not
 ///   they are looked at before writing, and somebody else may write in between.
+/// - An ETag is that of the content: what is written once more is the same version.
 /// - Parts of uploads have 5 MiB at least, the last one apart. An upload that is neither completed nor aborted is kept, and paid for,
 ///   until the bucket's rules end it.
 /// - Bodies are sent with their hash over plain HTTP, and where they are small. Over TLS larger ones are not hashed, since TLS protects them.

@@ -15,16 +15,19 @@ struct WebDAVProbe {
             checksVersionsOfDeletes: false,
             isLocal: service.endpoint.isLoopback
         )
+        var findings = Probe.Findings(capabilities: capabilities)
         do {
             let absent = [(name: "if-none-match", value: "*")]
             try await request("PUT", absent)
             capabilities.checksAbsence = try await isRefused("PUT", absent)
             let other = [(name: "if-match", value: "\"strata-no-such-version\"")]
             if let tag = try await eTag(), !tag.isWeak {
-                // Refused for another version, and only then.
+                // Refused for another version, and only then; and another content of the same size, written at once, is another version.
                 let refusesOthers = try await isRefused("PUT", other)
                 let refusesOwn = try await isRefused("PUT", [("if-match", tag.header)])
-                capabilities.checksVersions = refusesOthers && !refusesOwn
+                let isFine = try await eTag() != tag
+                capabilities.checksVersions = refusesOthers && !refusesOwn && isFine
+                findings.checksTags = refusesOthers && !refusesOwn
             }
             capabilities.checksVersionsOfDeletes = try await isRefused("DELETE", other)
             try await request("DELETE", [])
@@ -33,7 +36,8 @@ struct WebDAVProbe {
             _ = try? await request("DELETE", [])
             throw error
         }
-        return Probe.Findings(capabilities: capabilities)
+        findings.capabilities = capabilities
+        return findings
     }
 
     private func eTag() async throws -> ETag? {
@@ -50,7 +54,7 @@ struct WebDAVProbe {
     @discardableResult
     private func request(_ method: String, _ headers: [(name: String, value: String)]) async throws -> Int {
         guard let key else { throw RemoteError(.invalidKey, "A probe has no key.") }
-        let body = method == "PUT" ? HTTPRequest.Body.data(Data("probe".utf8)) : .none
+        let body = method == "PUT" ? HTTPRequest.Body.data(Data(UUID().uuidString.utf8)) : .none
         let answer = try await service.send(method, key, headers: headers, body: body)
         guard answer.isSuccess || answer.status == 412 || method == "DELETE" && answer.status == 404 else {
             let error = await service.error(answer, writes: true)

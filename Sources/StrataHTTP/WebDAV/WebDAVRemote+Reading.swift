@@ -2,10 +2,16 @@ import Foundation
 public import StrataCloud
 
 extension WebDAVRemote {
-    /// What is known of an object or a folder, by one request: `PROPFIND`, and `HEAD` at servers that do not know that.
+    /// What is known of an object or a folder, by `PROPFIND`, and `HEAD` at servers that do not know that or do not tell versions by it.
     public func head(_ key: RemoteKey) async throws -> RemoteObject? {
         do {
-            return try await service.properties(key, isFolder: key == .root, depth: 0)?.own
+            guard var own = try await service.properties(key, isFolder: key == .root, depth: 0)?.own else { return nil }
+            if !own.isFolder, own.eTag == nil {
+                // Some servers tell it of what is read only.
+                let answer = try await service.send("HEAD", key)
+                if answer.isSuccess { own.eTag = answer.eTag }
+            }
+            return own
         } catch let error as RemoteError where error.code == .unsupported {
             let answer = try await service.send("HEAD", key)
             // A redirect to the same place with a slash behind it: a folder.

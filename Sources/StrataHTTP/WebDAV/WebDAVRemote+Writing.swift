@@ -115,19 +115,19 @@ extension WebDAVRemote {
         name: String, value: String
     )] {
         if condition == .none { return [] }
-        let capabilities = try await capabilities()
+        let findings = try await findings()
         switch condition {
         case .none: return []
         case .isAbsent:
-            if capabilities.checksAbsence { return [("if-none-match", "*")] }
+            if findings.capabilities.checksAbsence { return [("if-none-match", "*")] }
         case .matches(let tag):
-            if capabilities.checksVersions, !tag.isWeak { return [("if-match", tag.header)] }
+            if findings.checksTags, !tag.isWeak { return [("if-match", tag.header)] }
         }
         let object = try await head(key)
         if object?.isFolder == true { throw RemoteError(.occupied, "There is a folder of this name.", key: key) }
         try condition.check(object, key: key, remote: name)
         // Weak when it was read, and strong now.
-        if case .matches = condition, capabilities.checksVersions, let tag = object?.eTag, !tag.isWeak {
+        if case .matches = condition, findings.checksTags, let tag = object?.eTag, !tag.isWeak {
             return [("if-match", tag.header)]
         }
         return []

@@ -8,6 +8,7 @@ public import StrataCloud
 ///   they are looked at before writing, and somebody else may write in between.
 /// - WebDAV deletes collections with everything in them. Before a folder is deleted it is looked whether it is empty; **what somebody puts
 ///   there in between is deleted too**, since the protocol has no request that would not.
+/// - Of servers whose versions are no finer than a second, `checksVersions` is false: a second write of the same size goes unnoticed.
 /// - There are no uploads in parts: what breaks off begins anew.
 ///
 /// Isolation: any.
@@ -48,4 +49,7 @@ public final class WebDAVRemote: Remote {
     ///
     /// - Throws: `misconfigured` where there is no such collection; what requests throw. The next call asks again then.
     public func capabilities() async throws -> RemoteCapabilities { try await probe.findings().capabilities }
+
+    /// How conditions are put to the server.
+    func findings() async throws -> Probe.Findings { try await probe.findings() }
 }

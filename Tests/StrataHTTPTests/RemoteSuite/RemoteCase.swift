@@ -4,16 +4,10 @@ import StrataHTTP
 import Testing
 
 /// A kind of remote that the shared suite runs against.
-///
-/// `STRATA_SERVERS=nginx` adds servers that do less than the suite asks for, to see what becomes of it.
 enum RemoteCase: String, CaseIterable, Sendable, CustomTestStringConvertible {
-    case folder, ministack, moto, lighttpd, nginx
+    case folder, ministack, moto, lighttpd
 
-    static let all: [RemoteCase] = {
-        let more = (ProcessInfo.processInfo.environment["STRATA_SERVERS"] ?? "").split(separator: ",").map(String.init)
-        return allCases.filter { $0 != .nginx || more.contains("nginx") }
-    }()
-
+    static let all = allCases
     static let s3: [RemoteCase] = [.ministack, .moto]
 
     var testDescription: String { rawValue }
@@ -31,8 +25,7 @@ enum RemoteCase: String, CaseIterable, Sendable, CustomTestStringConvertible {
         case .folder: try FolderRemote(Scratch.folder("remote"), isDurable: false)
         case .ministack: try await makeS3(Servers.shared.ministack())
         case .moto: try await makeS3(Servers.shared.moto())
-        case .lighttpd: try makeDAV(await Servers.shared.lighttpd())
-        case .nginx: try makeDAV(await Servers.shared.nginx())
+        case .lighttpd: try Self.makeDAV(await Servers.shared.lighttpd())
         }
     }
 
@@ -43,7 +36,6 @@ enum RemoteCase: String, CaseIterable, Sendable, CustomTestStringConvertible {
         case .ministack: try await Servers.shared.ministack()
         case .moto: try await Servers.shared.moto()
         case .lighttpd: try await Servers.shared.lighttpd()
-        case .nginx: try await Servers.shared.nginx()
         }
     }
 
@@ -60,7 +52,7 @@ enum RemoteCase: String, CaseIterable, Sendable, CustomTestStringConvertible {
         )
     }
 
-    private func makeDAV(_ server: ServerProcess) throws -> WebDAVRemote {
+    static func makeDAV(_ server: ServerProcess) throws -> WebDAVRemote {
         let name = UUID().uuidString
         try FileManager.default.createDirectory(
             at: server.folder.appending(path: "root/\(name)"),

@@ -57,14 +57,19 @@ actor Servers {
             try await ServerProcess("nginx") { port, folder in
                 let root = folder.appending(path: "root")
                 try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
+                let module = "/usr/lib/nginx/modules/ngx_http_dav_ext_module.so"
+                guard FileManager.default.fileExists(atPath: module) else {
+                    throw ServerMissing("nginx has no module for PROPFIND: libnginx-mod-http-dav-ext")
+                }
                 let configuration = """
-                    daemon off; user root; pid "\(folder.path)/pid"; error_log "\(folder.path)/errors";
+                    load_module "\(module)"; daemon off; pid "\(folder.path)/pid"; error_log "\(folder.path)/errors";
+                    \(getuid() == 0 ? "user root;" : "")
                     events { }
                     http {
                         access_log off; client_max_body_size 0; client_body_temp_path "\(folder.path)/bodies";
                         server {
                             listen 127.0.0.1:\(port); root "\(root.path)";
-                            location / { dav_methods PUT DELETE MKCOL COPY MOVE; }
+                            location / { dav_methods PUT DELETE MKCOL COPY MOVE; dav_ext_methods PROPFIND OPTIONS; }
                         }
                     }
                     """
