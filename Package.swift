@@ -155,7 +155,7 @@ let package = Package(
         .testTarget(
             // Compiles the code in Guides/ and README.md against the modules of this build.
             name: "GuideTests",
-            dependencies: ["Strata", "StrataPipeline", "StrataTesting"]
+            dependencies: ["Strata", "StrataCloud", "StrataHTTP", "StrataPipeline", "StrataTesting"]
         ),
         .testTarget(
             name: "StrataPipelineTests",
@@ -177,7 +177,8 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
-            ]
+            ],
+            exclude: ["requirements.txt", "Servers/ceph.sh"]
         ),
         .testTarget(
             name: "StrataSQLTests",

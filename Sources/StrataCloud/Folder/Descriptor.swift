@@ -1,4 +1,4 @@
-import CStrataFiles
+internal import CStrataFiles
 import Foundation
 
 /// A call of the system that failed.

@@ -4,11 +4,14 @@ import StrataHTTP
 import Testing
 
 /// A kind of remote that the shared suite runs against.
+///
+/// `STRATA_SERVERS=ceph` adds the gateway of Ceph, which takes some seconds to start. It verifies signatures.
 enum RemoteCase: String, CaseIterable, Sendable, CustomTestStringConvertible {
-    case folder, ministack, moto, lighttpd
+    case folder, ministack, moto, lighttpd, ceph
 
-    static let all = allCases
-    static let s3: [RemoteCase] = [.ministack, .moto]
+    static let all = allCases.filter { $0 != .ceph || isCephAskedFor }
+    static let s3 = [RemoteCase.ministack, .moto] + (isCephAskedFor ? [.ceph] : [])
+    private static let isCephAskedFor = ProcessInfo.processInfo.environment["STRATA_SERVERS"]?.contains("ceph") == true
 
     var testDescription: String { rawValue }
     var isS3: Bool { Self.s3.contains(self) }
@@ -25,6 +28,7 @@ enum RemoteCase: String, CaseIterable, Sendable, CustomTestStringConvertible {
         case .folder: try FolderRemote(Scratch.folder("remote"), isDurable: false)
         case .ministack: try await makeS3(Servers.shared.ministack())
         case .moto: try await makeS3(Servers.shared.moto())
+        case .ceph: try await makeS3(Servers.shared.ceph())
         case .lighttpd: try Self.makeDAV(await Servers.shared.lighttpd())
         }
     }
@@ -36,6 +40,7 @@ enum RemoteCase: String, CaseIterable, Sendable, CustomTestStringConvertible {
         case .ministack: try await Servers.shared.ministack()
         case .moto: try await Servers.shared.moto()
         case .lighttpd: try await Servers.shared.lighttpd()
+        case .ceph: try await Servers.shared.ceph()
         }
     }
 

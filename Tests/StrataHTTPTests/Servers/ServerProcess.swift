@@ -10,9 +10,12 @@ final class ServerProcess: Sendable {
 
     /// Starts a program and waits until it takes connections.
     ///
-    /// - Parameter command: what to run, by a port and a folder of its own.
+    /// - Parameters:
+    ///   - endsItself: whether the program ends when its standard input does, and needs no shell for that.
+    ///   - command: what to run, by a port and a folder of its own.
     init(
         _ name: String,
+        endsItself: Bool = false,
         environment: [String: String] = [:],
         command: (_ port: Int, _ folder: URL) throws -> [String]
     ) async throws {
@@ -22,11 +25,12 @@ final class ServerProcess: Sendable {
         input = Pipe()
         // Other servers must not hold it too.
         _ = fcntl(input.fileHandleForWriting.fileDescriptor, F_SETFD, FD_CLOEXEC)
-        process.executableURL = URL(filePath: "/bin/sh")
         // Not by a signal that can be blocked, as all are in threads of Dispatch, from which it inherits that;
         // for the same reason nothing is waited for behind that.
         let keeper = "\"$@\" </dev/null & child=$!; read -r _; kill -KILL $child"
-        process.arguments = ["-c", keeper, "sh"] + (try command(port, folder))
+        let command = (endsItself ? [] : ["/bin/sh", "-c", keeper, "sh"]) + (try command(port, folder))
+        process.executableURL = URL(filePath: command[0])
+        process.arguments = Array(command.dropFirst())
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { _, own in own }
         process.standardInput = input
         process.currentDirectoryURL = folder

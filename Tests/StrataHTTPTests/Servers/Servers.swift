@@ -52,6 +52,16 @@ actor Servers {
         }
     }
 
+    nonisolated func ceph() async throws -> ServerProcess {
+        try await server("ceph") {
+            for program in ["ceph-mon", "ceph-mgr", "ceph-osd", "radosgw", "ceph"] { _ = try Program.find(program) }
+            return try await ServerProcess("ceph", endsItself: true) { port, folder in
+                let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "ceph.sh").path
+                return [script, "\(port)", folder.path, "\(try Loopback.freePort())"]
+            }
+        }
+    }
+
     nonisolated func nginx() async throws -> ServerProcess {
         try await server("nginx") {
             try await ServerProcess("nginx") { port, folder in
