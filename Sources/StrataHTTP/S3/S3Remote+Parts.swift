@@ -29,7 +29,7 @@ extension S3Remote {
             body: .stream(body),
             key: key
         )
-        let answer = try await service.succeed(request)
+        let answer = try await missing(upload, at: key) { try await service.succeed(request) }
         guard let tag = answer.eTag else {
             throw RemoteError(.malformedAnswer, "\(name) gives no ETag to a part.", key: key, status: answer.status)
         }
@@ -55,8 +55,11 @@ extension S3Remote {
             body: .data(Self.document(of: parts)),
             key: key
         )
-        let root = try await refusing(condition) { try await service.document(request) }
-        let eTag = root.text(of: "ETag").map { ETag(header: $0) }
+        let root = try await missing(upload, at: key) {
+            try await refusing(condition) { try await service.document(request) }
+        }
+        // Some servers leave it empty, and tell it of the object.
+        let eTag = root.text(of: "ETag").flatMap { $0.isEmpty ? nil : ETag(header: $0) }
         // Size and mark are told by none of the answers to an upload in parts.
         if let object = try await head(key), eTag == nil || object.eTag == eTag { return object }
         return RemoteObject(key: key, eTag: eTag)
@@ -69,6 +72,28 @@ extension S3Remote {
         if answer.status == 404 { return }
         guard answer.isSuccess else { throw await service.error(answer) }
         await answer.discard()
+    }
+
+    /// Carries out a request to an upload. Where it fails within the server it is looked whether there is such an upload: some answer so
+    /// where there is none.
+    private func missing<T>(_ upload: String, at key: RemoteKey, _ request: () async throws -> T) async throws -> T {
+        do {
+            return try await request()
+        } catch let error as RemoteError where error.status == 500 {
+            let query = [(name: "uploadId", value: upload), (name: "max-parts", value: "1")]
+            let question = service.request("GET", try service.objectName(key), query: query, key: key)
+            // Whatever goes wrong here, the first error says more.
+            guard let answer = try? await service.send(question) else { throw error }
+            await answer.discard()
+            guard answer.status == 404 else { throw error }
+            throw RemoteError(
+                .uploadGone,
+                "\(name) knows no such upload.",
+                key: key,
+                status: error.status,
+                underlying: error
+            )
+        }
     }
 
     /// The parts of an upload in XML.

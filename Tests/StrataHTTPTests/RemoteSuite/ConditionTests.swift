@@ -56,7 +56,7 @@ import Testing
         guard try await remote.capabilities().checksAbsence else { return }
         for round in 0..<3 {
             let key = RemoteKey(["\(round)"])
-            let winners = try await race { try await remote.put("\($0)", at: key, if: .isAbsent) }
+            let winners = try await race(kind) { try await remote.put("\($0)", at: key, if: .isAbsent) }
             #expect(winners.count == 1, "round \(round): \(winners)")
             #expect(try await remote.text(key) == winners.first.map { "\($0)" })
         }
@@ -68,19 +68,21 @@ import Testing
         let key = RemoteKey(["a"])
         for round in 0..<3 {
             let tag = try #require(try await remote.put("round \(round)", at: key).eTag)
-            let winners = try await race { try await remote.put("\($0)", at: key, if: .matches(tag)) }
+            let winners = try await race(kind) { try await remote.put("\($0)", at: key, if: .matches(tag)) }
             #expect(winners.count == 1, "round \(round): \(winners)")
             #expect(try await remote.text(key) == winners.first.map { "\($0)" })
         }
     }
 
     /// Who of sixteen gets through; the others are told that their condition failed.
-    private func race(_ body: @escaping @Sendable (Int) async throws -> RemoteObject) async throws -> [Int] {
+    private func race(_ kind: RemoteCase, _ body: @escaping @Sendable (Int) async throws -> RemoteObject) async throws -> [Int] {
         try await withThrowingTaskGroup(of: Int?.self) { group in
             for number in 0..<16 {
                 group.addTask {
                     let failure = await code { try await body(number) }
-                    #expect(failure == nil || failure == .conditionFailed)
+                    // Ceph answers 500 to those who come while another one writes; asked again it says 412.
+                    let isBusy = kind == .ceph && failure == .unavailable
+                    #expect(failure == nil || failure == .conditionFailed || isBusy, "\(failure?.description ?? "")")
                     return failure == nil ? number : nil
                 }
             }

@@ -33,7 +33,7 @@ import Testing
         let mark = try await remote.capabilities().keepsMarks ? "the mark" : nil
         #expect(head.mark == mark)
         #expect(try await remote.data(key) == content)
-        await expect(kind.codeOfGoneUploads) {
+        await expect(.uploadGone) {
             try await remote.uploadPart(body.part(0..<10), number: 1, of: upload, at: key)
         }
         // What has become an object is no upload any more.
@@ -68,10 +68,10 @@ import Testing
         let part = try await remote.uploadPart(RemoteBody(Data("new".utf8)), number: 1, of: upload, at: key)
         try await remote.abortUpload(upload, at: key)
         try await remote.abortUpload(upload, at: key)
-        await expect(kind.codeOfGoneUploads) {
+        await expect(.uploadGone) {
             try await remote.completeUpload(upload, parts: [part], at: key, if: .none)
         }
-        await expect(kind.codeOfGoneUploads) {
+        await expect(.uploadGone) {
             try await remote.uploadPart(RemoteBody(Data()), number: 1, of: upload, at: key)
         }
         #expect(try await remote.head(key) == nil)

@@ -16,9 +16,6 @@ enum RemoteCase: String, CaseIterable, Sendable, CustomTestStringConvertible {
     var testDescription: String { rawValue }
     var isS3: Bool { Self.s3.contains(self) }
 
-    /// What is said of an upload that is not there any more. moto answers 500 where S3 answers 404.
-    var codeOfGoneUploads: RemoteError.Code { self == .moto ? .unavailable : .uploadGone }
-
     /// Credentials that the servers take.
     static let credentials = S3Credentials(accessKey: "test", secretKey: "test")
 
