@@ -51,6 +51,8 @@ struct HTTPAnswer: Sendable {
     /// - Throws: `malformedAnswer` where it is longer than the limit; what the connection throws.
     func data(limit: Int) async throws -> Data {
         guard reading.begin() else { return Data() }
+        // Whoever has the answer may ask more, which must not wait for itself.
+        defer { ticket.giveBack() }
         do {
             return Data(buffer: try await response.body.collect(upTo: limit))
         } catch let error as NIOTooManyBytesError {

@@ -42,7 +42,9 @@ public final class HTTPConnections: Sendable {
         do {
             let response = try await client.execute(try request.forClient(), deadline: .distantFuture)
             options.logger?.trace("\(request.method) \(target.path): \(response.status.code)")
-            return HTTPAnswer(response, to: request, ticket: ticket)
+            let answer = HTTPAnswer(response, to: request, ticket: ticket)
+            if request.method == "HEAD" { await answer.discard() }
+            return answer
         } catch {
             let mapped = RemoteError.ofConnection(error, host: target.authority, key: request.key)
             options.logger?.trace("\(request.method) \(target.path): \(mapped)")

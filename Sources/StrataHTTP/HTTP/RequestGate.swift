@@ -2,13 +2,19 @@ import Synchronization
 
 /// Lets so many requests in at a time, first come, first served.
 final class RequestGate: Sendable {
-    /// A place inside, which is free again when nobody holds this any more.
+    /// A place inside, which is free again when it is given back, or when nobody holds this any more.
     final class Ticket: Sendable {
         private let gate: RequestGate
+        private let isOver = Atomic(false)
 
         fileprivate init(_ gate: RequestGate) { self.gate = gate }
 
-        deinit { gate.leave() }
+        deinit { giveBack() }
+
+        /// Lets somebody else in. Once is enough.
+        func giveBack() {
+            if !isOver.exchange(true, ordering: .relaxed) { gate.leave() }
+        }
     }
 
     private struct State {

@@ -37,11 +37,11 @@ struct S3Service: Sendable {
         try key.requireNames()
         let name =
             (location.prefix.segments + key.segments).joined(separator: "/")
-            + (isFolder && !key.segments.isEmpty ? "/" : "")
+            + (isFolder ? "/" : "")
         guard name.utf8.count <= Self.keyLimit else {
             throw RemoteError(.invalidKey, "Keys of S3 have \(Self.keyLimit) bytes at most.", key: key)
         }
-        guard !name.isEmpty else { throw RemoteError(.invalidKey, "The root is no object.", key: key) }
+        guard key != .root else { throw RemoteError(.invalidKey, "The root is no object.", key: key) }
         return name
     }
 

@@ -158,4 +158,30 @@ import Testing
         try handle.close()
         await expect(.damagedContent) { for try await _ in changed.chunks {} }
     }
+
+    @Test func `two remotes on one folder do not lose each other's updates`() async throws {
+        let other = try FolderRemote(root, isDurable: false)
+        let key = RemoteKey(["counter"])
+        try await remote.put("0", at: key)
+        let (mine, rounds) = (remote, 50)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for remote in [mine, other, mine, other] {
+                group.addTask {
+                    var done = 0
+                    while done < rounds {
+                        let download = try await remote.get(key, range: nil, if: .none)
+                        var data = Data()
+                        for try await chunk in download.chunks { data += chunk }
+                        let number = try #require(Int(String(decoding: data, as: UTF8.self)))
+                        let tag = try #require(download.object.eTag)
+                        if await failure({ try await remote.put("\(number + 1)", at: key, if: .matches(tag)) }) == nil {
+                            done += 1
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await remote.text(key) == "\(4 * rounds)")
+    }
 }

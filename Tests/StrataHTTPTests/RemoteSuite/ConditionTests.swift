@@ -75,7 +75,9 @@ import Testing
     }
 
     /// Who of sixteen gets through; the others are told that their condition failed.
-    private func race(_ kind: RemoteCase, _ body: @escaping @Sendable (Int) async throws -> RemoteObject) async throws -> [Int] {
+    private func race(_ kind: RemoteCase, _ body: @escaping @Sendable (Int) async throws -> RemoteObject) async throws
+        -> [Int]
+    {
         try await withThrowingTaskGroup(of: Int?.self) { group in
             for number in 0..<16 {
                 group.addTask {

@@ -20,13 +20,13 @@ enum RemoteCase: String, CaseIterable, Sendable, CustomTestStringConvertible {
     static let credentials = S3Credentials(accessKey: "test", secretKey: "test")
 
     /// A remote of this kind, empty, and of nobody else's.
-    func make() async throws -> any Remote {
+    func make(options: HTTPOptions = HTTPOptions()) async throws -> any Remote {
         switch self {
         case .folder: try FolderRemote(Scratch.folder("remote"), isDurable: false)
-        case .ministack: try await makeS3(Servers.shared.ministack())
-        case .moto: try await makeS3(Servers.shared.moto())
-        case .ceph: try await makeS3(Servers.shared.ceph())
-        case .lighttpd: try Self.makeDAV(await Servers.shared.lighttpd())
+        case .ministack: try await makeS3(Servers.shared.ministack(), options)
+        case .moto: try await makeS3(Servers.shared.moto(), options)
+        case .ceph: try await makeS3(Servers.shared.ceph(), options)
+        case .lighttpd: try Self.makeDAV(await Servers.shared.lighttpd(), options)
         }
     }
 
@@ -41,7 +41,7 @@ enum RemoteCase: String, CaseIterable, Sendable, CustomTestStringConvertible {
         }
     }
 
-    private func makeS3(_ server: ServerProcess) async throws -> S3Remote {
+    private func makeS3(_ server: ServerProcess, _ options: HTTPOptions) async throws -> S3Remote {
         try await Buckets.shared.make(on: server.port)
         return try S3Remote(
             S3Location(
@@ -50,17 +50,18 @@ enum RemoteCase: String, CaseIterable, Sendable, CustomTestStringConvertible {
                 endpoint: Loopback.url(server.port),
                 environment: [:]
             ),
-            credentials: Self.credentials
+            credentials: Self.credentials,
+            options: options
         )
     }
 
-    static func makeDAV(_ server: ServerProcess) throws -> WebDAVRemote {
+    static func makeDAV(_ server: ServerProcess, _ options: HTTPOptions = HTTPOptions()) throws -> WebDAVRemote {
         let name = UUID().uuidString
         try FileManager.default.createDirectory(
             at: server.folder.appending(path: "root/\(name)"),
             withIntermediateDirectories: true
         )
-        return try WebDAVRemote(Loopback.url(server.port).appending(path: name))
+        return try WebDAVRemote(Loopback.url(server.port).appending(path: name), options: options)
     }
 }
 
