@@ -2,7 +2,9 @@
 public struct S3Credentials: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
     CustomReflectable
 {
+    /// Who asks. No secret.
     public var accessKey: String
+    /// What requests are signed with. It is never sent.
     public var secretKey: String
     /// What comes with credentials that end after some time.
     public var sessionToken: String?

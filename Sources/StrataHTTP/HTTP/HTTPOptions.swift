@@ -5,7 +5,9 @@ public import Logging
 public struct HTTPOptions: Sendable {
     /// A proxy that requests go through.
     public struct Proxy: Hashable, Sendable {
+        /// Its name or address.
         public var host: String
+        /// Where it listens.
         public var port: Int
 
         /// A proxy for HTTP, and for HTTPS by `CONNECT`.
