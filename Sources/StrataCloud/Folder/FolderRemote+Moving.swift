@@ -6,9 +6,11 @@ extension FolderRemote {
         try target.requireNames()
         let new = try await run(source) { [name] tree in
             let (folder, file) = try tree.parent(target)
-            try RemoteCondition.isAbsent.check(try folder.status(file), key: target, remote: name)
+            try RemoteCondition.isAbsent.check(try folder.status(file)?.object(target), key: target, remote: name)
             let (original, status) = try tree.file(source)
-            if let version { try RemoteCondition.matches(version).check(status, key: source, remote: name) }
+            if let version {
+                try RemoteCondition.matches(version).check(status.object(source), key: source, remote: name)
+            }
             let new = try FolderWork(tree).newFile()
             try new.file.append(original, size: status.size)
             guard try original.status().eTag == status.eTag else {

@@ -15,7 +15,7 @@ extension FolderRemote {
         let name = name
         let (file, status) = try await run(key) { tree in
             let (file, status) = try tree.file(key)
-            try condition.check(status, key: key, remote: name)
+            try condition.check(status.object(key), key: key, remote: name)
             return (file, status)
         }
         let start = range?.lowerBound ?? 0
@@ -103,31 +103,5 @@ private actor FileReader {
         }
         range = start + Int64(data.count)..<range.upperBound
         return data
-    }
-}
-
-extension RemoteCondition {
-    /// Throws unless it holds for a file; nil for none.
-    func check(_ status: FileStatus?, key: RemoteKey, remote: String) throws {
-        switch self {
-        case .none: return
-        case .isAbsent:
-            if status != nil { throw RemoteError(.conditionFailed, "There is a file in \(remote) already.", key: key) }
-        case .matches(let tag):
-            guard let status else {
-                throw RemoteError(
-                    .conditionFailed,
-                    "The file that was to be of version \(tag) is gone from \(remote).",
-                    key: key
-                )
-            }
-            guard status.eTag.value == tag.value else {
-                throw RemoteError(
-                    .conditionFailed,
-                    "The file in \(remote) is of version \(status.eTag), not \(tag).",
-                    key: key
-                )
-            }
-        }
     }
 }

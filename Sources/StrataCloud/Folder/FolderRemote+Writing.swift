@@ -67,7 +67,7 @@ extension FolderRemote {
         if let old, old.kind != .file {
             throw RemoteError(.occupied, "There is no file of this name in \(remote) but something else.", key: key)
         }
-        try condition.check(old, key: key, remote: remote)
+        try condition.check(old?.object(key), key: key, remote: remote)
     }
 
     /// Makes a folder.
@@ -107,7 +107,7 @@ extension FolderRemote {
                         key: key
                     )
                 }
-                if !isFolder { try condition.check(status, key: key, remote: name) }
+                if !isFolder { try condition.check(status.object(key), key: key, remote: name) }
                 do {
                     try folder.remove(file, isFolder: isFolder)
                 } catch let error as SystemError where error.code == EEXIST {

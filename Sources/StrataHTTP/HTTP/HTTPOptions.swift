@@ -10,7 +10,7 @@ public struct HTTPOptions: Sendable {
         /// Where it listens.
         public var port: Int
 
-        /// A proxy for HTTP, and for HTTPS by `CONNECT`.
+        /// A proxy that is asked by `CONNECT`, for HTTP too.
         public init(host: String, port: Int) {
             self.host = host
             self.port = port

@@ -25,6 +25,11 @@ actor Probe {
         self.ask = ask
     }
 
+    /// What is known already; nil where nobody has asked.
+    var known: Findings? {
+        if case .known(let findings) = state { findings } else { nil }
+    }
+
     /// What is known, or comes of asking.
     func findings() async throws -> Findings {
         try Task.checkCancellation()

@@ -1,10 +1,6 @@
 public import StrataCloud
 
 extension S3Remote {
-    /// How much one request copies (S3 API Reference, CopyObject).
-    private static let copyLimit: Int64 = 5 << 30
-    private static let copiedPart: Int64 = 1 << 30
-
     /// Copies in the server, in parts where it is more than 5 GiB. The target is looked at first, and servers that check conditions of
     /// copies check it again at the moment of writing; at others somebody may write there in between.
     public func copy(_ source: RemoteKey, to target: RemoteKey, version: ETag?) async throws -> RemoteObject {
@@ -19,7 +15,7 @@ extension S3Remote {
         if let tag = version ?? object.eTag {
             headers.append(("x-amz-copy-source-if-match", service.header(tag, findings)))
         }
-        if let size = object.size, size > Self.copyLimit {
+        if let size = object.size, size > service.copyLimit {
             return try await copy(object, size: size, to: target, headers: headers)
         }
         if findings.capabilities.checksAbsence { headers.append(("if-none-match", "*")) }
@@ -43,7 +39,7 @@ extension S3Remote {
             var parts: [String] = []
             var start: Int64 = 0
             while start < size {
-                let end = min(start + Self.copiedPart, size)
+                let end = min(start + service.copiedPart, size)
                 let range = "bytes=\(start)-\(end - 1)"
                 start = end
                 let request = service.request(

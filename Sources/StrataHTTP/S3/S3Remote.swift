@@ -29,7 +29,7 @@ public final class S3Remote: Remote {
     ///   - capabilities: what the server does, where that is known and it need not be asked.
     ///   - now: the clock that requests are signed by.
     /// - Throws: ``RemoteError`` with `misconfigured` where options cannot be carried out.
-    public init(
+    public convenience init(
         _ location: S3Location,
         credentials: any S3CredentialsProvider = S3CredentialsChain.standard,
         connections: HTTPConnections? = nil,
@@ -37,17 +37,18 @@ public final class S3Remote: Remote {
         capabilities: RemoteCapabilities? = nil,
         now: @escaping @Sendable () -> Date = { Date() }
     ) throws {
-        self.location = location
-        ownConnections = connections == nil ? try HTTPConnections(options) : nil
-        service = try S3Service(
-            location,
-            credentials: credentials,
-            // One of the two is there.
-            connections: connections ?? ownConnections ?? HTTPConnections(options),
-            now: now
-        )
-        name = "s3://\(location.bucket)/\(location.prefix.path)"
-        let service = service
+        let own = connections == nil ? try HTTPConnections(options) : nil
+        // One of the two is there.
+        let used = try connections ?? own ?? HTTPConnections(options)
+        let service = try S3Service(location, credentials: credentials, connections: used, now: now)
+        self.init(service, own: own, capabilities: capabilities)
+    }
+
+    init(_ service: S3Service, own: HTTPConnections?, capabilities: RemoteCapabilities?) {
+        self.service = service
+        ownConnections = own
+        location = service.location
+        name = "s3://\(service.location.bucket)/\(service.location.prefix.path)"
         probe = Probe(known: capabilities) { try await S3Probe(service: service).run() }
     }
 
@@ -61,4 +62,7 @@ public final class S3Remote: Remote {
 
     /// How conditions are put to the server.
     func findings() async throws -> Probe.Findings { try await probe.findings() }
+
+    /// The same, as far as it is known. Who only reads is not asked to write.
+    func knownFindings() async -> Probe.Findings? { await probe.known }
 }

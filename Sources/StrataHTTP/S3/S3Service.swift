@@ -8,6 +8,9 @@ struct S3Service: Sendable {
     let credentials: any S3CredentialsProvider
     let connections: HTTPConnections
     let now: @Sendable () -> Date
+    /// How much one request copies (S3 API Reference, CopyObject), and how much is copied at a time of what is larger.
+    var copyLimit: Int64 = 5 << 30
+    var copiedPart: Int64 = 1 << 30
 
     /// Up to here bodies are read into memory, to hash them before they are sent.
     static let smallBody: Int64 = 1 << 20

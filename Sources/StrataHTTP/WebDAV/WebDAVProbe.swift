@@ -31,6 +31,8 @@ struct WebDAVProbe {
             }
             capabilities.checksVersionsOfDeletes = try await isRefused("DELETE", other)
             try await request("DELETE", [])
+        } catch let error as RemoteError where error.code == .forbidden || error.code == .unsupported {
+            // Who may only read has no use for conditions.
         } catch {
             // What is left of it is not listed.
             _ = try? await request("DELETE", [])

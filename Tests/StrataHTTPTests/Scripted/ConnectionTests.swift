@@ -56,6 +56,43 @@ import Testing
         await #expect(throws: CancellationError.self) { try await task.value }
     }
 
+    @Test func `who is cancelled while a body comes hears so at once`() async throws {
+        let server = try await ScriptedServer { _ in [.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n01234")] }
+        let download = try await ScriptedRemote.s3(server.port).get(key, range: nil, if: .none)
+        let (read, reading) = AsyncStream.makeStream(of: Void.self)
+        let task = Task {
+            for try await _ in download.chunks { reading.finish() }
+            try Task.checkCancellation()
+        }
+        for await _ in read {}
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    @Test func `a proxy is used where it is named, and is unreachable where it refuses`() async throws {
+        let proxy = try await ScriptedServer { _ in ScriptedServer.Step.answer(502) }
+        let url = try #require(URL(string: "http://no-such-host.invalid/dav"))
+        let options = HTTPOptions(proxy: .init(host: "127.0.0.1", port: proxy.port))
+        let remote = try WebDAVRemote(url, options: options, capabilities: RemoteCapabilities())
+        await expect(.unreachable) { try await remote.put("x", at: key) }
+        #expect(proxy.requests.map(\.method) == ["CONNECT"] && proxy.requests.first?.uri == "no-such-host.invalid:80")
+    }
+
+    @Test func `who may only read is not kept from it`() async throws {
+        let server = try await ScriptedServer { request in
+            request.method == "GET"
+                ? ScriptedServer.Step.answer(200, ["ETag": "\"1\""], "x") : ScriptedServer.Step.answer(403)
+        }
+        for remote in [
+            try ScriptedRemote.s3(server.port, capabilities: nil),
+            try ScriptedRemote.dav(server.port, capabilities: nil),
+        ] as [any Remote] {
+            #expect(try await remote.text(key, if: .matches(ETag("1"))) == "x")
+            #expect(try await remote.capabilities().checksAbsence == false)
+            await expect(.forbidden) { try await remote.put("x", at: key) }
+        }
+    }
+
     @Test func `no more requests are under way than options say, and cancelled ones leave their place`() async throws {
         let server = try await ScriptedServer { request in
             request.uri.hasSuffix("stall") ? [] : ScriptedServer.Step.answer(200, ["ETag": "\"1\""])
