@@ -9,6 +9,7 @@ let package = Package(
         .library(name: "Strata", targets: ["Strata"]),
         .library(name: "StrataPipeline", targets: ["StrataPipeline"]),
         .library(name: "StrataCloud", targets: ["StrataCloud"]),
+        .library(name: "StrataHTTP", targets: ["StrataHTTP"]),
         .library(name: "StrataTesting", targets: ["StrataTesting"]),
         .executable(name: "history", targets: ["history"]),
     ],
@@ -18,6 +19,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"),
     ],
@@ -49,15 +52,30 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]
         ),
+        // Calls of Linux that its C library hides from Swift.
+        .target(name: "CStrataFiles"),
         .target(name: "CStrataNetlink"),
         .target(
             name: "StrataCloud",
             dependencies: [
-                "CStrataNetlink",
-                "StrataPipeline",
+                "CStrataFiles", "CStrataNetlink", "StrataPipeline",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Logging", package: "swift-log"),
+            ]
+        ),
+        .target(
+            name: "StrataHTTP",
+            dependencies: [
+                "StrataCloud",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOFoundationCompat", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ]
         ),
         .target(name: "StrataTesting", dependencies: ["StrataPipeline"]),
@@ -139,7 +157,7 @@ let package = Package(
         .testTarget(
             // Compiles the code in Guides/ and README.md against the modules of this build.
             name: "GuideTests",
-            dependencies: ["Strata", "StrataCloud", "StrataPipeline", "StrataTesting"]
+            dependencies: ["Strata", "StrataCloud", "StrataHTTP", "StrataPipeline", "StrataTesting"]
         ),
         .testTarget(
             name: "StrataPipelineTests",
@@ -163,6 +181,18 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]
+        ),
+        .testTarget(
+            // Every remote against real servers, which Scripts/lib.sh installs, and against one that does what it is told.
+            name: "StrataHTTPTests",
+            dependencies: [
+                "StrataCloud", "StrataHTTP",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            exclude: ["requirements.txt", "Servers/ceph.sh"]
         ),
         .testTarget(
             name: "StrataSQLTests",

@@ -43,3 +43,23 @@ ensure_requirements() {
     has_sqlite_header || missing+=(libsqlite3-dev)
     if [[ ${#missing[@]} -gt 0 ]]; then install_packages "${missing[@]}"; fi
 }
+
+# Sees to the servers that the tests of remotes talk to. Those in Python come into an environment of their own beside the build, which is
+# made once, and again when the versions change.
+ensure_servers() {
+    local requirements="$root/Tests/StrataHTTPTests/requirements.txt"
+    local environment="$root/.build/servers-venv"
+    local missing=()
+    command -v curl >/dev/null || missing+=(curl)
+    command -v openssl >/dev/null || missing+=(openssl)
+    if ! PATH="$PATH:/usr/sbin:/usr/local/sbin" command -v lighttpd >/dev/null; then missing+=(lighttpd); fi
+    if [[ "$(uname)" == Linux && ! -e /usr/lib/lighttpd/mod_webdav.so ]]; then missing+=(lighttpd-mod-webdav); fi
+    if [[ ${#missing[@]} -gt 0 ]]; then install_packages "${missing[@]}"; fi
+    command -v python3 >/dev/null || fail "Python 3.10 or later is needed for the servers that remotes are tested with"
+    if cmp -s "$requirements" "$environment/installed.txt" && "$environment/bin/python" -c pass 2>/dev/null; then return; fi
+    step "installing $(tr '\n' ' ' <"$requirements")"
+    python3 -m venv --clear "$environment" >&2 || fail "no virtual environment could be made: is python3-venv missing?"
+    "$environment/bin/python" -m pip install --quiet --no-input --disable-pip-version-check --requirement "$requirements" >&2 \
+        || fail "the servers that remotes are tested with could not be installed: is there a network?"
+    cp "$requirements" "$environment/installed.txt"
+}

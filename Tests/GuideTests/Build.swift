@@ -33,13 +33,23 @@ enum Build {
         #endif
     }()
 
-    /// Where the compiler finds the modules.
-    static var modules: [URL] {
-        [
-            folder.appending(path: "Modules\(suffix)"), folder.appending(path: "CStrataSQLite\(suffix).build"),
-            folder.appending(path: "CStrataNetlink\(suffix).build"),
-            folder.appending(path: "../../checkouts/GRDB.swift/Sources/GRDBSQLite"),
-        ]
+    /// Where the compiler finds the modules, those in C that others are made of among them.
+    static let modules: [URL] = {
+        let checkouts = folder.appending(path: "../../checkouts").standardizedFileURL
+        return [folder.appending(path: "Modules\(suffix)")]
+            + moduleMaps(in: folder, depth: 1) { $0.hasSuffix("\(suffix).build") }
+            + moduleMaps(in: checkouts, depth: 4) { _ in true }
+    }()
+
+    /// The folders that tell the compiler of a module in C.
+    private static func moduleMaps(in folder: URL, depth: Int, where fits: (String) -> Bool) -> [URL] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+        return names.sorted().flatMap { name -> [URL] in
+            let inner = folder.appending(path: name)
+            if name == "Tests" || name.hasPrefix(".") || !fits(name) { return [] }
+            if FileManager.default.fileExists(atPath: inner.appending(path: "module.modulemap").path) { return [inner] }
+            return depth > 1 ? moduleMaps(in: inner, depth: depth - 1, where: fits) : []
+        }
     }
 
     /// The object files of these modules that the running tests are linked with. Others may lie about from earlier builds.

@@ -75,16 +75,25 @@ actor Compiler {
         let objects = try Build.objects(of: [
             "Strata", "StrataPipeline", "StrataTesting", "CStrataSQLite", "GRDB", "Logging", "InMemoryLogging",
             "CoreMetrics", "Metrics", "MetricsTestKit", "ServiceLifecycle", "UnixSignals", "ConcurrencyHelpers",
-            "StrataCloud", "CStrataNetlink", "Crypto", "CryptoBoringWrapper", "CCryptoBoringSSL",
-            "CCryptoBoringSSLShims", "CXKCP",
-            "CXKCPShims",
             "AsyncAlgorithms", "OrderedCollections", "DequeModule", "InternalCollectionsUtilities", "ContainersPreview",
+            "StrataCloud", "CStrataFiles", "CStrataNetlink", "Crypto", "CryptoBoringWrapper", "CCryptoBoringSSL", "CCryptoBoringSSLShims",
+            "CXKCP", "CXKCPShims",
+            "StrataHTTP", "AsyncHTTPClient", "CAsyncHTTPClient", "Algorithms", "Atomics", "_AtomicsShims",
+            "Configuration",
+            "RealModule", "_NumericsShims", "SystemPackage", "CSystem", "Instrumentation", "Tracing",
+            "ServiceContextModule", "ServiceContextModuleCompatibility",
+            "NIO", "NIOCore", "NIOPosix", "NIOSSL", "NIOTLS", "NIOHTTP1", "NIOHTTP2", "NIOHPACK", "NIOSOCKS",
+            "NIOEmbedded",
+            "NIOConcurrencyHelpers", "NIOFoundationCompat", "NIOFoundationEssentialsCompat", "NIOHTTPCompression",
+            "_NIOBase64", "_NIODataStructures", "CNIOAtomics", "CNIOBoringSSL", "CNIOBoringSSLShims", "CNIODarwin",
+            "CNIOExtrasZlib", "CNIOFreeBSD", "CNIOLLHTTP", "CNIOLinux", "CNIOOpenBSD", "CNIOPosix", "CNIOWASI",
+            "CNIOWindows",
         ])
         let list = folder.appending(path: "objects.txt")
         try objects.joined(separator: "\n").write(to: list, atomically: true, encoding: .utf8)
         let outcome = try await run(
             "swiftc",
-            Build.sanitizer + ["-emit-library", "-o", library.path, "@\(list.path)", "-lsqlite3"] + Build.cxx
+            Build.sanitizer + ["-emit-library", "-o", library.path, "@\(list.path)", "-lsqlite3", "-lz"] + Build.cxx
         )
         guard outcome.status == 0 else { throw CompilerError(message: outcome.errors) }
         return library

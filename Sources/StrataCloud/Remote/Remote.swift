@@ -24,11 +24,12 @@ public protocol Remote: Sendable {
     ///
     /// - Parameter condition: ``RemoteCondition/matches(_:)`` for exactly this version; another one throws `conditionFailed`, also where the
     ///   server does not check.
-    /// - Throws: `notFound`, `conditionFailed`, `rangeNotSatisfiable` where the range begins behind the end. A body that breaks off throws from
-    ///   the stream.
+    /// - Throws: `notFound`, `conditionFailed`, `rangeNotSatisfiable` where the range begins behind the end; one that begins at the end is
+    ///   empty. A body that breaks off throws from the stream.
     func get(_ key: RemoteKey, range: Range<Int64>?, if condition: RemoteCondition) async throws -> RemoteDownload
 
-    /// What lies in a folder, without what lies below that unless `isRecursive`.
+    /// What lies in a folder, without what lies below that unless `isRecursive`. Of remotes without folders that tells at once only those
+    /// folders that were made.
     ///
     /// - Parameter next: where the part before this one has said it goes on; nil for the first.
     /// - Throws: `notFound` for a folder that is not there, of remotes that have folders; `unsupported` for `isRecursive` where
@@ -57,8 +58,8 @@ public protocol Remote: Sendable {
 
     /// Deletes an object, or a folder that is empty.
     ///
-    /// - Returns: whether it was there.
-    /// - Throws: `conditionFailed`, `notEmpty`.
+    /// - Returns: whether it was there. Where nothing is there any more no condition fails: that is what a repeat finds.
+    /// - Throws: `conditionFailed`, `notEmpty`, `occupied` where there is a file in place of the folder, or the other way round.
     @discardableResult
     func delete(_ key: RemoteKey, isFolder: Bool, if condition: RemoteCondition) async throws -> Bool
 

@@ -52,7 +52,25 @@ public struct RemoteKey: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Whether this is below another key, or that key.
-    public func isWithin(_ other: RemoteKey) -> Bool { segments.starts(with: other.segments) }
+    public func isWithin(_ other: RemoteKey) -> Bool {
+        segments.starts(with: other.segments) { $0.utf8.elementsEqual($1.utf8) }
+    }
+
+    /// Whether the bytes are the same. Strings of Swift are equal too where one has `ä` and the other one `a` and two dots, which are two
+    /// objects of a remote.
+    public static func == (first: RemoteKey, second: RemoteKey) -> Bool {
+        first.segments.elementsEqual(second.segments) { $0.utf8.elementsEqual($1.utf8) }
+    }
+
+    /// By the bytes, as `==`.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(segments.count)
+        for segment in segments {
+            for byte in segment.utf8 { hasher.combine(byte) }
+            // Of no text's UTF-8.
+            hasher.combine(0xFF as UInt8)
+        }
+    }
 
     /// The same name with a mark of Strata's behind it: what is kept beside an object.
     func sidecar(_ mark: String) -> RemoteKey {

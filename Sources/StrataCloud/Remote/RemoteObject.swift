@@ -53,7 +53,8 @@ public struct RemoteDownload: Sendable {
     public var object: RemoteObject
     /// Which bytes of the object follow.
     public var range: Range<Int64>
-    /// The bytes. Read once; not reading further ends the transfer.
+    /// The bytes. Read once; not reading further ends the transfer. For a task that is cancelled between two chunks the stream just ends, as
+    /// streams of Swift do: whoever keeps the bytes counts them, or asks `Task.checkCancellation()`.
     public var chunks: AsyncThrowingStream<Data, any Error>
 
     /// Content as it arrives.

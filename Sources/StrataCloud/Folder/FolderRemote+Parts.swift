@@ -1,0 +1,83 @@
+import Foundation
+
+extension FolderRemote {
+    /// Begins an upload in parts, which lie in the hidden folder until they are an object. They survive restarts, and thirty days in
+    /// which no part comes.
+    public func beginUpload(_ key: RemoteKey, mark: String?, mediaType: String?) async throws -> String {
+        try await run(key) { [isDurable] tree in
+            _ = try tree.parent(key)
+            let uploads = try FolderWork(tree).uploads()
+            let id = UUID().uuidString
+            _ = try uploads.madeFolder(id)
+            if isDurable { try uploads.sync() }
+            return id
+        }
+    }
+
+    /// Keeps a part.
+    ///
+    /// - Returns: its version.
+    public func uploadPart(_ body: RemoteBody, number: Int, of upload: String, at key: RemoteKey) async throws -> String
+    {
+        guard (1...1_000_000).contains(number) else {
+            throw RemoteError(.refused, "\(number) is no number of a part.", key: key)
+        }
+        _ = try await run(key) { try Self.upload(upload, $0, key) }
+        let new = try await written(body, key)
+        return try await run(key) { [isDurable] tree in
+            try new.finish(isDurable: isDurable)
+            let folder = try Self.upload(upload, tree, key)
+            try new.move(to: folder, String(number), replaces: true)
+            if isDurable { try folder.sync() }
+            return try new.file.status().eTag.value
+        }
+    }
+
+    /// Writes all parts to one file, which then takes its name.
+    public func completeUpload(
+        _ upload: String,
+        parts: [String],
+        at key: RemoteKey,
+        if condition: RemoteCondition
+    ) async throws -> RemoteObject {
+        let new = try await run(key) { tree in
+            let folder = try Self.upload(upload, tree, key)
+            let new = try FolderWork(tree).newFile()
+            for (index, version) in parts.enumerated() {
+                let part: Descriptor
+                do {
+                    part = try folder.open(String(index + 1), O_RDONLY)
+                } catch let error as SystemError where error.code == ENOENT {
+                    throw RemoteError(.uploadGone, "Part \(index + 1) is not there.", key: key, underlying: error)
+                }
+                let status = try part.status()
+                guard status.eTag.value == version else {
+                    throw RemoteError(.uploadGone, "Part \(index + 1) is another one.", key: key)
+                }
+                try new.file.append(part, size: status.size)
+            }
+            return new
+        }
+        let object = try await commit(new, at: key, if: condition)
+        // The object is there. What is left of its parts is swept some day.
+        try? await abortUpload(upload, at: key)
+        return object
+    }
+
+    /// Removes the parts.
+    public func abortUpload(_ upload: String, at key: RemoteKey) async throws {
+        guard UUID(uuidString: upload) != nil else { return }
+        try await run(key) { try FolderWork($0).removeUpload(upload) }
+    }
+
+    /// The folder of an upload.
+    private static func upload(_ id: String, _ tree: FolderTree, _ key: RemoteKey) throws -> Descriptor {
+        // An id comes from outside, and is part of a path.
+        guard UUID(uuidString: id) != nil else { throw RemoteError(.uploadGone, "'\(id)' is no upload.", key: key) }
+        do {
+            return try FolderWork(tree).uploads().folder(id)
+        } catch let error as SystemError where error.code == ENOENT {
+            throw RemoteError(.uploadGone, "The upload is not there any more.", key: key, underlying: error)
+        }
+    }
+}

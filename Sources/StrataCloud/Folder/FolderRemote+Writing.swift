@@ -1,0 +1,122 @@
+import Foundation
+
+extension FolderRemote {
+    /// Writes a file: a hidden one first, which then takes its name.
+    public func put(_ body: RemoteBody, at key: RemoteKey, if condition: RemoteCondition) async throws -> RemoteObject {
+        // Looked at before the bytes are sent too, so that nobody waits for what is refused anyhow.
+        try await run(key) { [name] tree in
+            let (folder, file) = try tree.parent(key)
+            try Self.check(try folder.status(file), condition, key: key, remote: name)
+        }
+        let new = try await written(body, key)
+        return try await commit(new, at: key, if: condition)
+    }
+
+    /// A hidden file of the bytes of a body.
+    func written(_ body: RemoteBody, _ key: RemoteKey) async throws -> FolderWork.NewFile {
+        let new = try await run(key) { try FolderWork($0).newFile() }
+        var size: Int64 = 0
+        for try await chunk in try await body.chunks() {
+            size += Int64(chunk.count)
+            guard size <= body.size else { break }
+            try await run(key) { _ in try new.file.write(chunk) }
+        }
+        try Task.checkCancellation()
+        guard size == body.size else { throw RemoteError.wrongSize(size, body.size) }
+        return new
+    }
+
+    /// Gives a hidden file its name, if a condition holds at that moment.
+    func commit(_ new: FolderWork.NewFile, at key: RemoteKey, if condition: RemoteCondition) async throws
+        -> RemoteObject
+    {
+        try await run(key) { [name, isDurable] tree in
+            try new.finish(isDurable: isDurable)
+            let (folder, file) = try tree.parent(key)
+            let status = try tree.locked {
+                let old = try folder.status(file)
+                try Self.check(old, condition, key: key, remote: name)
+                // Where the disk keeps coarse times: another one than that of the version before.
+                var status = try new.file.status()
+                for seconds in 1...60 where status.eTag == old?.eTag {
+                    var later = status.modified
+                    later.tv_sec += seconds
+                    try Descriptor.check("utimens", futimens(new.file.raw, [later, later]))
+                    status = try new.file.status()
+                }
+                do {
+                    try new.move(to: folder, file, replaces: condition != .isAbsent)
+                } catch let error as SystemError where error.code == EEXIST {
+                    // By a program that knows nothing of the lock.
+                    throw RemoteError(
+                        .conditionFailed,
+                        "There is a file in \(name) already.",
+                        key: key,
+                        underlying: error
+                    )
+                }
+                return status
+            }
+            if isDurable { try folder.sync() }
+            return RemoteObject(key: key, eTag: status.eTag, size: status.size, modifiedAt: status.modifiedAt)
+        }
+    }
+
+    /// Whether a file may be written where this stands.
+    private static func check(_ old: FileStatus?, _ condition: RemoteCondition, key: RemoteKey, remote: String) throws {
+        if let old, old.kind != .file {
+            throw RemoteError(.occupied, "There is no file of this name in \(remote) but something else.", key: key)
+        }
+        try condition.check(old?.object(key), key: key, remote: remote)
+    }
+
+    /// Makes a folder.
+    public func createFolder(_ key: RemoteKey) async throws -> Bool {
+        if key == .root { return false }
+        return try await run(key) { [name, isDurable] tree in
+            let (folder, file) = try tree.parent(key)
+            if mkdirat(folder.raw, file, 0o777) != 0 {
+                guard errno == EEXIST else { throw SystemError(code: errno, call: "mkdir") }
+                if try folder.status(file)?.kind == .folder { return false }
+                throw RemoteError(.occupied, "There is no folder of this name in \(name) but something else.", key: key)
+            }
+            if isDurable { try folder.sync() }
+            return true
+        }
+    }
+
+    /// Deletes a file, or a folder in which nothing is: nothing at all, symbolic links and others included.
+    ///
+    /// - Returns: false also where a version was to be deleted that is gone already.
+    public func delete(_ key: RemoteKey, isFolder: Bool, if condition: RemoteCondition) async throws -> Bool {
+        if key == .root { throw RemoteError(.notEmpty, "The root is not deleted.", key: key) }
+        return try await run(key) { [name, isDurable] tree in
+            let folder: Descriptor
+            let file: String
+            do {
+                (folder, file) = try tree.parent(key)
+            } catch let error as RemoteError where error.code == .parentMissing {
+                return false
+            }
+            let isDeleted = try tree.locked {
+                guard let status = try folder.status(file), status.kind != .other else { return false }
+                guard (status.kind == .folder) == isFolder else {
+                    throw RemoteError(
+                        .occupied,
+                        "There is a \(isFolder ? "file" : "folder") of this name in \(name).",
+                        key: key
+                    )
+                }
+                if !isFolder { try condition.check(status.object(key), key: key, remote: name) }
+                do {
+                    try folder.remove(file, isFolder: isFolder)
+                } catch let error as SystemError where error.code == EEXIST {
+                    throw SystemError(code: ENOTEMPTY, call: error.call)
+                }
+                return true
+            }
+            if isDeleted, isDurable { try folder.sync() }
+            return isDeleted
+        }
+    }
+}

@@ -1,0 +1,20 @@
+import Foundation
+
+extension RemoteError {
+    /// What an error of the file system means where nothing else is known.
+    init(_ error: SystemError, key: RemoteKey?, remote: String) {
+        let code: Code =
+            switch error.code {
+            case ENOSPC, EDQUOT, EFBIG: .outOfSpace
+            case ENAMETOOLONG, EILSEQ, EINVAL: .invalidKey
+            case EACCES, EPERM, EROFS: .forbidden
+            case ENOENT: .notFound
+            case ENOTDIR, ELOOP: .parentMissing
+            case EEXIST, EISDIR: .occupied
+            case ENOTEMPTY: .notEmpty
+            case EXDEV: .unsupported
+            default: .unavailable
+            }
+        self.init(code, "\(remote): \(error)", key: key, underlying: error)
+    }
+}

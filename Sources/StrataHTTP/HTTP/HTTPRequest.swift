@@ -1,0 +1,88 @@
+internal import AsyncHTTPClient
+import Foundation
+internal import NIOCore
+internal import NIOFoundationCompat
+internal import NIOHTTP1
+import StrataCloud
+
+/// A request to a server.
+struct HTTPRequest: Sendable {
+    /// Where a request goes.
+    struct Target: Sendable {
+        var scheme: String
+        var authority: String
+        /// Encoded, from the root of the server.
+        var path: String
+        /// Names and values, not encoded.
+        var query: [(name: String, value: String)] = []
+
+        var url: String {
+            let query = query.map { "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value))" }
+            return "\(scheme)://\(authority)\(path)" + (query.isEmpty ? "" : "?" + query.joined(separator: "&"))
+        }
+    }
+
+    /// What is sent behind the head.
+    enum Body: Sendable {
+        case none
+        case data(Data)
+        case stream(RemoteBody)
+    }
+
+    var method: String
+    var target: Target
+    var headers: [(name: String, value: String)] = []
+    var body = Body.none
+    /// What it is about, for errors.
+    var key: RemoteKey?
+
+    func forClient() throws -> HTTPClientRequest {
+        var request = HTTPClientRequest(url: target.url)
+        request.method = HTTPMethod(rawValue: method)
+        for (name, value) in headers {
+            // The client would refuse it too, and name the value, which may be a secret.
+            guard value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+                throw RemoteError(.misconfigured, "The header \(name) cannot hold control characters.", key: key)
+            }
+            request.headers.add(name: name, value: value)
+        }
+        switch body {
+        case .none: break
+        case .data(let data): request.body = .bytes(ByteBuffer(data: data))
+        case .stream(let body):
+            request.body = .stream(OutgoingChunks(body: body), length: .known(body.size))
+        }
+        return request
+    }
+}
+
+/// The bytes of a body as the client takes them, which are exactly as many as were announced.
+private struct OutgoingChunks: AsyncSequence, Sendable {
+    let body: RemoteBody
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        let body: RemoteBody
+        var iterator: AsyncThrowingStream<Data, any Error>.Iterator?
+        var sent: Int64 = 0
+
+        mutating func next() async throws -> ByteBuffer? {
+            if iterator == nil {
+                iterator = try await body.chunks().makeAsyncIterator()
+            }
+            while let data = try await iterator?.next() {
+                guard !data.isEmpty else { continue }
+                sent += Int64(data.count)
+                guard sent <= body.size else { throw wrongSize("more than") }
+                return ByteBuffer(data: data)
+            }
+            guard sent == body.size else { throw wrongSize("fewer than") }
+            return nil
+        }
+
+        private func wrongSize(_ comparison: String) -> RemoteError {
+            RemoteError(.unreadableBody, "There are \(comparison) the \(body.size) bytes that were announced.")
+        }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(body: body) }
+}

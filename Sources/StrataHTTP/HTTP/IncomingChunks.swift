@@ -1,0 +1,60 @@
+internal import AsyncHTTPClient
+import Foundation
+internal import NIOCore
+internal import NIOFoundationCompat
+import StrataCloud
+
+/// Reads the body of an answer chunk by chunk. What is not asked for is not read, so that the server waits.
+actor IncomingChunks {
+    /// Gone while somebody reads, and when all is read: with it the transfer ends.
+    private var source: (iterator: HTTPClientResponse.Body.AsyncIterator, ticket: RequestGate.Ticket)?
+    private let host: String
+    private let key: RemoteKey?
+    private var skipped: Int64
+    private var left: Int64
+
+    init(
+        iterator: sending HTTPClientResponse.Body.AsyncIterator,
+        ticket: RequestGate.Ticket,
+        host: String,
+        key: RemoteKey?,
+        skipped: Int64,
+        length: Int64
+    ) {
+        source = (iterator, ticket)
+        self.host = host
+        self.key = key
+        self.skipped = skipped
+        left = length
+    }
+
+    func next() async throws -> Data? {
+        while left > 0 {
+            guard let data = try await read() else {
+                try Task.checkCancellation()
+                throw RemoteError(.damagedContent, "The content from \(host) is \(left) bytes too short.", key: key)
+            }
+            let front = Int(min(skipped, Int64(data.count)))
+            skipped -= Int64(front)
+            let part = data.dropFirst(front).prefix(Int(clamping: left))
+            left -= Int64(part.count)
+            if !part.isEmpty { return Data(part) }
+        }
+        source = nil
+        return nil
+    }
+
+    private func read() async throws -> Data? {
+        guard let (iterator, ticket) = source else { return nil }
+        source = nil
+        do {
+            // It has been taken out of the actor, which nobody finds it in until it is put back: one call at a time uses it.
+            nonisolated(unsafe) var reader = iterator
+            let buffer = try await reader.next()
+            source = (reader, ticket)
+            return buffer.map { Data(buffer: $0) }
+        } catch {
+            throw RemoteError.ofConnection(error, host: host, key: key)
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import Foundation
+import StrataCloud
+
+/// A `GET` of an object or a range of it, with what servers make of ranges and conditions put right.
+struct RangedDownload {
+    let range: Range<Int64>?
+    let condition: RemoteCondition
+    let key: RemoteKey
+    let remote: String
+
+    /// - Parameters:
+    ///   - send: sends the request with these headers too.
+    ///   - head: what is known of the object.
+    ///   - object: what an answer tells of it, its size apart.
+    ///   - error: what an answer that is no success means.
+    func run(
+        send: ([(name: String, value: String)]) async throws -> HTTPAnswer,
+        head: () async throws -> RemoteObject?,
+        object: (HTTPAnswer) -> RemoteObject,
+        error: (HTTPAnswer) async -> RemoteError
+    ) async throws -> RemoteDownload {
+        if let range, range.lowerBound < 0 {
+            throw RemoteError(.rangeNotSatisfiable, "Ranges begin at 0.", key: key)
+        }
+        if condition == .isAbsent { throw RemoteError(.unsupported, "What is absent cannot be read.", key: key) }
+        // There is no header for a range without bytes.
+        if range?.isEmpty == true { return try await nothing(head) }
+        let headers = range.map { [(name: "range", value: "bytes=\($0.lowerBound)-\($0.upperBound - 1)")] } ?? []
+        let answer = try await send(headers)
+        if answer.status == 416, range != nil {
+            await answer.discard()
+            return try await nothing(head)
+        }
+        guard answer.isSuccess else { throw await error(answer) }
+        var found = object(answer)
+        try condition.check(found, key: key, remote: remote)
+        if answer.status == 206, let (sent, size) = answer["content-range"].flatMap(Self.contentRange) {
+            guard let range, sent.lowerBound == range.lowerBound, sent.upperBound == min(range.upperBound, size) else {
+                throw RemoteError(.malformedAnswer, "\(remote) has sent another range than it was asked for.", key: key)
+            }
+            found.size = size
+            return RemoteDownload(object: found, range: sent, chunks: answer.chunks(length: Int64(sent.count)))
+        }
+        guard answer.status == 200, let size = answer.contentLength, size >= 0 else {
+            throw RemoteError(
+                .malformedAnswer,
+                "\(remote) does not say how long its answer is.",
+                key: key,
+                status: answer.status
+            )
+        }
+        found.size = size
+        // The whole object, because the server knows no ranges or none was asked for.
+        guard (range?.lowerBound ?? 0) <= size else { throw behindEnd(size) }
+        let wanted = range?.clamped(to: 0..<size) ?? 0..<size
+        return RemoteDownload(
+            object: found,
+            range: wanted,
+            chunks: answer.chunks(skipping: wanted.lowerBound, length: Int64(wanted.count))
+        )
+    }
+
+    /// No bytes, at a place inside of the object or at its end.
+    private func nothing(_ head: () async throws -> RemoteObject?) async throws -> RemoteDownload {
+        let start = range?.lowerBound ?? 0
+        guard let object = try await head(), !object.isFolder else {
+            throw RemoteError(.notFound, "There is no such object in \(remote).", key: key)
+        }
+        try condition.check(object, key: key, remote: remote)
+        if let size = object.size, start > size { throw behindEnd(size) }
+        return RemoteDownload(object: object, range: start..<start, chunks: AsyncThrowingStream { $0.finish() })
+    }
+
+    private func behindEnd(_ size: Int64) -> RemoteError {
+        RemoteError(
+            .rangeNotSatisfiable,
+            "The object has \(size) bytes; the range begins behind them.",
+            key: key,
+            status: 416
+        )
+    }
+
+    /// `bytes 0-4/10`; nil for others, those of unknown size among them.
+    private static func contentRange(_ text: String) -> (Range<Int64>, size: Int64)? {
+        guard let match = text.wholeMatch(of: /\s*bytes\s+([0-9]+)-([0-9]+)\/([0-9]+)\s*/),
+            let first = Int64(match.1), let last = Int64(match.2), let size = Int64(match.3), first <= last, last < size
+        else { return nil }
+        return (first..<last + 1, size)
+    }
+}

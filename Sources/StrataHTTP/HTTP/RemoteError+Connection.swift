@@ -1,0 +1,72 @@
+internal import AsyncHTTPClient
+import Foundation
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOPosix
+internal import NIOSSL
+import StrataCloud
+
+extension RemoteError {
+    /// What an error of the connection means to whoever has asked: a `RemoteError`, or that the task was cancelled.
+    static func ofConnection(_ error: any Error, host: String, key: RemoteKey?) -> any Error {
+        switch error {
+        case is CancellationError, is RemoteError: return error
+        case let error as HTTPClientError: return ofClient(error, host: host, key: key)
+        case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
+            if case .uncleanShutdown? = error as? NIOSSLError { return answerLost(error, host: host, key: key) }
+            return RemoteError(
+                .untrusted,
+                "The certificate of \(host) is not trusted, or it speaks TLS in no way that is understood.",
+                key: key,
+                underlying: error
+            )
+        case let error as IOError where isUnreachable(error.errnoCode): return unreachable(error, host: host, key: key)
+        case let error as NIOConnectionError:
+            return unreachable(error, host: host, key: key)
+        case ChannelError.connectTimeout: return unreachable(error, host: host, key: key)
+        case is HTTPParserError, is NIOHTTPDecoderError:
+            if case .invalidEOFState? = error as? HTTPParserError { return answerLost(error, host: host, key: key) }
+            return RemoteError(.malformedAnswer, "What \(host) answers is no HTTP.", key: key, underlying: error)
+        default: return answerLost(error, host: host, key: key)
+        }
+    }
+
+    private static func ofClient(_ error: HTTPClientError, host: String, key: RemoteKey?) -> any Error {
+        switch error {
+        case .cancelled: return CancellationError()
+        case .connectTimeout, .getConnectionFromPoolTimeout, .tlsHandshakeTimeout, .socksHandshakeTimeout,
+            .httpProxyHandshakeTimeout, .proxyAuthenticationRequired, .invalidProxyResponse:
+            return unreachable(error, host: host, key: key)
+        case .alreadyShutdown:
+            return RemoteError(.misconfigured, "The connections to \(host) were closed.", key: key, underlying: error)
+        case .invalidURL, .emptyHost, .emptyScheme:
+            return RemoteError(
+                .misconfigured,
+                "No request can be made for \(host): \(error)",
+                key: key,
+                underlying: error
+            )
+        case .bodyLengthMismatch:
+            return RemoteError(.unreadableBody, "The body is not as long as announced.", key: key, underlying: error)
+        default:
+            return answerLost(error, host: host, key: key)
+        }
+    }
+
+    private static func unreachable(_ error: any Error, host: String, key: RemoteKey?) -> RemoteError {
+        RemoteError(.unreachable, "\(host) cannot be reached: \(error)", key: key, underlying: error)
+    }
+
+    private static func answerLost(_ error: any Error, host: String, key: RemoteKey?) -> RemoteError {
+        RemoteError(
+            .answerLost,
+            "The connection to \(host) ended before the answer did: \(error)",
+            key: key,
+            underlying: error
+        )
+    }
+
+    private static func isUnreachable(_ code: CInt) -> Bool {
+        [ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, EHOSTDOWN, ENETDOWN, EADDRNOTAVAIL].contains(code)
+    }
+}

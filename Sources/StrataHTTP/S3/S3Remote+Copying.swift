@@ -1,0 +1,64 @@
+public import StrataCloud
+
+extension S3Remote {
+    /// Copies in the server, in parts where it is more than 5 GiB. The target is looked at first, and servers that check conditions of
+    /// copies check it again at the moment of writing; at others somebody may write there in between.
+    public func copy(_ source: RemoteKey, to target: RemoteKey, version: ETag?) async throws -> RemoteObject {
+        let findings = try await findings()
+        try await check(.isAbsent, of: target)
+        guard let object = try await head(source) else {
+            throw RemoteError(.notFound, "There is no such object in \(name).", key: source)
+        }
+        if let version { try RemoteCondition.matches(version).check(object, key: source, remote: name) }
+        let from = "/\(location.bucket)/\(try service.objectName(source))"
+        var headers = [(name: "x-amz-copy-source", value: PercentEncoding.encode(from, keepingSlashes: true))]
+        if let tag = version ?? object.eTag {
+            headers.append(("x-amz-copy-source-if-match", service.header(tag, findings)))
+        }
+        if let size = object.size, size > service.copyLimit {
+            return try await copy(object, size: size, to: target, headers: headers)
+        }
+        if findings.capabilities.checksAbsence { headers.append(("if-none-match", "*")) }
+        let request = service.request("PUT", try service.objectName(target), headers: headers, key: target)
+        let root = try await service.document(request)
+        var copy = object
+        copy.key = target
+        copy.eTag = root.text(of: "ETag").map { ETag(header: $0) }
+        copy.modifiedAt = root.text(of: "LastModified").flatMap(HTTPDate.parseISO8601)
+        return copy
+    }
+
+    private func copy(
+        _ object: RemoteObject,
+        size: Int64,
+        to target: RemoteKey,
+        headers: [(name: String, value: String)]
+    ) async throws -> RemoteObject {
+        let upload = try await beginUpload(target, mark: object.mark, mediaType: nil)
+        do {
+            var parts: [String] = []
+            var start: Int64 = 0
+            while start < size {
+                let end = min(start + service.copiedPart, size)
+                let range = "bytes=\(start)-\(end - 1)"
+                start = end
+                let request = service.request(
+                    "PUT",
+                    try service.objectName(target),
+                    query: [("partNumber", String(parts.count + 1)), ("uploadId", upload)],
+                    headers: headers + [("x-amz-copy-source-range", range)],
+                    key: target
+                )
+                guard let tag = try await service.document(request).text(of: "ETag") else {
+                    throw RemoteError(.malformedAnswer, "\(name) gives no ETag to a copied part.", key: target)
+                }
+                parts.append(ETag(header: tag).value)
+            }
+            return try await completeUpload(upload, parts: parts, at: target, if: .isAbsent)
+        } catch {
+            // What was copied would be kept, and paid for. Its failure says nothing that the first does not.
+            try? await abortUpload(upload, at: target)
+            throw error
+        }
+    }
+}

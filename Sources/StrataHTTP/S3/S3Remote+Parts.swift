@@ -1,0 +1,108 @@
+import Foundation
+public import StrataCloud
+
+extension S3Remote {
+    /// Begins an upload in parts.
+    public func beginUpload(_ key: RemoteKey, mark: String?, mediaType: String?) async throws -> String {
+        let request = service.request(
+            "POST",
+            try service.objectName(key),
+            query: [("uploads", "")],
+            headers: service.metadata(mark: mark, mediaType: mediaType),
+            key: key
+        )
+        guard let id = try await service.document(request).text(of: "UploadId"), !id.isEmpty else {
+            throw RemoteError(.malformedAnswer, "\(name) gives no id to an upload.", key: key)
+        }
+        return id
+    }
+
+    /// Sends a part, of 5 GiB at most and number 10,000 at most.
+    ///
+    /// - Returns: its ETag.
+    public func uploadPart(_ body: RemoteBody, number: Int, of upload: String, at key: RemoteKey) async throws -> String
+    {
+        let request = service.request(
+            "PUT",
+            try service.objectName(key),
+            query: [("partNumber", String(number)), ("uploadId", upload)],
+            body: .stream(body),
+            key: key
+        )
+        let answer = try await missing(upload, at: key) { try await service.succeed(request) }
+        guard let tag = answer.eTag else {
+            throw RemoteError(.malformedAnswer, "\(name) gives no ETag to a part.", key: key, status: answer.status)
+        }
+        await answer.discard()
+        return tag.value
+    }
+
+    /// Makes an object of all parts.
+    public func completeUpload(
+        _ upload: String,
+        parts: [String],
+        at key: RemoteKey,
+        if condition: RemoteCondition
+    ) async throws -> RemoteObject {
+        let conditions = try await headers(of: condition, for: key)
+        // Some servers check conditions of writes, and not this one's.
+        if condition != .none, !conditions.isEmpty { try await check(condition, of: key) }
+        let request = service.request(
+            "POST",
+            try service.objectName(key),
+            query: [("uploadId", upload)],
+            headers: [("content-type", "application/xml")] + conditions,
+            body: .data(Self.document(of: parts)),
+            key: key
+        )
+        let root = try await missing(upload, at: key) {
+            try await refusing(condition) { try await service.document(request) }
+        }
+        // Some servers leave it empty, and tell it of the object.
+        let eTag = root.text(of: "ETag").flatMap { $0.isEmpty ? nil : ETag(header: $0) }
+        // Size and mark are told by none of the answers to an upload in parts.
+        if let object = try await head(key), eTag == nil || object.eTag == eTag { return object }
+        return RemoteObject(key: key, eTag: eTag)
+    }
+
+    /// Forgets an upload.
+    public func abortUpload(_ upload: String, at key: RemoteKey) async throws {
+        let request = service.request("DELETE", try service.objectName(key), query: [("uploadId", upload)], key: key)
+        let answer = try await service.send(request)
+        if answer.status == 404 { return }
+        guard answer.isSuccess else { throw await service.error(answer) }
+        await answer.discard()
+    }
+
+    /// Carries out a request to an upload. Where it fails within the server it is looked whether there is such an upload: some answer so
+    /// where there is none.
+    private func missing<T>(_ upload: String, at key: RemoteKey, _ request: () async throws -> T) async throws -> T {
+        do {
+            return try await request()
+        } catch let error as RemoteError where error.status == 500 {
+            let query = [(name: "uploadId", value: upload), (name: "max-parts", value: "1")]
+            let question = service.request("GET", try service.objectName(key), query: query, key: key)
+            // Whatever goes wrong here, the first error says more.
+            guard let answer = try? await service.send(question) else { throw error }
+            await answer.discard()
+            guard answer.status == 404 else { throw error }
+            throw RemoteError(
+                .uploadGone,
+                "\(name) knows no such upload.",
+                key: key,
+                status: error.status,
+                underlying: error
+            )
+        }
+    }
+
+    /// The parts of an upload in XML.
+    static func document(of parts: [String]) -> Data {
+        let parts = parts.enumerated().map { index, tag in
+            let tag = ETag(header: tag).header.replacing("&", with: "&amp;").replacing("<", with: "&lt;")
+            return "<Part><PartNumber>\(index + 1)</PartNumber><ETag>\(tag)</ETag></Part>"
+        }
+        let namespace = "http://s3.amazonaws.com/doc/2006-03-01/"
+        return Data("<CompleteMultipartUpload xmlns=\"\(namespace)\">\(parts.joined())</CompleteMultipartUpload>".utf8)
+    }
+}

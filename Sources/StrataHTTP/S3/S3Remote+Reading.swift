@@ -1,0 +1,136 @@
+public import StrataCloud
+
+extension S3Remote {
+    /// What is known of an object, by one request. Where the bucket is missing nothing is known either: `HEAD` does not tell.
+    ///
+    /// - Throws: `forbidden` also where it is missing and the server does not let this user know.
+    public func head(_ key: RemoteKey) async throws -> RemoteObject? {
+        if key == .root { return RemoteObject(key: key, isFolder: true) }
+        let answer = try await service.send(service.request("HEAD", try service.objectName(key), key: key))
+        if answer.status == 404 { return nil }
+        guard answer.isSuccess else { throw await service.error(answer) }
+        return object(key, answer, size: answer.contentLength)
+    }
+
+    /// The content, by one request.
+    ///
+    /// - Throws: as ``Remote/get(_:range:if:)`` says.
+    public func get(_ key: RemoteKey, range: Range<Int64>?, if condition: RemoteCondition) async throws
+        -> RemoteDownload
+    {
+        var headers: [(name: String, value: String)] = []
+        // The version of the answer is looked at in any case; the header saves the server from sending another one.
+        if case .matches(let tag) = condition, let findings = await knownFindings() {
+            headers.append(("if-match", service.header(tag, findings)))
+        }
+        let download = RangedDownload(range: range, condition: condition, key: key, remote: name)
+        return try await download.run { header in
+            try await service.send(
+                service.request("GET", try service.objectName(key), headers: headers + header, key: key)
+            )
+        } head: {
+            try await head(key)
+        } object: { answer in
+            object(key, answer, size: nil)
+        } error: { answer in
+            await service.error(answer)
+        }
+    }
+
+    /// What the headers of an answer tell of an object.
+    func object(_ key: RemoteKey, _ answer: HTTPAnswer, size: Int64?) -> RemoteObject {
+        RemoteObject(
+            key: key,
+            eTag: answer.eTag,
+            size: size,
+            modifiedAt: answer.modifiedAt,
+            mark: answer[Self.markHeader].flatMap { PercentEncoding.decode($0) }
+        )
+    }
+
+    static let markHeader = "x-amz-meta-strata-mark"
+
+    /// What lies below a folder, a thousand at a time. A folder that is not there is empty. Listed at once with everything below, only
+    /// folders are among it that have been made.
+    ///
+    /// - Throws: `misconfigured` where there is no such bucket.
+    public func list(_ folder: RemoteKey, isRecursive: Bool, after next: String?) async throws -> RemoteListing {
+        var query: [(name: String, value: String)] = [
+            ("list-type", "2"), ("encoding-type", "url"), ("max-keys", "1000"),
+        ]
+        let prefix = service.prefix(of: folder)
+        query.append(("prefix", prefix))
+        if !isRecursive { query.append(("delimiter", "/")) }
+        if let next { query.append(("continuation-token", next)) }
+        let root = try await service.document(service.request("GET", nil, query: query, key: folder))
+        guard root.name == "ListBucketResult" else {
+            throw RemoteError(.malformedAnswer, "A listing of \(name) is no ListBucketResult.", key: folder)
+        }
+        let isEncoded = root.text(of: "EncodingType") == "url"
+        var objects: [RemoteObject] = []
+        for child in root.children {
+            switch child.name {
+            case "Contents": objects += listed(child, isEncoded, prefix: prefix, below: folder)
+            case "CommonPrefixes":
+                guard let key = key(child.text(of: "Prefix"), isEncoded, prefix: prefix, below: folder) else {
+                    continue
+                }
+                objects.append(RemoteObject(key: key.key, isFolder: true))
+            default: continue
+            }
+        }
+        guard root.text(of: "IsTruncated") == "true" else { return RemoteListing(objects: objects) }
+        guard let token = root.text(of: "NextContinuationToken"), !token.isEmpty, token != next else {
+            throw RemoteError(.malformedAnswer, "A listing of \(name) does not say where it goes on.", key: folder)
+        }
+        return RemoteListing(objects: objects, next: token)
+    }
+
+    private func listed(_ node: XMLNode, _ isEncoded: Bool, prefix: String, below folder: RemoteKey) -> [RemoteObject] {
+        guard let (key, isFolder) = key(node.child("Key")?.text, isEncoded, prefix: prefix, below: folder) else {
+            return []
+        }
+        if isFolder { return [RemoteObject(key: key, isFolder: true)] }
+        return [
+            RemoteObject(
+                key: key,
+                eTag: node.text(of: "ETag").map { ETag(header: $0) },
+                size: node.text(of: "Size").flatMap { Int64($0) },
+                modifiedAt: node.text(of: "LastModified").flatMap(HTTPDate.parseISO8601)
+            )
+        ]
+    }
+
+    /// What a name in a listing is below a folder; nil for the folder itself, for names that no key has, and for what a probe has left.
+    private func key(
+        _ text: String?,
+        _ isEncoded: Bool,
+        prefix: String,
+        below folder: RemoteKey
+    ) -> (key: RemoteKey, isFolder: Bool)? {
+        guard let text, let name = isEncoded ? PercentEncoding.decode(text, plusIsSpace: true) : text else {
+            return nil
+        }
+        // Byte by byte: a slash and an accent behind it are one character of Swift's.
+        guard name.utf8.starts(with: prefix.utf8), name.utf8.count > prefix.utf8.count else { return nil }
+        var segments = name.utf8.dropFirst(prefix.utf8.count)
+            .split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+            .map { String(decoding: $0, as: UTF8.self) }
+        let isFolder = segments.last?.isEmpty == true
+        if isFolder { segments.removeLast() }
+        var key = folder
+        for segment in segments {
+            guard !Probe.owns(segment), let child = key.appending(found: segment) else { return nil }
+            key = child
+        }
+        return (key, isFolder)
+    }
+}
+
+extension S3Service {
+    /// What the names of everything below a folder begin with.
+    func prefix(of folder: RemoteKey) -> String {
+        let segments = location.prefix.segments + folder.segments
+        return segments.isEmpty ? "" : segments.joined(separator: "/") + "/"
+    }
+}

@@ -1,0 +1,73 @@
+import Foundation
+import StrataCloud
+
+/// Finds out what a server makes of conditions, by a little object that is deleted again.
+struct WebDAVProbe {
+    let service: WebDAVService
+    private let key = RemoteKey(found: [Probe.prefix + UUID().uuidString])
+
+    init(service: WebDAVService) { self.service = service }
+
+    func run() async throws -> Probe.Findings {
+        var capabilities = RemoteCapabilities(
+            checksAbsence: false,
+            checksVersions: false,
+            checksVersionsOfDeletes: false,
+            isLocal: service.endpoint.isLoopback
+        )
+        var findings = Probe.Findings(capabilities: capabilities)
+        do {
+            let absent = [(name: "if-none-match", value: "*")]
+            try await request("PUT", absent)
+            capabilities.checksAbsence = try await isRefused("PUT", absent)
+            let other = [(name: "if-match", value: "\"strata-no-such-version\"")]
+            if let tag = try await eTag(), !tag.isWeak {
+                // Refused for another version, and only then; and another content of the same size, written at once, is another version.
+                let refusesOthers = try await isRefused("PUT", other)
+                let refusesOwn = try await isRefused("PUT", [("if-match", tag.header)])
+                let isFine = try await eTag() != tag
+                capabilities.checksVersions = refusesOthers && !refusesOwn && isFine
+                findings.checksTags = refusesOthers && !refusesOwn
+            }
+            capabilities.checksVersionsOfDeletes = try await isRefused("DELETE", other)
+            try await request("DELETE", [])
+        } catch let error as RemoteError where error.code == .forbidden || error.code == .unsupported {
+            // Who may only read has no use for conditions.
+        } catch {
+            // What is left of it is not listed.
+            _ = try? await request("DELETE", [])
+            throw error
+        }
+        findings.capabilities = capabilities
+        return findings
+    }
+
+    private func eTag() async throws -> ETag? {
+        guard let key else { return nil }
+        let answer = try await service.send("HEAD", key)
+        guard answer.isSuccess else { throw await service.error(answer) }
+        return answer.eTag
+    }
+
+    private func isRefused(_ method: String, _ headers: [(name: String, value: String)]) async throws -> Bool {
+        try await request(method, headers) == 412
+    }
+
+    @discardableResult
+    private func request(_ method: String, _ headers: [(name: String, value: String)]) async throws -> Int {
+        guard let key else { throw RemoteError(.invalidKey, "A probe has no key.") }
+        let body = method == "PUT" ? HTTPRequest.Body.data(Data(UUID().uuidString.utf8)) : .none
+        let answer = try await service.send(method, key, headers: headers, body: body)
+        guard answer.isSuccess || answer.status == 412 || method == "DELETE" && answer.status == 404 else {
+            let error = await service.error(answer, writes: true)
+            guard error.code == .parentMissing || error.code == .notFound else { throw error }
+            throw RemoteError(
+                .misconfigured,
+                "There is no collection at \(service.endpoint.description).",
+                status: answer.status
+            )
+        }
+        await answer.discard()
+        return answer.status
+    }
+}

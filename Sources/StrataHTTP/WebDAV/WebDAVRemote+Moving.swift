@@ -1,0 +1,60 @@
+public import StrataCloud
+
+extension WebDAVRemote {
+    /// Copies in the server. The version is looked at before: there is no condition for the source.
+    public func copy(_ source: RemoteKey, to target: RemoteKey, version: ETag?) async throws -> RemoteObject {
+        guard let object = try await head(source), !object.isFolder else {
+            throw RemoteError(.notFound, "There is no such object in \(name).", key: source)
+        }
+        if let version { try RemoteCondition.matches(version).check(object, key: source, remote: name) }
+        try await transfer("COPY", source, to: target, isFolder: false)
+        guard let copy = try await head(target) else {
+            return RemoteObject(key: target, size: object.size)
+        }
+        return copy
+    }
+
+    /// Moves in the server, a folder with everything in it.
+    public func move(_ source: RemoteKey, to target: RemoteKey, isFolder: Bool) async throws {
+        guard !target.isWithin(source), source != .root else {
+            throw RemoteError(.occupied, "Nothing is moved into itself.", key: target)
+        }
+        guard let object = try await head(source), object.isFolder == isFolder else {
+            throw RemoteError(.notFound, "There is no such \(isFolder ? "folder" : "object") in \(name).", key: source)
+        }
+        try await transfer("MOVE", source, to: target, isFolder: isFolder)
+    }
+
+    private func transfer(_ method: String, _ source: RemoteKey, to target: RemoteKey, isFolder: Bool) async throws {
+        // Not left to `Overwrite` alone, which some servers read otherwise for folders.
+        if try await head(target) != nil {
+            throw RemoteError(.conditionFailed, "There is something of this name already.", key: target)
+        }
+        let answer = try await service.send(
+            method,
+            source,
+            isFolder: isFolder,
+            headers: [("destination", service.url(target, isFolder: isFolder)), ("overwrite", "F")]
+        )
+        if answer.isSuccess, answer.status != 207 {
+            await answer.discard()
+            return
+        }
+        let error = await service.error(answer, writes: true)
+        if answer.status == 207 {
+            throw RemoteError(.unavailable, "Some of it was not carried out.", key: target, status: 207)
+        }
+        if answer.status == 412 { throw RemoteError(.conditionFailed, error.message, key: target, status: 412) }
+        if [403, 404, 405, 409, 500].contains(answer.status), let parent = target.parent,
+            try await head(parent)?.isFolder != true
+        {
+            throw RemoteError(
+                .parentMissing,
+                "The folder that it is to lie in is not there.",
+                key: target,
+                status: answer.status
+            )
+        }
+        throw error
+    }
+}

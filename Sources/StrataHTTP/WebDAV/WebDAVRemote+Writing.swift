@@ -1,0 +1,135 @@
+public import StrataCloud
+
+extension WebDAVRemote {
+    /// Writes an object. Where the answer does not name its version the server is asked for it, which may be that of a later writer; then
+    /// none is given unless the size is the same.
+    ///
+    /// - Throws: as ``Remote/put(_:at:if:)`` says.
+    public func put(_ body: RemoteBody, at key: RemoteKey, if condition: RemoteCondition) async throws -> RemoteObject {
+        if key == .root { throw RemoteError(.occupied, "The root is a folder.", key: key) }
+        var headers = try await headers(of: condition, for: key)
+        headers.append(("content-type", body.mediaType ?? "application/octet-stream"))
+        let answer = try await service.send("PUT", key, headers: headers, body: .stream(body))
+        guard answer.isSuccess else { throw await refusal(answer, at: key, condition) }
+        let eTag = answer.eTag
+        await answer.discard()
+        if let eTag, !eTag.isWeak { return RemoteObject(key: key, eTag: eTag, size: body.size) }
+        guard let object = try await head(key), !object.isFolder, object.size == body.size else {
+            return RemoteObject(key: key, size: body.size)
+        }
+        return object
+    }
+
+    /// What it means that a write was refused. Servers differ in what they answer where a folder is in the way, or none is there.
+    private func refusal(_ answer: HTTPAnswer, at key: RemoteKey, _ condition: RemoteCondition) async -> RemoteError {
+        let refused = await service.error(answer, writes: true)
+        switch answer.status {
+        case 403, 404, 405, 409, 412, 500, 501: break
+        default: return refused
+        }
+        // Only what is known for certain is said in place of the server's own answer.
+        do {
+            if let there = try await head(key) {
+                guard there.isFolder else { return refused }
+                return RemoteError(.occupied, "There is a folder of this name.", key: key, status: answer.status)
+            }
+            guard answer.status != 412, let parent = key.parent else { return refused }
+            guard try await head(parent)?.isFolder != true else { return refused }
+            return RemoteError(
+                .parentMissing,
+                "The folder that it is to lie in is not there.",
+                key: key,
+                status: answer.status
+            )
+        } catch {
+            return refused
+        }
+    }
+
+    /// Makes a folder by `MKCOL`.
+    public func createFolder(_ key: RemoteKey) async throws -> Bool {
+        if key == .root { return false }
+        let answer = try await service.send("MKCOL", key, isFolder: true)
+        if answer.isSuccess {
+            await answer.discard()
+            return true
+        }
+        let error = await service.error(answer, writes: true)
+        // 405 says that something is there (RFC 4918, 9.3.1). What, and what others mean, is asked.
+        guard [403, 404, 405, 409, 500].contains(answer.status) else { throw error }
+        if let there = try await head(key) {
+            if there.isFolder { return false }
+            throw RemoteError(.occupied, "There is a file of this name.", key: key, status: answer.status)
+        }
+        guard let parent = key.parent, try await head(parent)?.isFolder == true else {
+            throw RemoteError(
+                .parentMissing,
+                "The folder that it is to lie in is not there.",
+                key: key,
+                status: answer.status
+            )
+        }
+        throw error
+    }
+
+    /// Deletes an object, or a folder that was empty when it was looked at: the server deletes with it what was put there since.
+    ///
+    /// - Returns: false also where a version was to be deleted that is gone already.
+    public func delete(_ key: RemoteKey, isFolder: Bool, if condition: RemoteCondition) async throws -> Bool {
+        if key == .root { throw RemoteError(.notEmpty, "The root is not deleted.", key: key) }
+        guard let object = try await head(key) else { return false }
+        guard object.isFolder == isFolder else {
+            throw RemoteError(.occupied, "There is a \(isFolder ? "file" : "folder") of this name.", key: key)
+        }
+        var headers: [(name: String, value: String)] = []
+        if isFolder {
+            guard let children = try await service.properties(key, isFolder: true, depth: 1)?.children else {
+                return false
+            }
+            guard children.isEmpty else { throw RemoteError(.notEmpty, "There are objects in the folder.", key: key) }
+        } else {
+            try condition.check(object, key: key, remote: name)
+            if case .matches = condition, try await capabilities().checksVersionsOfDeletes, let tag = object.eTag,
+                !tag.isWeak
+            {
+                headers = [("if-match", tag.header)]
+            }
+        }
+        let answer = try await service.send("DELETE", key, isFolder: isFolder, headers: headers)
+        if answer.status == 404 || answer.status == 410 {
+            await answer.discard()
+            return false
+        }
+        // Of a folder a multistatus tells what could not be deleted (RFC 4918, 9.6.1).
+        guard answer.isSuccess, answer.status != 207 else {
+            let error = await service.error(answer)
+            if answer.status != 207 { throw error }
+            throw RemoteError(.unavailable, "Some of the folder could not be deleted.", key: key, status: answer.status)
+        }
+        await answer.discard()
+        return true
+    }
+
+    /// Puts a condition to the server, where it looks at such; else looks by itself, at a moment before the request.
+    private func headers(of condition: RemoteCondition, for key: RemoteKey) async throws -> [(
+        name: String, value: String
+    )] {
+        if condition == .none { return [] }
+        let findings = try await findings()
+        switch condition {
+        case .none: return []
+        case .isAbsent:
+            if findings.capabilities.checksAbsence { return [("if-none-match", "*")] }
+        case .matches(let tag):
+            if findings.checksTags, !tag.isWeak { return [("if-match", tag.header)] }
+        }
+        let object = try await head(key)
+        if object?.isFolder == true { throw RemoteError(.occupied, "There is a folder of this name.", key: key) }
+        try condition.check(object, key: key, remote: name)
+        // Weak when it was read, and strong now.
+        if case .matches = condition, findings.checksTags, let tag = object?.eTag, !tag.isWeak {
+            return [("if-match", tag.header)]
+        }
+        return []
+    }
+}

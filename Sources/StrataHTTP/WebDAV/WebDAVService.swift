@@ -1,0 +1,74 @@
+import Foundation
+import StrataCloud
+
+/// Sends requests to a WebDAV server, and reads its errors.
+struct WebDAVService: Sendable {
+    let endpoint: Endpoint
+    let credentials: (any HTTPCredentialsProvider)?
+    let connections: HTTPConnections
+
+    /// How long a listing may be.
+    static let documentLimit = 64 << 20
+
+    /// The encoded path of an object, or of a folder, which has a slash at its end: some servers insist on it.
+    func path(_ key: RemoteKey, isFolder: Bool = false) -> String {
+        let path = endpoint.basePath + key.segments.map { "/" + PercentEncoding.encode($0) }.joined()
+        return isFolder || path.isEmpty ? path + "/" : path
+    }
+
+    /// The whole URL, as `Destination` has it.
+    func url(_ key: RemoteKey, isFolder: Bool = false) -> String {
+        "\(endpoint.scheme)://\(endpoint.authority)\(path(key, isFolder: isFolder))"
+    }
+
+    /// Sends a request. A status is never an error here.
+    func send(
+        _ method: String,
+        _ key: RemoteKey,
+        isFolder: Bool = false,
+        headers: [(name: String, value: String)] = [],
+        body: HTTPRequest.Body = .none
+    ) async throws -> HTTPAnswer {
+        try key.requireNames()
+        var headers = headers
+        if let credentials = try await credentials?.credentials() {
+            headers.append(("authorization", credentials.header))
+        }
+        return try await connections.send(
+            HTTPRequest(
+                method: method,
+                target: .init(
+                    scheme: endpoint.scheme,
+                    authority: endpoint.authority,
+                    path: path(key, isFolder: isFolder)
+                ),
+                headers: headers,
+                body: body,
+                key: key
+            )
+        )
+    }
+
+    /// What an answer that is no success means.
+    ///
+    /// - Parameter writes: whether 409 says that the folder above is missing (RFC 4918, 9.7.1, 9.3.1, 9.8.5).
+    func error(_ answer: HTTPAnswer, writes: Bool = false) async -> RemoteError {
+        // Some servers say more in text, some in HTML, which nobody wants to read in a log.
+        let isXML = answer["content-type"]?.contains("xml") == true
+        let data = isXML ? try? await answer.data(limit: 64 * 1024) : nil
+        if data == nil { await answer.discard() }
+        let condition = data.flatMap { XMLNode.parse($0) }?.children.first?.name
+        let retryAfter = answer.retryAfter
+        var message = "\(endpoint.authority) answers \(answer.status)" + (condition.map { " (\($0))." } ?? ".")
+        var code = HTTPStatus.kind(answer.status, hasRetryAfter: retryAfter != nil)
+        switch answer.status {
+        case 409 where writes:
+            code = .parentMissing
+            message += " The folder that it is to lie in is not there."
+        case 423: message += " It is locked by somebody."
+        case 300..<400: message += " Redirects are not followed; set the URL to where it leads."
+        default: break
+        }
+        return RemoteError(code, message, key: answer.key, status: answer.status, retryAfter: retryAfter)
+    }
+}

@@ -1,0 +1,117 @@
+import Foundation
+import StrataCloud
+import StrataHTTP
+import Testing
+
+@Suite struct S3CredentialsTests {
+    private let home: URL
+
+    init() throws {
+        home = try Scratch.folder("home")
+        try FileManager.default.createDirectory(at: home.appending(path: ".aws"), withIntermediateDirectories: true)
+        try """
+        # a comment
+        [default]
+        aws_access_key_id = first
+        aws_secret_access_key=one=1
+
+        [work]
+        aws_access_key_id = second
+        aws_secret_access_key = two
+        aws_session_token = token
+        [half]
+        aws_access_key_id = third
+        """.write(to: home.appending(path: ".aws/credentials"), atomically: true, encoding: .utf8)
+        try """
+        [default]
+        region = eu-north-1
+        s3 =
+            addressing_style = path
+        [profile work]
+        region = eu-west-3
+        endpoint_url = http://127.0.0.1:9000
+        aws_access_key_id = never
+        [profile only]
+        aws_access_key_id = fourth
+        aws_secret_access_key = four
+        """.write(to: home.appending(path: ".aws/config"), atomically: true, encoding: .utf8)
+    }
+
+    private func environment(_ more: [String: String] = [:]) -> [String: String] {
+        ["HOME": home.path].merging(more) { _, new in new }
+    }
+
+    @Test func `files are read as the tools of AWS read them`() async throws {
+        let standard = try await S3FileCredentials(environment: environment()).credentials()
+        #expect(standard == S3Credentials(accessKey: "first", secretKey: "one=1"))
+        let work = S3Credentials(accessKey: "second", secretKey: "two", sessionToken: "token")
+        #expect(try await S3FileCredentials(profile: "work", environment: environment()).credentials() == work)
+        #expect(try await S3FileCredentials(environment: environment(["AWS_PROFILE": "work"])).credentials() == work)
+        let only = try await S3FileCredentials(profile: "only", environment: environment()).credentials()
+        #expect(only == S3Credentials(accessKey: "fourth", secretKey: "four"))
+        #expect(try await S3FileCredentials(profile: "nobody", environment: environment()).credentials() == nil)
+        await expect(.misconfigured) {
+            try await S3FileCredentials(profile: "half", environment: environment()).credentials()
+        }
+        let elsewhere = environment(["AWS_SHARED_CREDENTIALS_FILE": "/dev/null", "AWS_CONFIG_FILE": "~/nothing"])
+        #expect(try await S3FileCredentials(environment: elsewhere).credentials() == nil)
+    }
+
+    @Test func `the environment comes before the files`() async throws {
+        let variables = environment([
+            "AWS_ACCESS_KEY_ID": "here", "AWS_SECRET_ACCESS_KEY": "now", "AWS_SESSION_TOKEN": "",
+        ])
+        let chain = S3CredentialsChain([
+            S3EnvironmentCredentials(variables), S3FileCredentials(environment: variables),
+        ])
+        #expect(try await chain.credentials() == S3Credentials(accessKey: "here", secretKey: "now"))
+        let without = S3CredentialsChain([S3EnvironmentCredentials([:]), S3FileCredentials(environment: variables)])
+        #expect(try await without.credentials()?.accessKey == "first")
+        #expect(try await S3CredentialsChain([]).credentials() == nil)
+    }
+
+    @Test func `regions and endpoints are found where the tools look for them`() throws {
+        let plain = try S3Location(bucket: "bucket", environment: environment())
+        #expect(plain.region == "eu-north-1" && plain.endpoint.absoluteString == "https://s3.eu-north-1.amazonaws.com")
+        #expect(plain.addressing == .virtualHost)
+        #expect(try S3Location(bucket: "my.bucket", environment: environment()).addressing == .path)
+        let work = try S3Location(bucket: "bucket", environment: environment(["AWS_PROFILE": "work"]))
+        #expect(
+            work.region == "eu-west-3" && work.endpoint.absoluteString == "http://127.0.0.1:9000"
+                && work.addressing == .path
+        )
+        let variables = environment([
+            "AWS_DEFAULT_REGION": "a", "AWS_REGION": "b", "AWS_ENDPOINT_URL": "http://one",
+            "AWS_ENDPOINT_URL_S3": "http://two",
+        ])
+        let own = try S3Location(bucket: "bucket", environment: variables)
+        #expect(own.region == "b" && own.endpoint.absoluteString == "http://two")
+        #expect(try S3Location(bucket: "bucket", environment: [:]).region == "us-east-1")
+    }
+
+    @Test(arguments: ["", "a/b", "..", "a b", "ä", "-x"]) func `names that no bucket has are refused`(name: String)
+        async
+    {
+        await expect(.misconfigured) { try S3Location(bucket: name, environment: [:]) }
+    }
+
+    @Test func `secrets are not told by descriptions`() {
+        let s3 = S3Credentials(accessKey: "access", secretKey: "hidden", sessionToken: "hidden")
+        let http = HTTPCredentials.basic(user: "user", password: "hidden")
+        var text =
+            "\(s3) \(String(reflecting: s3)) \(http) \(String(reflecting: http)) \(HTTPCredentials.bearer("hidden"))"
+        dump(s3, to: &text)
+        dump(http, to: &text)
+        dump([HTTPCredentials.bearer("hidden")], to: &text)
+        #expect(!text.contains("hidden") && !text.contains(Data("user:hidden".utf8).base64EncodedString()))
+        #expect(text.contains("access") && text.contains("user"))
+    }
+
+    @Test func `without credentials nothing is sent`() async throws {
+        let server = try await ScriptedServer { _ in ScriptedServer.Step.answer(200) }
+        let location = try S3Location(bucket: "bucket", endpoint: Loopback.url(server.port), environment: [:])
+        let remote = try S3Remote(location, credentials: S3CredentialsChain([]))
+        await expect(.misconfigured) { try await remote.head(RemoteKey(["a"])) }
+        #expect(server.requests.isEmpty)
+    }
+}

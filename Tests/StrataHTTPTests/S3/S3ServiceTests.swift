@@ -1,0 +1,59 @@
+import Foundation
+import StrataCloud
+import Testing
+
+@testable import StrataHTTP
+
+@Suite(.timeLimit(.minutes(2))) struct S3ServiceTests {
+    private func service(_ location: S3Location, _ connections: HTTPConnections) throws -> S3Service {
+        try S3Service(location, credentials: RemoteCase.credentials, connections: connections, now: { Date() })
+    }
+
+    @Test(arguments: [
+        (S3Location.Addressing.path, "http://server:9000", "http://server:9000/bucket/top/a%20b%2Bc%252F"),
+        (.virtualHost, "http://server:9000", "http://bucket.server:9000/top/a%20b%2Bc%252F"),
+        (.path, "https://server:443/gateway/", "https://server/gateway/bucket/top/a%20b%2Bc%252F"),
+        (.virtualHost, "https://server", "https://bucket.server/top/a%20b%2Bc%252F"),
+    ])
+    func `URLs have the bucket where it was asked for`(addressing: S3Location.Addressing, endpoint: String, url: String)
+        throws
+    {
+        let location = try S3Location(
+            bucket: "bucket",
+            prefix: RemoteKey(["top"]),
+            endpoint: URL(string: endpoint),
+            addressing: addressing,
+            environment: [:]
+        )
+        let service = try service(location, HTTPConnections())
+        let key = RemoteKey(["a b+c/"])
+        #expect(service.request("GET", try service.objectName(key), key: key).target.url == url)
+    }
+
+    @Test(arguments: RemoteCase.s3) func `what is too large for one request is copied in parts`(kind: RemoteCase)
+        async throws
+    {
+        let remote = try #require(try await kind.make() as? S3Remote)
+        let connections = try HTTPConnections()
+        var service = try service(remote.location, connections)
+        (service.copyLimit, service.copiedPart) = (6 << 20, 5 << 20)
+        let small = S3Remote(service, own: connections, capabilities: nil)
+        let (source, target) = (RemoteKey(["source ä+"]), RemoteKey(["target ü+"]))
+        var body = RemoteBody(bytes(12 << 20))
+        body.mark = "mark"
+        let put = try await small.put(body, at: source, if: .none)
+        let copy = try await small.copy(source, to: target, version: put.eTag)
+        #expect(copy.size == 12 << 20 && copy.mark == "mark")
+        #expect(try await remote.data(target) == bytes(12 << 20))
+        await expect(.conditionFailed) { try await small.copy(source, to: target, version: nil) }
+        await small.close()
+    }
+
+    @Test func `requests of a root are refused`() async throws {
+        let location = try S3Location(bucket: "bucket", prefix: RemoteKey(["top"]), environment: [:])
+        let remote = try S3Remote(location, credentials: RemoteCase.credentials, capabilities: RemoteCapabilities())
+        await expect(.invalidKey) { try await remote.put("x", at: .root) }
+        await expect(.notEmpty) { try await remote.delete(.root, isFolder: true, if: .none) }
+        #expect(try await remote.head(.root)?.isFolder == true)
+    }
+}

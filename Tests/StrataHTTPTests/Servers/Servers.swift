@@ -1,0 +1,92 @@
+import Foundation
+
+/// The servers of a run of the tests, each started when it is first needed and then shared.
+actor Servers {
+    static let shared = Servers()
+
+    private var running: [String: Task<ServerProcess, any Error>] = [:]
+
+    func server(_ name: String, _ start: @escaping @Sendable () async throws -> ServerProcess) async throws
+        -> ServerProcess
+    {
+        if let task = running[name] { return try await task.value }
+        let task = Task { try await start() }
+        running[name] = task
+        return try await task.value
+    }
+
+    nonisolated func ministack() async throws -> ServerProcess {
+        try await server("ministack") {
+            // It takes its port from the environment, by which it is told through a shell.
+            try await ServerProcess("ministack", environment: ["BIND_HOST": "127.0.0.1", "SERVICES": "s3"]) { port, _ in
+                ["/usr/bin/env", "GATEWAY_PORT=\(port)", try Program.find("ministack")]
+            }
+        }
+    }
+
+    nonisolated func moto() async throws -> ServerProcess {
+        try await server("moto") {
+            try await ServerProcess("moto") { port, _ in
+                [try Program.find("moto_server"), "-H", "127.0.0.1", "-p", "\(port)"]
+            }
+        }
+    }
+
+    nonisolated func lighttpd() async throws -> ServerProcess {
+        try await server("lighttpd") {
+            try await ServerProcess("lighttpd") { port, folder in
+                let root = folder.appending(path: "root")
+                try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
+                let configuration = """
+                    server.modules = ( "mod_webdav", "mod_staticfile" )
+                    server.bind = "127.0.0.1"
+                    server.port = \(port)
+                    server.document-root = "\(root.path)"
+                    mimetype.assign = ( "" => "application/octet-stream" )
+                    webdav.activate = "enable"
+                    """
+                let file = folder.appending(path: "lighttpd.conf")
+                try configuration.write(to: file, atomically: true, encoding: .utf8)
+                return [try Program.find("lighttpd"), "-D", "-f", file.path]
+            }
+        }
+    }
+
+    nonisolated func ceph() async throws -> ServerProcess {
+        try await server("ceph") {
+            for program in ["ceph-mon", "ceph-mgr", "ceph-osd", "radosgw", "ceph"] { _ = try Program.find(program) }
+            return try await ServerProcess("ceph", endsItself: true) { port, folder in
+                let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "ceph.sh").path
+                return [script, "\(port)", folder.path, "\(try Loopback.freePort())"]
+            }
+        }
+    }
+
+    nonisolated func nginx() async throws -> ServerProcess {
+        try await server("nginx") {
+            try await ServerProcess("nginx") { port, folder in
+                let root = folder.appending(path: "root")
+                try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
+                let module = "/usr/lib/nginx/modules/ngx_http_dav_ext_module.so"
+                guard FileManager.default.fileExists(atPath: module) else {
+                    throw ServerMissing("nginx has no module for PROPFIND: libnginx-mod-http-dav-ext")
+                }
+                let configuration = """
+                    load_module "\(module)"; daemon off; pid "\(folder.path)/pid"; error_log "\(folder.path)/errors";
+                    \(getuid() == 0 ? "user root;" : "")
+                    events { }
+                    http {
+                        access_log off; client_max_body_size 0; client_body_temp_path "\(folder.path)/bodies";
+                        server {
+                            listen 127.0.0.1:\(port); root "\(root.path)";
+                            location / { dav_methods PUT DELETE MKCOL COPY MOVE; dav_ext_methods PROPFIND OPTIONS; }
+                        }
+                    }
+                    """
+                let file = folder.appending(path: "nginx.conf")
+                try configuration.write(to: file, atomically: true, encoding: .utf8)
+                return [try Program.find("nginx"), "-p", folder.path, "-c", file.path]
+            }
+        }
+    }
+}
