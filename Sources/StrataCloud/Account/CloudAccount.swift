@@ -26,9 +26,11 @@ public final class CloudAccount: Sendable {
     public let remote: any Remote
     let facts: AccountFacts
     let pulls: PullLoop
+    private let pusher: Pusher
 
-    private init(_ facts: AccountFacts, _ push: Pipeline, _ remote: any Remote, _ pulls: PullLoop) {
-        (self.id, self.facts, self.push, self.remote, self.pulls) = (facts.account, facts, push, remote, pulls)
+    private init(_ pusher: Pusher, _ push: Pipeline, _ pulls: PullLoop) {
+        (id, facts, remote) = (pusher.facts.account, pusher.facts, pusher.remote)
+        (self.pusher, self.push, self.pulls) = (pusher, push, pulls)
     }
 
     /// Sets an account up, or takes up the work of one that was, what is left from before among it.
@@ -75,7 +77,7 @@ public final class CloudAccount: Sendable {
             clock: clock
         ) { (attempt: Attempt<CloudWork>) in try await pusher.carryOut(attempt) }
         let pulls = PullLoop(Puller(stack: stack, facts: facts, remote: remote, handler: handler))
-        let account = CloudAccount(facts, push, remote, pulls)
+        let account = CloudAccount(pusher, push, pulls)
         pulls.start(pull, clock) { if pull.isPushWaiting, !isSuspended { push.resume() } }
         return account
     }
@@ -116,6 +118,7 @@ public final class CloudAccount: Sendable {
     ///
     /// - Throws: what the store reports.
     public func credentialsChanged() async throws {
+        pusher.credentials.add(1, ordering: .acquiringAndReleasing)
         let name = facts.pipeline
         try await push.stack.overStore { context in
             let constraint = Self.credentials.rawValue

@@ -15,19 +15,21 @@ extension CloudContext {
             throw CloudError(.isTrunk, "\(node.path) is a trunk, which stays where it is.", nodes: [node.id.number])
         }
         if node.trunk != .detached {
-            try queueDelete(of: node, place: .place(node.place, in: parent.id))
+            try queueDelete(of: node, place: .place(node.place, in: parent.id), node.ancestors)
         }
         var below: [CloudNode] = []
         try walk(node) { child, _ in
             below.append(child)
             return .proceed
         }
+        let numbers = Set(([node] + below).map(\.id.number))
+        for conflict in try conflicts() where numbers.contains(conflict.nodeNumber) { context.delete(conflict) }
         for child in below.reversed() { context.delete(child) }
         context.delete(node)
     }
 
     /// Queues the delete of a node that is still there, and leaves out what would send anything below it.
-    func queueDelete(of node: CloudNode, place: CloudResource?) throws {
+    func queueDelete(of node: CloudNode, place: CloudResource, _ above: [CloudNode]) throws {
         var nodes = [node]
         try walk(node) { child, _ in
             nodes.append(child)
@@ -48,8 +50,8 @@ extension CloudContext {
         if isUnknown { return }
         queue(
             CloudWork(kind: .delete, node: node.id.number),
-            reads: Set(node.ancestors.map { .node($0.id) }),
-            writes: Set([.node(node.id), .content(node.id)] + (place.map { [$0] } ?? []))
+            reads: Set(above.map { .node($0.id) }),
+            writes: [.node(node.id), .content(node.id), place]
         )
     }
 

@@ -23,7 +23,7 @@ extension CloudContext {
     ) throws {
         for section in sections.elements {
             for mark in try context.fetch(DownloadMark.of(node, section.rawValue)) {
-                if let eTag, let marked = mark.eTag, marked != eTag.stored { continue }
+                if let eTag, let marked = mark.eTag, !ETag.isSame(eTag, marked) { continue }
                 context.delete(mark)
             }
         }

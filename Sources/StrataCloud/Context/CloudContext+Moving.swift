@@ -45,7 +45,9 @@ extension CloudContext {
         let wasDetached = node.trunk == .detached
         (node.parent, node.name, node.place) = (folder, name, facts.rule.place(of: name))
         if node.trunk != folder.trunk { try setTrunk(folder.trunk, of: node) }
-        if wasDetached || node.trunk == .detached { return try moveDetached(node, wasDetached) }
+        if wasDetached || node.trunk == .detached {
+            return try moveDetached(node, wasDetached, from: place, above)
+        }
         queue(
             CloudWork(
                 kind: .move,
@@ -93,7 +95,8 @@ extension CloudContext {
             node: copy.id.number,
             parent: folder.id.number,
             name: name,
-            source: node.id.number
+            source: node.id.number,
+            sourceLink: node.link
         )
         let making: Set<CloudResource> = [.node(copy.id), .place(copy.place, in: folder.id)]
         queue(
@@ -131,8 +134,13 @@ extension CloudContext {
     }
 
     /// What is detached is not at the remote: it comes there, or goes.
-    private func moveDetached(_ node: CloudNode, _ wasDetached: Bool) throws {
-        guard wasDetached else { return try queueDelete(of: node, place: nil) }
+    private func moveDetached(
+        _ node: CloudNode,
+        _ wasDetached: Bool,
+        from place: CloudResource,
+        _ above: [CloudNode]
+    ) throws {
+        guard wasDetached else { return try queueDelete(of: node, place: place, above) }
         guard node.trunk != .detached else { return }
         try queueCreation(of: node, node.isFolder ? [] : .data)
         try walk(node) { child, _ in

@@ -38,13 +38,17 @@ extension CloudAccess: CommitFollower {
     private static func follow(_ operation: Int64, _ accesses: [Access], in transaction: StoreTransaction) throws {
         var prerequisites: Set<Int64> = []
         var dependants: Set<Int64> = []
-        for access in accesses {
-            if access.isBefore {
-                dependants.formUnion(
-                    try transaction.numbers(AccessSQL.selectWaiting, [access.resource, .integer(operation)])
-                )
+        // What comes before others that wait already comes behind what those come behind.
+        var place = (commit: accesses.map(\.commit).max() ?? 0, operation: operation)
+        for access in accesses where access.isBefore {
+            try transaction.rows(AccessSQL.selectWaiting, [access.resource, .integer(operation)]) { row in
+                let waiting = (commit: try row.read(Int64.self, at: 1), operation: try row.read(Int64.self, at: 0))
+                dependants.insert(waiting.operation)
+                if waiting < place { place = waiting }
             }
-            let moment: [StoredValue] = [.integer(access.commit), .integer(operation)]
+        }
+        for access in accesses {
+            let moment: [StoredValue] = [.integer(place.commit), .integer(place.operation)]
             var since: [StoredValue] = [.integer(-1), .integer(-1)]
             try transaction.rows(AccessSQL.selectLastWriter, [access.resource] + moment) { row in
                 let writer = try row.read(Int64.self, at: 0)
@@ -71,12 +75,31 @@ extension CloudAccess: CommitFollower {
 /// may run and be done.
 extension CloudNode: CommitFollower {
     package static func follow(_ commit: FollowedCommit<Row>, in transaction: StoreTransaction) throws {
+        for number in commit.updated("parent") { try checkRing(number, in: transaction) }
         for number in commit.deleted {
             var needless: [Int64] = []
             try transaction.rows(AccessSQL.selectOfNode, [.text(String(number)), .text("@\(number)")]) { row in
                 needless.append(try row.read(Int64.self, at: 0))
             }
             try CommitConsequences.skip(needless, in: transaction)
+        }
+    }
+}
+
+extension CloudNode {
+    /// Two contexts may have moved two folders into each other.
+    private static func checkRing(_ number: Int64, in transaction: StoreTransaction) throws {
+        var seen: Set<Int64> = []
+        var next: Int64? = number
+        while let node = next {
+            guard seen.insert(node).inserted else {
+                throw CloudError(
+                    .nodeBelowItself,
+                    "Another context has moved what this is to lie in below it meanwhile. Roll the move back.",
+                    nodes: [number]
+                )
+            }
+            next = try transaction.integer(AccessSQL.selectParent, [.integer(node)])
         }
     }
 }
@@ -91,6 +114,7 @@ private enum AccessSQL {
         """
     static let select =
         "SELECT \"operation\", \"resource\", \"isWrite\", \"isBefore\", \"commit\" FROM \(accesses) WHERE \"id\" = ?"
+    static let selectParent = "SELECT \"parent\" FROM \"CloudNode\" WHERE \"id\" = ?"
     static let deleteOrphan = """
         DELETE FROM \(accesses) WHERE "id" = ? AND NOT EXISTS \
         (SELECT 1 FROM "QueuedOperation" o WHERE o."id" = \(accesses)."operation")
@@ -105,13 +129,13 @@ private enum AccessSQL {
         """
     /// The operations of a node which send something. What makes it as a folder stays where something is moved into it or out of it.
     static let selectOfNode = """
-        SELECT DISTINCT a."operation" FROM \(accesses) a JOIN "QueuedOperation" o ON o."id" = a."operation" \
+        SELECT DISTINCT a."operation", a."commit" FROM \(accesses) a JOIN "QueuedOperation" o ON o."id" = a."operation" \
         WHERE a."resource" = ?2 AND o."lane" = ?1 AND (a."role" = 1 OR a."role" = 2 AND NOT EXISTS \
         (SELECT 1 FROM \(accesses) m WHERE m."resource" = ?2 AND m."role" = 3))
         """
     /// Those that have not begun.
     static let selectWaiting = """
-        SELECT DISTINCT a."operation" FROM \(accesses) a JOIN "QueuedOperation" o ON o."id" = a."operation" \
-        WHERE a."resource" = ?1 AND a."operation" <> ?2 AND o."status" < 3
+        SELECT DISTINCT a."operation", a."commit" FROM \(accesses) a JOIN "QueuedOperation" o ON o."id" = a."operation" \
+        WHERE a."resource" = ?1 AND a."operation" <> ?2 AND o."status" <> 3
         """
 }

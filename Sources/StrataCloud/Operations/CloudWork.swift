@@ -38,4 +38,6 @@ struct CloudWork: OperationPayload {
     var isLatestEnough: Bool?
     /// Of copies: the node that is copied.
     var source: Int64?
+    /// Of copies: what that stood for, in case that it never arrives there.
+    var sourceLink: String?
 }

@@ -33,13 +33,18 @@ final class PullApplication {
 
     private func add(_ object: RemoteObject) throws {
         guard let (parent, folder) = try place(of: object), let segment = object.key.last,
-            let name = object.key.name?.name
+            var name = object.key.name?.name
         else { return postpone() }
         // It may have been sent from here since the pull began.
         guard try parent.child(segment) == nil else { return postpone() }
         if let taken = try cloud.child(name, of: folder) {
             if taken.isFolder, object.isFolder, taken.remote == nil { return try adopt(taken, parent, segment) }
-            guard try giveWay(taken) else { return postpone() }
+            if try isSettled(taken) {
+                // Two names of the remote that are one here.
+                name = try cloud.freeName(for: name, in: folder)
+            } else if try !giveWay(taken) {
+                return postpone()
+            }
         }
         let place = cloud.facts.rule.place(of: name)
         let node = cloud.context.insert(
@@ -55,6 +60,17 @@ final class PullApplication {
         guard let row = try make(of: node, parent, segment, isFolder: object.isFolder) else { return }
         note(object, row)
         try tell(.new(node))
+    }
+
+    /// Whether a node lies at the remote where it does here, and nothing is queued that would move it.
+    private func isSettled(_ node: CloudNode) throws -> Bool {
+        guard let row = node.remote, row.isCertain, row.parent?.id.number == node.parent?.id.number else { return false }
+        return try !isMoving(node)
+    }
+
+    /// Whether a move of a node is queued or being carried out.
+    private func isMoving(_ node: CloudNode) throws -> Bool {
+        try cloud.operations(for: node).contains { try $0.payload(as: CloudWork.self).kind == .move }
     }
 
     /// The folder that an object lies in, there and here; nil where that is not known by now, or was deleted here.
@@ -91,7 +107,8 @@ final class PullApplication {
     private func giveWay(_ node: CloudNode) throws -> Bool {
         guard let parent = node.parent else { return false }
         let operations = try cloud.operations(for: node)
-        guard operations.allSatisfy({ $0.status != .active }) else { return false }
+        // What was begun may be there already: it may be this.
+        guard operations.allSatisfy({ $0.status != .active && $0.attempts == 0 && $0.crashes == 0 }) else { return false }
         let path = node.path
         let name = try cloud.freeName(for: node.name, in: parent)
         for operation in operations {
@@ -108,7 +125,7 @@ final class PullApplication {
     }
 
     private func note(_ object: RemoteObject, _ row: RemoteNode) {
-        let sidecars = tree.sidecars[object.key.path] ?? [:]
+        let sidecars = tree.sidecars[object.key] ?? [:]
         row.metadataETag = sidecars[Sidecar.metadata]?.eTag?.stored
         row.thumbnailETag = sidecars[Sidecar.thumbnail]?.eTag?.stored
         guard !object.isFolder else { return }
@@ -117,10 +134,10 @@ final class PullApplication {
     }
 
     private func update(_ number: Int64, _ object: RemoteObject) throws {
-        guard let row = try unchanged(number) else { return postpone() }
+        // What was deleted here is deleted there as the version that was known, and no other one.
+        guard let row = try unchanged(number), let node = row.node else { return postpone() }
         let before = row.snapshot
         note(object, row)
-        guard let node = row.node else { return }
         var sections: ContentSections = []
         if before.eTag != row.eTag { sections.formUnion([.header, .data]) }
         if before.metadataETag != row.metadataETag { sections.insert(.metadata) }
@@ -131,12 +148,22 @@ final class PullApplication {
     /// What is known of a node, where it is as it was when the pull began, and nothing is queued that would change it.
     private func unchanged(_ number: Int64) throws -> RemoteNode? {
         guard let row = try cloud.remote(number), let before = known.rows[number] else { return nil }
-        guard row.snapshot.eTag == before.eTag, row.segment == before.segment, row.parent?.id == before.parent,
-            row.isCertain, row.sending.isEmpty, row.metadataETag == before.metadataETag
+        guard row.eTag == before.eTag, row.isCertain, row.metadataETag == before.metadataETag,
+            row.key == known.key(of: number), try !isBeingMoved(row)
         else { return nil }
         guard let node = row.node else { return row }
         let works = try cloud.operations(for: node).map { try $0.payload(as: CloudWork.self).kind }
         return works.contains { $0 == .content } ? nil : row
+    }
+
+    /// Whether something above it is being moved, or may have been already.
+    private func isBeingMoved(_ row: RemoteNode) throws -> Bool {
+        var next = row.parent
+        while let folder = next {
+            if let node = folder.node, !node.isTrunk, try isMoving(node) { return true }
+            next = folder.parent
+        }
+        return false
     }
 
     private func move(_ number: Int64, to object: RemoteObject) throws {
@@ -149,9 +176,9 @@ final class PullApplication {
             return
         }
         let moves = try cloud.operations(for: node).filter { try $0.payload(as: CloudWork.self).kind == .move }
-        guard moves.allSatisfy({ $0.status != .active }) else { return postpone() }
+        guard moves.allSatisfy({ $0.status != .active && $0.attempts == 0 && $0.crashes == 0 }) else { return postpone() }
         if let taken = try cloud.child(name, of: folder), taken !== node {
-            guard try giveWay(taken) else { return postpone() }
+            guard try !isSettled(taken), try giveWay(taken) else { return postpone() }
         }
         // Who has moved it there was first; where it was to go from here is given up.
         for move in moves { move.skip() }
@@ -167,18 +194,24 @@ final class PullApplication {
 
     private func remove(_ number: Int64) throws {
         guard let row = try cloud.remote(number), let before = known.rows[number], row.isCertain,
-            row.segment == before.segment, row.parent?.id == before.parent, row.eTag == before.eTag
+            row.eTag == before.eTag, row.key == known.key(of: number), try !isBeingMoved(row)
         else { return postpone() }
-        // What lies below it was looked at before.
-        guard try row.children.isEmpty else { return postpone() }
+        // What lies below it was looked at before, but for what was about to be sent, and cannot have arrived.
+        for child in try row.children.fetch() {
+            guard !child.isCertain, try !isActive(child.node) else { return postpone() }
+            cloud.context.delete(child)
+        }
         guard let node = row.node else { return cloud.context.delete(row) }
         let operations = try cloud.operations(for: node)
-        guard operations.allSatisfy({ $0.status != .active }) else { return postpone() }
+        guard try !isActive(node), try !isMoving(node) || operations.allSatisfy({ $0.attempts == 0 && $0.crashes == 0 }) else {
+            return postpone()
+        }
         let works = try operations.map { try $0.payload(as: CloudWork.self).kind }
         // What was not sent is worth more than that somebody has deleted what was there before.
         if try !node.children.isEmpty || works.contains(where: { $0 != .delete }) {
+            let sections = row.sections
             cloud.context.delete(row)
-            try sendAnew(node, works)
+            try sendAnew(node, works, sections)
             return try tell(.kept(node))
         }
         let (id, path, link) = (node.id, node.path, node.link)
@@ -187,8 +220,13 @@ final class PullApplication {
         try tell(.deleted(id, path: path, link: link))
     }
 
+    private func isActive(_ node: CloudNode?) throws -> Bool {
+        guard let node else { return false }
+        return try cloud.operations(for: node).contains { $0.status == .active }
+    }
+
     /// Queues what brings a node to the remote once more, before all that waits for it to be there.
-    private func sendAnew(_ node: CloudNode, _ works: [CloudWork.Kind]) throws {
+    private func sendAnew(_ node: CloudNode, _ works: [CloudWork.Kind], _ sections: ContentSections) throws {
         guard let parent = node.parent else { return }
         var work = CloudWork(
             kind: .record,
@@ -204,7 +242,7 @@ final class PullApplication {
                 node: node.id.number,
                 parent: parent.id.number,
                 name: node.name,
-                sections: .data,
+                sections: sections,
                 isLatestEnough: true
             )
         }

@@ -16,51 +16,49 @@ struct PullPlan: Sendable {
     private(set) var steps: [Step] = []
 
     init(_ tree: RemoteTree, _ known: KnownTree) {
-        var known = known
-        let paths = Set(tree.objects.map(\.key.path))
-        var missing: [RemoteNode.Row] = []
-        for row in known.rows.values where row.parent != nil && row.isCertain {
-            let path = known.path(of: row)
-            guard !paths.contains(path) else { continue }
+        // A file where a folder was known is another thing.
+        let matching = tree.objects.filter { known[$0.key]?.isFolder == $0.isFolder }
+        let keys = Set(matching.map(\.key))
+        let missing = known.rows.values.filter { row in
+            guard row.parent != nil, row.isCertain, let key = known.key(of: row.id.number), !keys.contains(key) else {
+                return false
+            }
             // Of a folder that is gone everything is; one that could not be looked through says nothing.
-            var folder = path[...]
-            repeat {
-                guard let slash = folder.lastIndex(of: "/") else { break }
-                folder = folder[..<slash]
-            } while folder.contains("/") && !paths.contains(String(folder))
-            if tree.complete.contains(String(folder)) { missing.append(row) }
+            var folder = key.parent
+            while let next = folder, next.segments.count > 1, !keys.contains(next) { folder = next.parent }
+            return folder.map { tree.complete.contains($0) } ?? false
         }
-        let added = tree.objects.filter { known[$0.key.path] == nil }
+        let added = tree.objects.filter { !keys.contains($0.key) && !(known[$0.key].map { !$0.isCertain } ?? false) }
         let moves = Self.moves(missing, added)
-        var moved: Set<Int64> = []
-        for object in tree.objects {
-            if let row = known[object.key.path] {
-                guard row.isFolder == object.isFolder, row.isCertain else { continue }
-                if Self.isChanged(row, object, tree.sidecars[object.key.path] ?? [:]) {
-                    steps.append(.update(row.id.number, object))
-                }
-            } else if let number = moves[object.key.path] {
-                moved.insert(number)
-                steps.append(.move(number, object))
-            } else {
-                steps.append(.add(object))
+        for object in matching {
+            guard let row = known[object.key], row.isCertain else { continue }
+            if Self.isChanged(row, object, tree.sidecars[object.key] ?? [:]) {
+                steps.append(.update(row.id.number, object))
             }
         }
+        for object in added {
+            if let number = moves[object.key] { steps.append(.move(number, object)) } else { steps.append(.add(object)) }
+        }
         // What lies deeper first.
-        let gone = missing.filter { !moved.contains($0.id.number) }.map { (known.path(of: $0), $0.id.number) }
-        steps += gone.sorted { $0.0 > $1.0 }.map { .remove($0.1) }
+        let moved = Set(moves.values)
+        var gone: [(number: Int64, depth: Int)] = []
+        for row in missing where !moved.contains(row.id.number) {
+            gone.append((row.id.number, known.key(of: row.id.number)?.segments.count ?? 0))
+        }
+        gone.sort { $0.depth > $1.depth }
+        for (number, _) in gone { steps.append(.remove(number)) }
     }
 
     private static func isChanged(_ row: RemoteNode.Row, _ object: RemoteObject, _ sidecars: [String: RemoteObject])
         -> Bool
     {
         guard !object.isFolder else { return false }
-        return object.eTag?.stored != row.eTag || sidecars[Sidecar.metadata]?.eTag?.stored != row.metadataETag
-            || sidecars[Sidecar.thumbnail]?.eTag?.stored != row.thumbnailETag
+        return !ETag.isSame(object.eTag, row.eTag) || !ETag.isSame(sidecars[Sidecar.metadata]?.eTag, row.metadataETag)
+            || !ETag.isSame(sidecars[Sidecar.thumbnail]?.eTag, row.thumbnailETag)
     }
 
     /// Files that are gone at one place and are there at another, with the same version and size, and nothing else that could be meant.
-    private static func moves(_ missing: [RemoteNode.Row], _ added: [RemoteObject]) -> [String: Int64] {
+    private static func moves(_ missing: [RemoteNode.Row], _ added: [RemoteObject]) -> [RemoteKey: Int64] {
         struct Version: Hashable {
             let eTag: String
             let size: Int64
@@ -68,16 +66,16 @@ struct PullPlan: Sendable {
         var gone: [Version: [Int64]] = [:]
         for row in missing where !row.isFolder {
             guard let eTag = row.eTag, let size = row.size, size > 0 else { continue }
-            gone[Version(eTag: eTag, size: size), default: []].append(row.id.number)
+            gone[Version(eTag: ETag(stored: eTag).value, size: size), default: []].append(row.id.number)
         }
-        var new: [Version: [String]] = [:]
+        var new: [Version: [RemoteKey]] = [:]
         for object in added where !object.isFolder {
             guard let eTag = object.eTag, let size = object.size else { continue }
-            new[Version(eTag: eTag.stored, size: size), default: []].append(object.key.path)
+            new[Version(eTag: eTag.value, size: size), default: []].append(object.key)
         }
-        var moves: [String: Int64] = [:]
+        var moves: [RemoteKey: Int64] = [:]
         for (version, numbers) in gone where numbers.count == 1 {
-            if let paths = new[version], paths.count == 1 { moves[paths[0]] = numbers[0] }
+            if let keys = new[version], keys.count == 1 { moves[keys[0]] = numbers[0] }
         }
         return moves
     }

@@ -4,10 +4,10 @@ import Strata
 struct RemoteTree: Sendable {
     /// Everything but what goes with other things, by its path, folders before what lies in them.
     private(set) var objects: [RemoteObject] = []
-    /// What goes with an object, by its path and mark.
-    private(set) var sidecars: [String: [String: RemoteObject]] = [:]
+    /// What goes with an object, by its key and mark.
+    private(set) var sidecars: [RemoteKey: [String: RemoteObject]] = [:]
     /// The folders of which everything was found.
-    private(set) var complete: Set<String> = []
+    private(set) var complete: Set<RemoteKey> = []
 
     /// Walks through a remote, folder by folder.
     ///
@@ -26,7 +26,7 @@ struct RemoteTree: Sendable {
                 }
             } catch let error as RemoteError where error.code == .notFound {
                 guard !isKnown(trunk) else { throw vanished(remote, trunk) }
-                tree.complete.insert(key.path)
+                tree.complete.insert(key)
             }
         }
         return tree
@@ -51,7 +51,7 @@ struct RemoteTree: Sendable {
                         guard let (_, mark) = object.key.name else { continue }
                         if let mark {
                             guard let base = object.key.withoutMark else { continue }
-                            sidecars[base.path, default: [:]][mark] = object
+                            sidecars[base, default: [:]][mark] = object
                         } else {
                             objects.append(object)
                             if object.isFolder { waiting.append(object.key) }
@@ -59,7 +59,7 @@ struct RemoteTree: Sendable {
                     }
                     next = listing.next
                 } while next != nil
-                complete.insert(folder.path)
+                complete.insert(folder)
             } catch let error as RemoteError where error.code == .notFound && folder != top {
                 // It was deleted while it was being looked at. The next pull sees that.
             }

@@ -39,8 +39,13 @@ extension CloudContext {
         let link = node.link
         node.link = nil
         let name = try freeName(for: node.name, in: parent)
-        try create(name, in: parent, isFolder: false, link: link, sections: .data)
+        try create(name, in: parent, isFolder: false, link: link, sections: node.remote?.sections ?? .data)
         markNeedsDownload(node, .data)
+    }
+
+    /// Forgets a conflict that has come to its end by itself.
+    func forgetConflict(of number: Int64) throws {
+        if let conflict = try context.first(CloudConflict.where({ $0.nodeNumber == number })) { context.delete(conflict) }
     }
 
     func setName(_ name: String, of node: CloudNode) { (node.name, node.place) = (name, facts.rule.place(of: name)) }
@@ -54,6 +59,14 @@ extension RemoteNode {
         case .thumbnail: thumbnailETag.map { ETag(stored: $0) }
         default: nil
         }
+    }
+
+    /// The sections of the content that the remote has.
+    var sections: ContentSections {
+        var sections = ContentSections.data
+        if metadataETag != nil { sections.insert(.metadata) }
+        if thumbnailETag != nil { sections.insert(.thumbnail) }
+        return sections
     }
 
     func setETag(_ text: String?, of section: ContentSections) {

@@ -19,13 +19,14 @@ extension Pusher {
         guard let node = target.node, let path = target.path, node.trunk != .detached else { return .skip }
         let key = try await key(of: target, work)
         var sent: [Sent] = []
-        for section in (work.sections ?? .data).subtracting(.header).elements {
+        // What goes with the content comes behind it: where the content is somebody else's, so is that.
+        for section in (work.sections ?? .data).subtracting(.header).elements.reversed() {
             let request = ContentRequest(
                 account: facts.account,
                 node: node.id,
                 path: path,
                 section: section,
-                link: node.link
+                link: node.link ?? work.sourceLink
             )
             guard let body = try await handler.content(for: request) else { continue }
             switch try await send(body, section, to: key, target, attempt) {
@@ -38,6 +39,7 @@ extension Pusher {
             let remote = try cloud.remoteForSending(work)
             for part in sent { remote.note(part.object, part.section, part.print.text) }
             try cloud.skip(covered)
+            try cloud.forgetConflict(of: work.node)
             if let node = try context.find(cloud.nodeID(work.node)) {
                 try handler.didUpload(ContentSections(sent.map(\.section)), of: node, in: cloud)
             }
@@ -61,7 +63,8 @@ extension Pusher {
         var body = body
         body.mark = print.text
         // Parts that go with the content are overwritten: whose the content is, theirs are.
-        let earlier = section == .data ? (target.remote?.sending ?? []).compactMap(ContentPrint.init(text:)) : nil
+        let before = (target.remote?.sending ?? []) + (target.remote?.contentPrint.map { [$0] } ?? [])
+        let earlier = section == .data ? before.compactMap(ContentPrint.init(text:)) : nil
         if section == .data { try await intend(attempt.payload) { $0.note(sending: print.text) } }
         let place = Sidecar.key(key, section)
         let known = target.remote?.eTag(of: section)
@@ -75,13 +78,18 @@ extension Pusher {
                     condition = .isAbsent
                     continue
                 }
-                if there.isFolder { return .evaded(try await evade(attempt, key)) }
+                // Where the remote was known to have it, it is not for the node to give way.
+                let isNew = !target.isThere
+                if there.isFolder {
+                    if isNew { return .evaded(try await evade(attempt, key)) }
+                    return .evaded(try await hold(attempt, section, known, there))
+                }
                 if try await isOwn(there, print) { return .sent(there, print) }
                 if try await isEarlier(there, earlier) {
                     condition = there.eTag.map { .matches($0) } ?? .none
                     continue
                 }
-                if known == nil { return .evaded(try await evade(attempt, key)) }
+                if isNew { return .evaded(try await evade(attempt, key)) }
                 return .evaded(try await hold(attempt, section, known, there))
             }
         }
@@ -150,6 +158,8 @@ struct ContentPrint: Hashable, Sendable {
             hash.update(data: chunk)
             size += Int64(chunk.count)
         }
+        // To a task that is cancelled the chunks just end.
+        try Task.checkCancellation()
         digest = hash.finalize().map { String(format: "%02x", $0) }.joined()
         self.size = size
     }

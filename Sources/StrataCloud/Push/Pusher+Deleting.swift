@@ -14,12 +14,12 @@ extension Pusher {
         let (facts, number) = (facts, attempt.payload.node)
         let doomed = try await stack.overStore { context in
             guard let remote = try CloudContext(context, facts).remote(number) else { return [] as [Doomed] }
-            return try remote.subtree().map { Doomed(key: $0.key, row: $0.snapshot) }
+            return try remote.doomed().map { Doomed(key: $0.key, row: $0.snapshot) }
         }
         for thing in doomed.reversed() { try await delete(thing) }
         return .done { context in
             guard let remote = try CloudContext(context, facts).remote(number) else { return }
-            for remote in try remote.subtree().reversed() { context.delete(remote) }
+            for remote in try remote.doomed().reversed() { context.delete(remote) }
         }
     }
 
@@ -30,11 +30,15 @@ extension Pusher {
                 try await remote.delete(key, isFolder: true, if: .none)
                 return
             }
+            if let eTag = try await version(of: thing) {
+                try await remote.delete(key, isFolder: false, if: .matches(eTag))
+            } else if try await remote.head(key) != nil {
+                return
+            }
+            // What goes with it goes behind it.
             for mark in [Sidecar.metadata, Sidecar.thumbnail, Sidecar.record] where row.has(mark) {
                 try await remote.delete(key.sidecar(mark), isFolder: false, if: .none)
             }
-            guard let eTag = try await version(of: thing) else { return }
-            try await remote.delete(key, isFolder: false, if: .matches(eTag))
         } catch let error as RemoteError
             where error.code == .conditionFailed || error.code == .notEmpty || error.code == .notFound
         {
@@ -50,13 +54,24 @@ extension Pusher {
             return eTag
         }
         guard let there = try await remote.head(thing.key), !there.isFolder else { return nil }
-        if there.eTag == thing.row.eTag(of: .data) { return there.eTag }
+        if ETag.isSame(there.eTag, thing.row.eTag) { return there.eTag }
         let prints = thing.row.sending.compactMap(ContentPrint.init(text:))
         return try await isOwn(there, anyOf: prints) ? there.eTag : nil
     }
 }
 
 extension RemoteNode {
+    /// What of this and everything below it belongs to no node any more, nor has anything below that does; folders first.
+    fileprivate func doomed() throws -> [RemoteNode] {
+        let all = try subtree()
+        var living: Set<Int64> = []
+        for row in all where row.node.map({ $0.trunk != .detached }) ?? false {
+            var next: RemoteNode? = row
+            while let this = next, living.insert(this.id.number).inserted { next = this.parent }
+        }
+        return all.filter { !living.contains($0.id.number) }
+    }
+
     /// This and everything below it, folders first.
     func subtree() throws -> [RemoteNode] {
         var all: [RemoteNode] = []

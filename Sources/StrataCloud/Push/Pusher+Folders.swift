@@ -52,7 +52,8 @@ extension Pusher {
             var work = work
             work.name = name
             try operation.setPayload(work)
-            cloud.declare(operation, reads: [], writes: [.place(node.place, in: parent.id)])
+            let folder = cloud.nodeID(work.parent ?? parent.id.number)
+            cloud.declare(operation, reads: [], writes: [.place(facts.rule.place(of: name), in: folder)], work)
             operation.retry()
             try context.commit()
         }

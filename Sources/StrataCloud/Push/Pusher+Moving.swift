@@ -18,6 +18,8 @@ extension Pusher {
         let isFolder = work.isFolder ?? false
         // One whose upload was broken off may be there or not.
         let isThere = try await isThere(target, at: source)
+        var wasKnown = true
+        if !isFolder { wasKnown = try await isKnown(target, at: source) }
         if source != destination, isThere {
             try await makeTrunk(of: destination)
             do {
@@ -26,7 +28,8 @@ extension Pusher {
                 return try await evade(attempt, destination)
             }
         }
-        let tags = isThere ? try await tags(at: destination, isFolder: isFolder) : [:]
+        // What somebody else has written before the move is not taken for known: the pull finds it.
+        let tags = isThere && wasKnown ? try await tags(at: destination, isFolder: isFolder) : [:]
         return .done { context in
             let cloud = CloudContext(context, facts)
             guard let remote = try cloud.remote(work.node),
@@ -36,6 +39,12 @@ extension Pusher {
             (remote.parent, remote.segment) = (parent, RemoteKey.escape(name))
             try remote.note(tags, at: destination)
         }
+    }
+
+    /// Whether what is there is of the version that was heard of last, or is not there any more, since it was moved before.
+    private func isKnown(_ target: Target, at key: RemoteKey) async throws -> Bool {
+        guard let row = target.remote, row.isCertain, let there = try await remote.head(key) else { return true }
+        return ETag.isSame(there.eTag, row.eTag)
     }
 
     private func isThere(_ target: Target, at key: RemoteKey) async throws -> Bool {
@@ -63,7 +72,8 @@ extension Pusher {
         guard !isFolder else { return }
         for section in [ContentSections.metadata, .thumbnail] where target.remote?.eTag(of: section) != nil {
             let (from, to) = (Sidecar.key(source, section), Sidecar.key(destination, section))
-            try await carryOne(from, to: to, isFolder: false, capabilities)
+            // Somebody may have taken it away.
+            if try await remote.head(from) != nil { try await carryOne(from, to: to, isFolder: false, capabilities) }
         }
     }
 
@@ -77,8 +87,10 @@ extension Pusher {
             if capabilities.moves || isFolder {
                 try await remote.move(source, to: destination, isFolder: isFolder)
             } else {
-                _ = try await duplicate(source, to: destination, version: nil, capabilities)
-                try await remote.delete(source, isFolder: false, if: .none)
+                // Exactly what was copied is deleted.
+                let version = try await remote.head(source)?.eTag
+                _ = try await duplicate(source, to: destination, version: version, capabilities)
+                try await remote.delete(source, isFolder: false, if: version.map { .matches($0) } ?? .none)
             }
         } catch let error as RemoteError where Self.mayBeDone.contains(error.code) {
             // It may have been carried out before, the answer being lost: then nothing is there, and something is here.
@@ -112,7 +124,11 @@ extension Pusher {
                         waiting.append(object.key)
                     } else {
                         _ = try await duplicate(object.key, to: key, version: object.eTag, capabilities)
-                        try await remote.delete(object.key, isFolder: false, if: .none)
+                        try await remote.delete(
+                            object.key,
+                            isFolder: false,
+                            if: object.eTag.map { .matches($0) } ?? .none
+                        )
                     }
                 }
                 next = listing.next

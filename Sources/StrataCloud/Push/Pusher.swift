@@ -15,6 +15,8 @@ final class Pusher: Sendable {
     let handler: any CloudHandler
     /// What operations wait for while the remote cannot be reached.
     let reachability: Constraint
+    /// How often the credentials have changed.
+    let credentials = Atomic(0)
     private let trunks = Mutex<Set<String>>([])
 
     init(
@@ -29,6 +31,7 @@ final class Pusher: Sendable {
     }
 
     func carryOut(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
+        let epoch = credentials.load(ordering: .acquiring)
         do {
             return switch attempt.payload.kind {
             case .record: try await sendRecord(attempt)
@@ -38,16 +41,18 @@ final class Pusher: Sendable {
             case .delete: try await delete(attempt)
             }
         } catch let error as RemoteError {
-            return try outcome(of: error)
+            return try outcome(of: error, epoch)
         }
     }
 
     /// What becomes of an operation that the remote has refused, or was not told of.
-    private func outcome(of error: RemoteError) throws -> Outcome {
+    private func outcome(of error: RemoteError, _ epoch: Int) throws -> Outcome {
         switch error.code {
         case .unreachable: return .wait(reachability)
         case .throttled: return .postpone(for: error.retryAfter ?? Self.pause)
-        case .unauthorized, .untrusted: return .wait(CloudAccount.credentials)
+        case .unauthorized, .untrusted:
+            // They may have changed while it was being asked with the old ones.
+            return epoch == credentials.load(ordering: .acquiring) ? .wait(CloudAccount.credentials) : .postpone(for: .zero)
         case .invalidKey, .unsupported, .misconfigured: return .fail(error.description)
         case .unavailable: if let pause = error.retryAfter { return .postpone(for: pause) }
         default: break

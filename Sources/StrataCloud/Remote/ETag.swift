@@ -27,6 +27,9 @@ public struct ETag: Hashable, Sendable, Codable, CustomStringConvertible {
         self.init(isWeak ? String(text.dropFirst(2)) : text, isWeak: isWeak)
     }
 
+    /// Whether a version is the one that is kept in the store. Some servers call a version weak at first, and strong a moment later.
+    static func isSame(_ eTag: ETag?, _ stored: String?) -> Bool { eTag?.value == stored.map { ETag(stored: $0).value } }
+
     var stored: String { isWeak ? "W/" + value : value }
 
     /// As it stands in a header, with quotes.
