@@ -49,7 +49,7 @@ start() {
 monmaptool --create --fsid "$cluster" --addv a "$monitor" "$folder/monmap"
 ceph-mon --mkfs -i a --monmap "$folder/monmap"
 start ceph-mon -i a
-for _ in {1..50}; do
+for _ in {1..100}; do
     if timeout 2 ceph -s >/dev/null 2>&1; then break; fi
     sleep 0.2
 done
