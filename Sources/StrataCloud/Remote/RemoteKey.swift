@@ -120,8 +120,8 @@ public struct RemoteKey: Hashable, Sendable, CustomStringConvertible {
                 continue
             }
             guard let first = rest.first else { return nil }
-            if let high = digit(first) {
-                guard let low = rest.dropFirst().first.flatMap(digit) else { return nil }
+            if let high = Hexadecimal.value(first) {
+                guard let low = rest.dropFirst().first.flatMap(Hexadecimal.value) else { return nil }
                 bytes.append(high << 4 | low)
                 rest = rest.dropFirst(2)
             } else {
@@ -132,13 +132,5 @@ public struct RemoteKey: Hashable, Sendable, CustomStringConvertible {
         }
         guard let name = String(validating: bytes, as: UTF8.self), !name.isEmpty else { return nil }
         return (name, mark)
-    }
-    private static func digit(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        default: nil
-        }
     }
 }

@@ -1,3 +1,5 @@
+import StrataCloud
+
 /// Percent-encoding of all but the characters that RFC 3986, 2.3 calls unreserved, which is what signatures of S3 want too.
 enum PercentEncoding {
     private static let digits = Array("0123456789ABCDEF".utf8)
@@ -32,7 +34,9 @@ enum PercentEncoding {
             if byte == UInt8(ascii: "+"), plusIsSpace {
                 bytes.append(UInt8(ascii: " "))
             } else if byte == UInt8(ascii: "%") {
-                guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else {
+                guard let high = rest.popFirst().flatMap(Hexadecimal.value),
+                    let low = rest.popFirst().flatMap(Hexadecimal.value)
+                else {
                     return nil
                 }
                 bytes.append(high << 4 | low)
@@ -41,14 +45,5 @@ enum PercentEncoding {
             }
         }
         return String(validating: bytes, as: UTF8.self)
-    }
-
-    private static func digit(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        default: nil
-        }
     }
 }

@@ -39,8 +39,9 @@ final class ServerProcess: Sendable {
         process.standardOutput = try FileHandle(forWritingTo: log)
         process.standardError = try FileHandle(forWritingTo: log)
         try process.run()
-        for _ in 0..<600 {
+        for _ in 0..<2400 {
             if Loopback.answers(port) { return }
+            if !process.isRunning { break }
             // A process of somebody else's tells nobody when it is ready.
             try await Task.sleep(for: .milliseconds(50))
         }

@@ -72,7 +72,7 @@ actor Servers {
                     throw ServerMissing("nginx has no module for PROPFIND: libnginx-mod-http-dav-ext")
                 }
                 let configuration = """
-                    load_module "\(module)"; daemon off; pid "\(folder.path)/pid"; error_log "\(folder.path)/errors";
+                    load_module "\(module)"; daemon off; master_process off; pid "\(folder.path)/pid"; error_log "\(folder.path)/errors";
                     \(getuid() == 0 ? "user root;" : "")
                     events { }
                     http {

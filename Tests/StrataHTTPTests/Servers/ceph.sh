@@ -1,8 +1,18 @@
 #!/usr/bin/env bash
 # Starts a Ceph cluster of one machine, in memory, with a gateway for S3, and ends it when its standard input ends.
 #
-#   ceph.sh PORT FOLDER
+#   ceph.sh PORT FOLDER PORT-OF-THE-MONITOR
 set -euo pipefail
+
+# All that is started is one group, which is ended as a whole, wherever it has got to.
+if [[ "${4-}" != inside ]]; then
+    setsid "$0" "$@" inside </dev/null &
+    group=$!
+    read -r _ || true
+    kill -KILL -- "-$group"
+    exit
+fi
+
 port="$1"
 folder="$2/ceph"
 monitor="[v1:127.0.0.1:$3]"
@@ -40,16 +50,11 @@ rgw frontends = beast endpoint=127.0.0.1:$port
 rgw data = $folder/rgw
 END
 
-running=()
-trap 'kill -KILL "${running[@]}"' EXIT
-start() {
-    "$@" -f </dev/null &
-    running+=($!)
-}
+start() { "$@" -f </dev/null & }
 monmaptool --create --fsid "$cluster" --addv a "$monitor" "$folder/monmap"
 ceph-mon --mkfs -i a --monmap "$folder/monmap"
 start ceph-mon -i a
-for _ in {1..50}; do
+for _ in {1..100}; do
     if timeout 2 ceph -s >/dev/null 2>&1; then break; fi
     sleep 0.2
 done
@@ -58,6 +63,6 @@ ceph osd new "$disk"
 ceph-osd -i 0 --mkfs --osd-uuid "$disk"
 start ceph-osd -i 0
 # Made before the gateway runs, which is what the tests wait for.
-radosgw-admin user create --uid=test --display-name=test --access-key=test --secret-key=test
+timeout 60 radosgw-admin user create --uid=test --display-name=test --access-key=test --secret-key=test
 start radosgw -n client.rgw
-read -r _ || true
+wait
