@@ -6,7 +6,7 @@ public import Strata
 /// It is an object as any other: it can be found by queries and followed. What changes the tree goes by ``Strata/ObjectContext/cloud(_:)``,
 /// which queues the operations that bring it to the remote, in the same commit. What the remote has is another thing: see ``remote``.
 @Model(.unique("parent", "place"), .index("account"), table: "CloudNode")
-public final class CloudNode {
+public final class CloudNode: Model {
     /// The id of the account.
     public internal(set) var account: String
     /// Where in the tree; all nodes below have the same.

@@ -5,7 +5,7 @@ import Strata
 /// Marks of several versions stand side by side, so that taking back the mark of one never takes back that of a later one, in whichever
 /// order the commits come.
 @Model(.index("node", "section"), table: "DownloadMark")
-final class DownloadMark {
+final class DownloadMark: Model {
     var node: CloudNode?
     /// One bit.
     var section: Int

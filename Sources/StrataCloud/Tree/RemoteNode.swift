@@ -3,7 +3,7 @@ public import Strata
 
 /// What the remote has of a node, as far as it was heard of: written by what has been sent and by what was found, never by edits.
 @Model(.unique("parent", "segment"), .index("account"), table: "RemoteNode")
-public final class RemoteNode {
+public final class RemoteNode: Model {
     /// The id of the account.
     public internal(set) var account: String
     /// The folder of the remote that it lies in; nil for trunks.
