@@ -71,6 +71,7 @@ extension FolderRemote {
     }
 
     /// Makes a folder.
+    @discardableResult
     public func createFolder(_ key: RemoteKey) async throws -> Bool {
         if key == .root { return false }
         return try await run(key) { [name, isDurable] tree in
@@ -88,6 +89,7 @@ extension FolderRemote {
     /// Deletes a file, or a folder in which nothing is: nothing at all, symbolic links and others included.
     ///
     /// - Returns: false also where a version was to be deleted that is gone already.
+    @discardableResult
     public func delete(_ key: RemoteKey, isFolder: Bool, if condition: RemoteCondition) async throws -> Bool {
         if key == .root { throw RemoteError(.notEmpty, "The root is not deleted.", key: key) }
         return try await run(key) { [name, isDurable] tree in

@@ -64,13 +64,20 @@ final class PullApplication {
 
     /// Whether a node lies at the remote where it does here, and nothing is queued that would move it.
     private func isSettled(_ node: CloudNode) throws -> Bool {
-        guard let row = node.remote, row.isCertain, row.parent?.id.number == node.parent?.id.number else { return false }
+        guard let row = node.remote, row.isCertain, row.parent?.id.number == node.parent?.id.number else {
+            return false
+        }
         return try !isMoving(node)
     }
 
     /// Whether a move of a node is queued or being carried out.
     private func isMoving(_ node: CloudNode) throws -> Bool {
         try cloud.operations(for: node).contains { try $0.payload(as: CloudWork.self).kind == .move }
+    }
+
+    /// Whether a move of a node is being carried out, or may have been.
+    private func hasBegunMove(_ node: CloudNode) throws -> Bool {
+        try cloud.operations(for: node).contains { try $0.hasBegun && $0.payload(as: CloudWork.self).kind == .move }
     }
 
     /// The folder that an object lies in, there and here; nil where that is not known by now, or was deleted here.
@@ -108,7 +115,7 @@ final class PullApplication {
         guard let parent = node.parent else { return false }
         let operations = try cloud.operations(for: node)
         // What was begun may be there already: it may be this.
-        guard operations.allSatisfy({ $0.status != .active && $0.attempts == 0 && $0.crashes == 0 }) else { return false }
+        guard !operations.contains(where: \.hasBegun) else { return false }
         let path = node.path
         let name = try cloud.freeName(for: node.name, in: parent)
         for operation in operations {
@@ -160,7 +167,7 @@ final class PullApplication {
     private func isBeingMoved(_ row: RemoteNode) throws -> Bool {
         var next = row.parent
         while let folder = next {
-            if let node = folder.node, !node.isTrunk, try isMoving(node) { return true }
+            if let node = folder.node, !node.isTrunk, try hasBegunMove(node) { return true }
             next = folder.parent
         }
         return false
@@ -176,7 +183,7 @@ final class PullApplication {
             return
         }
         let moves = try cloud.operations(for: node).filter { try $0.payload(as: CloudWork.self).kind == .move }
-        guard moves.allSatisfy({ $0.status != .active && $0.attempts == 0 && $0.crashes == 0 }) else { return postpone() }
+        guard !moves.contains(where: \.hasBegun) else { return postpone() }
         if let taken = try cloud.child(name, of: folder), taken !== node {
             guard try !isSettled(taken), try giveWay(taken) else { return postpone() }
         }
@@ -203,9 +210,7 @@ final class PullApplication {
         }
         guard let node = row.node else { return cloud.context.delete(row) }
         let operations = try cloud.operations(for: node)
-        guard try !isActive(node), try !isMoving(node) || operations.allSatisfy({ $0.attempts == 0 && $0.crashes == 0 }) else {
-            return postpone()
-        }
+        guard try !isActive(node), try !hasBegunMove(node) else { return postpone() }
         let works = try operations.map { try $0.payload(as: CloudWork.self).kind }
         // What was not sent is worth more than that somebody has deleted what was there before.
         if try !node.children.isEmpty || works.contains(where: { $0 != .delete }) {
@@ -253,6 +258,11 @@ final class PullApplication {
             isBefore: true
         )
     }
+}
+
+extension QueuedOperation {
+    /// Whether its handler was started ever.
+    fileprivate var hasBegun: Bool { status == .active || attempts > 0 || crashes > 0 }
 }
 
 extension RemoteNode {

@@ -37,7 +37,11 @@ struct PullPlan: Sendable {
             }
         }
         for object in added {
-            if let number = moves[object.key] { steps.append(.move(number, object)) } else { steps.append(.add(object)) }
+            if let number = moves[object.key] {
+                steps.append(.move(number, object))
+            } else {
+                steps.append(.add(object))
+            }
         }
         // What lies deeper first.
         let moved = Set(moves.values)

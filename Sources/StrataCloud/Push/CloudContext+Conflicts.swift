@@ -45,7 +45,9 @@ extension CloudContext {
 
     /// Forgets a conflict that has come to its end by itself.
     func forgetConflict(of number: Int64) throws {
-        if let conflict = try context.first(CloudConflict.where({ $0.nodeNumber == number })) { context.delete(conflict) }
+        if let conflict = try context.first(CloudConflict.where({ $0.nodeNumber == number })) {
+            context.delete(conflict)
+        }
     }
 
     func setName(_ name: String, of node: CloudNode) { (node.name, node.place) = (name, facts.rule.place(of: name)) }

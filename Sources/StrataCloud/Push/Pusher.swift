@@ -52,7 +52,8 @@ final class Pusher: Sendable {
         case .throttled: return .postpone(for: error.retryAfter ?? Self.pause)
         case .unauthorized, .untrusted:
             // They may have changed while it was being asked with the old ones.
-            return epoch == credentials.load(ordering: .acquiring) ? .wait(CloudAccount.credentials) : .postpone(for: .zero)
+            return epoch == credentials.load(ordering: .acquiring)
+                ? .wait(CloudAccount.credentials) : .postpone(for: .zero)
         case .invalidKey, .unsupported, .misconfigured: return .fail(error.description)
         case .unavailable: if let pause = error.retryAfter { return .postpone(for: pause) }
         default: break

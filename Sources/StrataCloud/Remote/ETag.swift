@@ -28,7 +28,9 @@ public struct ETag: Hashable, Sendable, Codable, CustomStringConvertible {
     }
 
     /// Whether a version is the one that is kept in the store. Some servers call a version weak at first, and strong a moment later.
-    static func isSame(_ eTag: ETag?, _ stored: String?) -> Bool { eTag?.value == stored.map { ETag(stored: $0).value } }
+    static func isSame(_ eTag: ETag?, _ stored: String?) -> Bool {
+        eTag?.value == stored.map { ETag(stored: $0).value }
+    }
 
     var stored: String { isWeak ? "W/" + value : value }
 

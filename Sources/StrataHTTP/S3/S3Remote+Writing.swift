@@ -21,6 +21,7 @@ extension S3Remote {
     }
 
     /// Leaves an empty object behind whose name ends in a slash, so that an empty folder is listed.
+    @discardableResult
     public func createFolder(_ key: RemoteKey) async throws -> Bool {
         if key == .root { return false }
         let marker = try service.objectName(key, isFolder: true)
@@ -45,6 +46,7 @@ extension S3Remote {
     /// Deletes an object, or the marker of a folder that is empty. Costs two requests, since the server does not say whether there was one.
     ///
     /// - Returns: false also where a version was to be deleted that is gone already.
+    @discardableResult
     public func delete(_ key: RemoteKey, isFolder: Bool, if condition: RemoteCondition) async throws -> Bool {
         if isFolder { return try await deleteFolder(key) }
         let name = try service.objectName(key)

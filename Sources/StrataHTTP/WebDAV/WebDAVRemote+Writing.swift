@@ -47,6 +47,7 @@ extension WebDAVRemote {
     }
 
     /// Makes a folder by `MKCOL`.
+    @discardableResult
     public func createFolder(_ key: RemoteKey) async throws -> Bool {
         if key == .root { return false }
         let answer = try await service.send("MKCOL", key, isFolder: true)
@@ -75,6 +76,7 @@ extension WebDAVRemote {
     /// Deletes an object, or a folder that was empty when it was looked at: the server deletes with it what was put there since.
     ///
     /// - Returns: false also where a version was to be deleted that is gone already.
+    @discardableResult
     public func delete(_ key: RemoteKey, isFolder: Bool, if condition: RemoteCondition) async throws -> Bool {
         if key == .root { throw RemoteError(.notEmpty, "The root is not deleted.", key: key) }
         guard let object = try await head(key) else { return false }

@@ -46,7 +46,7 @@ import Testing
         return stage
     }
 
-    @Test func `A1 a node comes behind the folder that it lies in`() async throws {
+    @Test("A1 a node comes behind the folder that it lies in") func a1() async throws {
         let stage = try await stage(["/foo"])
         let found = try await dependencies(
             stage,
@@ -55,7 +55,7 @@ import Testing
         #expect(found == [2: [1]])
     }
 
-    @Test func `A2 a place is freed, filled, moved and filled below in turn`() async throws {
+    @Test("A2 a place is freed, filled, moved and filled below in turn") func a2() async throws {
         let stage = try await stage(["/foo"])
         let found = try await dependencies(
             stage,
@@ -67,7 +67,7 @@ import Testing
         #expect(found == [2: [1], 3: [2], 4: [3]])
     }
 
-    @Test func `A3 nodes of different folders have nothing to do with each other`() async throws {
+    @Test("A3 nodes of different folders have nothing to do with each other") func a3() async throws {
         let stage = try await stage(["/Moo", "/Quack"])
         let found = try await dependencies(
             stage,
@@ -76,13 +76,13 @@ import Testing
         #expect(found == [:])
     }
 
-    @Test func `A4 the content of a new node comes behind its record`() async throws {
+    @Test("A4 the content of a new node comes behind its record") func a4() async throws {
         let stage = try await stage(keepsRecords: true)
         let found = try await dependencies(stage, [{ try $0.createNode(at: "/n") }])
         #expect(found == [2: [1]])
     }
 
-    @Test func `A5 an edit comes behind the node itself`() async throws {
+    @Test("A5 an edit comes behind the node itself") func a5() async throws {
         let found = try await dependencies(
             stage(),
             [{ try $0.createNode(at: "/a") }, { _ = try $0.upload($0.node(at: "/a")) }]
@@ -90,7 +90,7 @@ import Testing
         #expect(found == [2: [1]])
     }
 
-    @Test func `A6 a move comes behind the node itself`() async throws {
+    @Test("A6 a move comes behind the node itself") func a6() async throws {
         let found = try await dependencies(
             stage(),
             [{ try $0.createNode(at: "/a") }, { try $0.move($0.node(at: "/a"), to: "/b") }]
@@ -98,7 +98,7 @@ import Testing
         #expect(found == [2: [1]])
     }
 
-    @Test func `A7 an upload comes behind the move of its node`() async throws {
+    @Test("A7 an upload comes behind the move of its node") func a7() async throws {
         let found = try await dependencies(
             stage(["/a"]),
             [{ try $0.move($0.node(at: "/a"), to: "/b") }, { _ = try $0.upload($0.node(at: "/b")) }]
@@ -106,7 +106,7 @@ import Testing
         #expect(found == [2: [1]])
     }
 
-    @Test func `A9 a move comes behind the delete that frees its place`() async throws {
+    @Test("A9 a move comes behind the delete that frees its place") func a9() async throws {
         let found = try await dependencies(
             stage(["/a", "/b"]),
             [{ try $0.delete($0.node(at: "/b")) }, { try $0.move($0.node(at: "/a"), to: "/b") }]
@@ -114,7 +114,7 @@ import Testing
         #expect(found == [2: [1]])
     }
 
-    @Test func `A10 a delete comes behind the move of its node`() async throws {
+    @Test("A10 a delete comes behind the move of its node") func a10() async throws {
         let found = try await dependencies(
             stage(["/a"]),
             [{ try $0.move($0.node(at: "/a"), to: "/b") }, { try $0.delete($0.node(at: "/b")) }]
@@ -122,7 +122,7 @@ import Testing
         #expect(found == [2: [1]])
     }
 
-    @Test func `A11 moves of one node come one behind the other`() async throws {
+    @Test("A11 moves of one node come one behind the other") func a11() async throws {
         let found = try await dependencies(
             stage(["/a"]),
             [{ try $0.move($0.node(at: "/a"), to: "/b") }, { try $0.move($0.node(at: "/b"), to: "/c") }]
@@ -130,7 +130,7 @@ import Testing
         #expect(found == [2: [1]])
     }
 
-    @Test func `A12 what lies in a copy comes behind the copy`() async throws {
+    @Test("A12 what lies in a copy comes behind the copy") func a12() async throws {
         let found = try await dependencies(
             stage(["/Folder"]),
             [{ try $0.copy($0.node(at: "/Folder"), to: "/x") }, { try $0.createNode(at: "/x/child") }]
@@ -138,7 +138,7 @@ import Testing
         #expect(found == [2: [1]])
     }
 
-    @Test func `A13 a message to somebody else comes behind the node that it copies`() async throws {
+    @Test("A13 a message to somebody else comes behind the node that it copies") func a13() async throws {
         let stage = try await stage()
         let found = try await dependencies(
             stage,
@@ -158,7 +158,7 @@ import Testing
         #expect(found == [2: [1]])
     }
 
-    @Test func `A16 a move comes behind the folder that it leads into`() async throws {
+    @Test("A16 a move comes behind the folder that it leads into") func a16() async throws {
         let found = try await dependencies(
             stage(["/a"]),
             [{ try $0.createFolder(at: "/F") }, { try $0.move($0.node(at: "/a"), to: "/F/a") }]
@@ -166,7 +166,7 @@ import Testing
         #expect(found == [2: [1]])
     }
 
-    @Test func `A18 the delete of a folder leaves out what was to be put into it`() async throws {
+    @Test("A18 the delete of a folder leaves out what was to be put into it") func a18() async throws {
         let stage = try await stage(["/F"])
         _ = try await dependencies(
             stage,
@@ -181,7 +181,7 @@ import Testing
         #expect(stage.remote.refusals == [])
     }
 
-    @Test func `A19 operations by hand come one behind the other where they write the same`() async throws {
+    @Test("A19 operations by hand come one behind the other where they write the same") func a19() async throws {
         let stage = try await stage()
         let avatar: @Sendable (String) -> @Sendable (CloudContext) throws -> Void = { name in
             { $0.enqueue(Message(to: name), in: "avatars", writes: [$0.resource("avatar \(name)")]) }
@@ -190,7 +190,7 @@ import Testing
         #expect(found == [2: [1]])
     }
 
-    @Test func `A20 accounts have nothing to do with each other`() async throws {
+    @Test("A20 accounts have nothing to do with each other") func a20() async throws {
         let stage = try await stage()
         let other = try await CloudStage(StrictRemote(name: "other"), stack: stage.stack, id: "bob")
         try await stage.commit { _ = try $0.createNode(at: "/a") }
@@ -204,7 +204,8 @@ import Testing
         #expect(other.remote.tree == ["home/": "", "home/a": "content of /a"])
     }
 
-    @Test func `A21 the move of a folder waits for what is put into it, since things lie by their paths`() async throws
+    @Test("A21 the move of a folder waits for what is put into it, since things lie by their paths") func a21()
+        async throws
     {
         let found = try await dependencies(
             stage(["/foo"]),
@@ -213,7 +214,7 @@ import Testing
         #expect(found == [2: [1]])
     }
 
-    @Test func `A22 what waits comes behind a folder that has to be made first after all`() async throws {
+    @Test("A22 what waits comes behind a folder that has to be made first after all") func a22() async throws {
         let stage = try await stage(["/F"])
         try await stage.commit { _ = try $0.createNode(at: "/F/a") }
         // Somebody has deleted the folder at the remote, while there is something to be put into it.
@@ -226,7 +227,7 @@ import Testing
         #expect(found == [1: [2]])
     }
 
-    @Test func `A24 a name that changes its case stays at its place`() async throws {
+    @Test("A24 a name that changes its case stays at its place") func a24() async throws {
         let stage = try await CloudStage(names: .caseInsensitive)
         try await stage.commit { _ = try $0.createFolder(at: "/Foo") }
         try await stage.drain()

@@ -25,7 +25,7 @@ import Testing
         #expect(sets == Set(result), "\(row)")
     }
 
-    @Test func `G10 a key that was changed here and permissions that were changed there are both kept`() throws {
+    @Test("G10 a key that was changed here and permissions that were changed there are both kept") func g10() throws {
         let original = ShareList(["bob": .init(permissions: ["r"], key: "old")])
         let local = ShareList(["bob": .init(permissions: ["r"], key: "new")])
         let remote = ShareList(["bob": .init(permissions: ["r", "w"], key: "old")])
@@ -34,7 +34,7 @@ import Testing
         #expect(try ThreeWayMerge.record(original: original, local: local, remote: remote) == merged)
     }
 
-    @Test func `G11 a key that was changed on both sides is as the remote has it`() {
+    @Test("G11 a key that was changed on both sides is as the remote has it") func g11() {
         func list(_ key: String) -> ShareList { ShareList(["bob": .init(permissions: ["r"], key: key)]) }
         #expect(ShareList.merge(original: list("old"), local: list("mine"), remote: list("theirs")) == list("theirs"))
     }
@@ -55,7 +55,9 @@ import Testing
         return try ThreeWayMerge.record(original: original, local: mine, remote: theirs)
     }
 
-    @Test(arguments: ["abc123", nil]) func `G12 properties that one side each has changed are both taken`(text: String?)
+    @Test("G12 properties that one side each has changed are both taken", arguments: ["abc123", nil]) func g12(
+        text: String?
+    )
         throws
     {
         let merged = try merge(Record(string: text)) {
@@ -66,7 +68,7 @@ import Testing
         #expect(merged == Record(string: "def456", int: 43))
     }
 
-    @Test(arguments: ["abc123", nil]) func `G13 a property that both sides have changed is as the remote has it`(
+    @Test("G13 a property that both sides have changed is as the remote has it", arguments: ["abc123", nil]) func g13(
         text: String?
     ) throws {
         let merged = try merge(Record(string: text)) {
@@ -77,7 +79,7 @@ import Testing
         #expect(merged == Record(string: "xyz789", int: 43))
     }
 
-    @Test func `G14 a property that the remote has taken away is gone`() throws {
+    @Test("G14 a property that the remote has taken away is gone") func g14() throws {
         let merged = try merge(Record(string: "abc123")) {
             $0.int = 43
         } _: {
@@ -86,7 +88,7 @@ import Testing
         #expect(merged == Record(string: nil, int: 43))
     }
 
-    @Test func `G15 a dictionary of a record is merged key by key`() throws {
+    @Test("G15 a dictionary of a record is merged key by key") func g15() throws {
         let merged = try merge(Record(string: "a", names: ["dog": "1"])) {
             $0.string = "b"
             $0.names?["cat"] = "2"
@@ -97,7 +99,7 @@ import Testing
         #expect(merged == Record(string: "b", int: 43, names: ["dog": "1", "cat": "2", "duck": "3"]))
     }
 
-    @Test func `G16 an array has what either side has added and nothing of what either has removed`() {
+    @Test("G16 an array has what either side has added and nothing of what either has removed") func g16() {
         let merged = ThreeWayMerge.array(
             original: ["alice", "bob"],
             local: ["bob", "carol"],
@@ -106,14 +108,14 @@ import Testing
         #expect(Set(merged) == ["carol", "dave"] && merged.count == 2)
     }
 
-    @Test func `G17 what both have added is there once more, not twice`() {
+    @Test("G17 what both have added is there once more, not twice") func g17() {
         #expect(
             ThreeWayMerge.array(original: ["alice"], local: ["alice", "alice"], remote: ["alice", "alice"])
                 == ["alice", "alice"]
         )
     }
 
-    @Test func `G18 one of two equal elements is removed, and the other stays`() {
+    @Test("G18 one of two equal elements is removed, and the other stays") func g18() {
         let merged = ThreeWayMerge.array(
             original: ["alice", "alice"],
             local: ["alice", "alice", "bob"],

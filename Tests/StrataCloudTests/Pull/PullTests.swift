@@ -58,7 +58,7 @@ import Testing
         #expect(stage.remote.refusals == [])
     }
 
-    @Test func `M14 what others have moved lies where they have moved it, and a move from here is given up`()
+    @Test("M14 what others have moved lies where they have moved it, and a move from here is given up") func m14()
         async throws
     {
         let stage = try await stage(["/f/a", "/f/b", "/g/c"])
@@ -75,7 +75,7 @@ import Testing
         #expect(stage.remote.refusals == [])
     }
 
-    @Test func `M15 a node that was not sent gives way to one of the same name, wherever its content is by then`()
+    @Test("M15 a node that was not sent gives way to one of the same name, wherever its content is by then") func m15()
         async throws
     {
         let stage = try await stage(["/f/a"])

@@ -12,7 +12,7 @@ import Testing
         stage.remote.requests.filter { $0.verb == "PUT" }.map(\.key)
     }
 
-    @Test func `M1 uploads of one node that wait are one upload`() async throws {
+    @Test("M1 uploads of one node that wait are one upload") func m1() async throws {
         let stage = try await CloudStage()
         try await stage.commit { _ = try $0.createNode(at: "/n") }
         for _ in 0..<2 { try await stage.commit { _ = try $0.upload($0.node(at: "/n")) } }
@@ -25,7 +25,7 @@ import Testing
         #expect(stage.handler.state.withLock { $0.uploaded } == ["data of /n"])
     }
 
-    @Test func `M2 uploads of which each matters follow each other's versions`() async throws {
+    @Test("M2 uploads of which each matters follow each other's versions") func m2() async throws {
         let stage = try await CloudStage()
         try await stage.commit { _ = try $0.createNode(at: "/n") }
         try await stage.drain()
@@ -36,7 +36,7 @@ import Testing
         #expect(try await stage.read { try $0.context.count(CloudConflict.all) } == 0)
     }
 
-    @Test func `M3 what is edited while its upload runs is sent again, and is no conflict`() async throws {
+    @Test("M3 what is edited while its upload runs is sent again, and is no conflict") func m3() async throws {
         let (begun, hasBegun) = AsyncStream.makeStream(of: Void.self)
         let gate = Gate()
         let stage = try await CloudStage(GatedRemote.strict(begin: hasBegun, gate))
@@ -58,7 +58,7 @@ import Testing
         #expect(stage.remote.refusals == [])
     }
 
-    @Test func `M4 records of one node that wait are one request`() async throws {
+    @Test("M4 records of one node that wait are one request") func m4() async throws {
         let stage = try await CloudStage(StrictRemote(RemoteCapabilities(keepsRecords: true, isLocal: true)))
         try await stage.commit { _ = try $0.createNode(at: "/n", sections: []) }
         for name in ["bob", "carol"] {
@@ -69,7 +69,7 @@ import Testing
         #expect(stage.remote.tree["home/n%record"]?.contains("carol") ?? false)
     }
 
-    @Test func `M5 M7 a delete leaves out the uploads below it that wait`() async throws {
+    @Test("M5 M7 a delete leaves out the uploads below it that wait") func m5m7() async throws {
         let stage = try await CloudStage()
         try await stage.commit { _ = try $0.createNode(at: "/f/g/kept") }
         try await stage.drain()
@@ -87,7 +87,7 @@ import Testing
         #expect(try await stage.read { try $0.context.count(CloudAccess.all) } == 0)
     }
 
-    @Test func `M6 a delete cancels the upload that runs, and comes behind it`() async throws {
+    @Test("M6 a delete cancels the upload that runs, and comes behind it") func m6() async throws {
         let (begun, hasBegun) = AsyncStream.makeStream(of: Void.self)
         let gate = Gate()
         let stage = try await CloudStage(GatedRemote.strict(begin: hasBegun, gate))
@@ -101,8 +101,11 @@ import Testing
         #expect(try await stage.read { try $0.context.count(QueuedOperation.all) } == 0)
     }
 
-    @Test(arguments: [ConflictResolution.merged, .mine, .theirs, .both])
-    func `M8 what others have written is not overwritten, and the application says what becomes of it`(
+    @Test(
+        "M8 what others have written is not overwritten, and the application says what becomes of it",
+        arguments: [ConflictResolution.merged, .mine, .theirs, .both]
+    )
+    func m8(
         _ resolution: ConflictResolution
     ) async throws {
         let stage = try await CloudStage()
@@ -147,7 +150,7 @@ import Testing
         }
     }
 
-    @Test func `M10 what was sent and not answered is recognised, and is no conflict`() async throws {
+    @Test("M10 what was sent and not answered is recognised, and is no conflict") func m10() async throws {
         let lost = Mutex(0)
         let stage = try await CloudStage(
             StrictRemote { request, _ in
@@ -172,7 +175,7 @@ import Testing
         #expect(try await stage.read { try $0.context.count(FinishedOperation.all) } == 2)
     }
 
-    @Test func `M11 what fails again and again ends as failed, and is there to be looked at`() async throws {
+    @Test("M11 what fails again and again ends as failed, and is there to be looked at") func m11() async throws {
         let stage = try await CloudStage(
             StrictRemote { request, _ in
                 request.verb == "PUT" ? .before(RemoteError(.refused, "No.", status: 418)) : nil
@@ -188,7 +191,7 @@ import Testing
         }
     }
 
-    @Test func `M13 what is queued without the remote is all sent once it is back`() async throws {
+    @Test("M13 what is queued without the remote is all sent once it is back") func m13() async throws {
         let isThere = Mutex(false)
         let network = ManualConstraint("the network", isSatisfied: false)
         let remote = StrictRemote { _, _ in
@@ -217,7 +220,8 @@ import Testing
         #expect(stage.remote.refusals == [])
     }
 
-    @Test func `M15 a place that somebody else has taken is theirs, and the node takes another name`() async throws {
+    @Test("M15 a place that somebody else has taken is theirs, and the node takes another name") func m15() async throws
+    {
         let stage = try await CloudStage()
         try await stage.commit { _ = try $0.createFolder(at: "/f") }
         try await stage.drain()

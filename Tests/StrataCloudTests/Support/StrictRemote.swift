@@ -40,6 +40,7 @@ final class StrictRemote: Remote {
         case answerLost
         case pause(Int)
         case gate(Gate)
+        case refusal(Gate, RemoteError)
     }
 
     init(
@@ -84,6 +85,16 @@ final class StrictRemote: Remote {
     /// Makes a folder as somebody else does.
     func folder(_ path: String) { state.withLock { $0.entries[path] = Entry(isFolder: true) } }
 
+    /// Moves a folder with everything in it.
+    func carry(_ path: String, to other: String) {
+        state.withLock { state in
+            for (key, entry) in state.entries where key == path || key.hasPrefix(path + "/") {
+                state.entries[key] = nil
+                state.entries[other + key.dropFirst(path.count)] = entry
+            }
+        }
+    }
+
     /// Moves a file as somebody else does.
     func rename(_ path: String, to other: String) {
         state.withLock { state in state.entries[other] = state.entries.removeValue(forKey: path) }
@@ -110,6 +121,10 @@ final class StrictRemote: Remote {
         }
         if case .pause(let turns) = fault { for _ in 0..<turns { await Task.yield() } }
         if case .gate(let gate) = fault { await gate.wait() }
+        if case .refusal(let gate, let error) = fault {
+            await gate.wait()
+            throw error
+        }
         try Task.checkCancellation()
         let result = try state.withLock { state in
             do {

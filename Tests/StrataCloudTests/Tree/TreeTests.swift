@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func `T27 tags are set, replaced, taken away and counted, also by another context`() async throws {
+    @Test("T27 tags are set, replaced, taken away and counted, also by another context") func t27() async throws {
         let stage = try await CloudStage()
         try await stage.commit { cloud in
             try cloud.setTag("version", of: "file", to: "1".data)
@@ -136,7 +136,7 @@ import Testing
         #expect(other == "9".data)
     }
 
-    @Test func `M18 marks add up`() async throws {
+    @Test("M18 marks add up") func m18() async throws {
         let stage = try await CloudStage()
         try await stage.commit { _ = try $0.createNode(at: "/n") }
         try await stage.commit { try $0.markNeedsDownload($0.node(at: "/n"), .metadata) }
@@ -151,7 +151,9 @@ import Testing
         }
     }
 
-    @Test func `M17 what is marked for a later version stays marked when the earlier one has arrived`() async throws {
+    @Test("M17 what is marked for a later version stays marked when the earlier one has arrived") func m17()
+        async throws
+    {
         let stage = try await CloudStage()
         try await stage.commit { _ = try $0.createNode(at: "/n") }
         try await stage.drain()
@@ -165,7 +167,7 @@ import Testing
         try await stage.stack.background { context in
             let cloud = context.cloud(account)
             let node = try cloud.node(at: "/n")
-            try await stage.stack.background { other in
+            try await stage.stack.overStore { other in
                 let cloud = other.cloud(account)
                 let node = try cloud.node(at: "/n")
                 node.remote?.eTag = "later"
