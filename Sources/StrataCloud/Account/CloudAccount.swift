@@ -1,3 +1,4 @@
+public import Foundation
 public import Strata
 public import StrataPipeline
 
@@ -25,10 +26,20 @@ public final class CloudAccount: Sendable {
     /// The remote.
     public let remote: any Remote
     let facts: AccountFacts
+    /// What brings content here.
+    public let downloads: Downloads
     let pulls: PullLoop
+    let marked: MarkedDownloads
     private let pusher: Pusher
 
-    private init(_ pusher: Pusher, _ push: Pipeline, _ pulls: PullLoop) {
+    private init(
+        _ pusher: Pusher,
+        _ push: Pipeline,
+        _ pulls: PullLoop,
+        _ downloads: Downloads,
+        _ marked: MarkedDownloads
+    ) {
+        (self.downloads, self.marked) = (downloads, marked)
         (id, facts, remote) = (pusher.facts.account, pusher.facts, pusher.remote)
         (self.pusher, self.push, self.pulls) = (pusher, push, pulls)
     }
@@ -45,6 +56,9 @@ public final class CloudAccount: Sendable {
     ///   - retry: when what has failed is tried again.
     ///   - reachability: what knows whether the remote can be reached. Without it, what has not reached the remote is tried again each second.
     ///   - pull: when it looks at what others have changed.
+    ///   - download: which marked nodes are downloaded by themselves.
+    ///   - cacheFolder: where downloads are kept, with nothing else in it; by default in the user's folder for caches, one of each store.
+    ///   - cacheLimit: how many bytes the cache may have, 256 MiB by default.
     ///   - isSuspended: whether it sends nothing until `push.resume()`.
     ///   - clock: what tells the time.
     /// - Throws: ``CloudError`` with `modelsMissing` or `otherRemote`; ``PipelineError`` with `alreadyOpen`; what the store reports.
@@ -58,6 +72,9 @@ public final class CloudAccount: Sendable {
         retry: RetryPolicy = .standard,
         reachability: (any ConstraintObserver)? = nil,
         pull: PullPolicy = .manual,
+        download: DownloadPolicy = .onDemand,
+        cacheFolder: URL? = nil,
+        cacheLimit: Int64 = DiskCache.defaultLimit,
         isSuspended: Bool = false,
         clock: any PipelineClock = .system
     ) async throws -> CloudAccount {
@@ -77,8 +94,15 @@ public final class CloudAccount: Sendable {
             clock: clock
         ) { (attempt: Attempt<CloudWork>) in try await pusher.carryOut(attempt) }
         let pulls = PullLoop(Puller(stack: stack, facts: facts, remote: remote, handler: handler))
-        let account = CloudAccount(pusher, push, pulls)
-        pulls.start(pull, clock) { if pull.isPushWaiting, !isSuspended { push.resume() } }
+        let downloads = Downloads(stack, facts, remote, cacheFolder, cacheLimit)
+        let marked = MarkedDownloads(downloads, handler, download, maxConcurrent: maxConcurrent ?? 8)
+        let account = CloudAccount(pusher, push, pulls, downloads, marked)
+        pulls.start(pull, clock) { isFirst in
+            if isFirst, pull.isPushWaiting, !isSuspended { push.resume() }
+            marked.look()
+        }
+        reachability.observe { if reachability.isSatisfied { marked.look() } }
+        marked.look()
         return account
     }
 
@@ -87,8 +111,15 @@ public final class CloudAccount: Sendable {
     /// - Parameter grace: how long transfers may go on.
     public func close(grace: Duration = .zero) async {
         await pulls.stop()
+        await marked.stop()
         await push.close(grace: grace)
+        await downloads.close()
     }
+
+    // MARK: Downloading
+
+    /// Looks at what is marked for download now, as when the network returns. Without a policy that wants any, nothing happens.
+    public func downloadMarked() { marked.look() }
 
     // MARK: Pulling
 

@@ -22,6 +22,16 @@ public protocol CloudHandler: Sendable {
     /// Called inside the commit that brings something here which others have changed, with its context: what is marked there for download,
     /// or changed in the application's own objects, is part of it.
     func didPull(_ change: PulledChange, in cloud: CloudContext) throws
+
+    /// Called inside the commit that takes back the mark of a section which was downloaded by itself, as the account's policy says.
+    ///
+    /// - Parameter file: in the cache, and held until this returns.
+    func didDownload(
+        _ file: DownloadedFile,
+        _ section: ContentSections,
+        of node: CloudNode,
+        in cloud: CloudContext
+    ) throws
 }
 
 extension CloudHandler {
@@ -30,6 +40,14 @@ extension CloudHandler {
 
     /// Nothing.
     public func didPull(_ change: PulledChange, in cloud: CloudContext) throws {}
+
+    /// Nothing.
+    public func didDownload(
+        _ file: DownloadedFile,
+        _ section: ContentSections,
+        of node: CloudNode,
+        in cloud: CloudContext
+    ) throws {}
 
     /// Nothing: the conflict waits.
     public func didFind(_ conflict: CloudConflict, in cloud: CloudContext) throws {}

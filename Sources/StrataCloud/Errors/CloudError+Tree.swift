@@ -27,4 +27,8 @@ extension CloudError.Code {
     public static let otherRemote = CloudError.Code("otherRemote")
     /// The remote cannot do what the account needs.
     public static let remoteUnfit = CloudError.Code("remoteUnfit")
+    /// Sections are asked for that do not come together.
+    public static let wrongSections = CloudError.Code("wrongSections")
+    /// The account is closed.
+    public static let closed = CloudError.Code("closed")
 }

@@ -9,8 +9,8 @@ final class PullLoop: Sendable {
         var task: Task<Void, Never>?
         var suspensions = 0
         var hasPulled = false
-        /// What is called behind the first pull.
-        var first: (@Sendable () -> Void)?
+        /// What is called behind each pull, with whether it was the first.
+        var end: (@Sendable (Bool) -> Void)?
     }
 
     private let puller: Puller
@@ -42,12 +42,11 @@ final class PullLoop: Sendable {
         } onCancel: {
             task.cancel()
         }
-        let first = state.withLock { state in
-            defer { state.first = nil }
-            state.hasPulled = true
-            return state.first
+        let (isFirst, end) = state.withLock { state in
+            defer { state.hasPulled = true }
+            return (!state.hasPulled, state.end)
         }
-        first?()
+        end?(isFirst)
         return summary
     }
 
@@ -56,9 +55,9 @@ final class PullLoop: Sendable {
     func resume() { state.withLock { $0.suspensions = max(0, $0.suspensions - 1) } }
 
     /// Pulls by itself, from now on.
-    func start(_ policy: PullPolicy, _ clock: any PipelineClock, _ first: @escaping @Sendable () -> Void) {
+    func start(_ policy: PullPolicy, _ clock: any PipelineClock, _ end: @escaping @Sendable (Bool) -> Void) {
         state.withLock { state in
-            state.first = first
+            state.end = end
             guard let interval = policy.interval else { return }
             state.task = Task { [weak self] in
                 while !Task.isCancelled {

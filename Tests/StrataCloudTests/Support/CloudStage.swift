@@ -23,6 +23,7 @@ final class TestHandler: CloudHandler {
         var asked: [String] = []
         var uploaded: [String] = []
         var pulled: [String] = []
+        var downloaded: [String] = []
     }
 
     let state = Mutex(State())
@@ -100,6 +101,11 @@ final class TestHandler: CloudHandler {
         }
     }
 
+    func didDownload(_ file: DownloadedFile, _ section: ContentSections, of node: CloudNode, in cloud: CloudContext) throws {
+        let text = "\(node.path): \(try String(contentsOf: file.file, encoding: .utf8))"
+        state.withLock { $0.downloaded.append(text) }
+    }
+
     /// What was pulled since the last call.
     func pulled() -> [String] {
         state.withLock { state in
@@ -130,6 +136,8 @@ struct CloudStage {
         retry: RetryPolicy = .standard,
         reachability: (any ConstraintObserver)? = nil,
         pull: PullPolicy = .manual,
+        download: DownloadPolicy = .onDemand,
+        cacheFolder: URL? = nil,
         isSuspended: Bool = true
     ) async throws {
         self.remote = remote
@@ -148,6 +156,8 @@ struct CloudStage {
             retry: retry,
             reachability: reachability,
             pull: pull,
+            download: download,
+            cacheFolder: cacheFolder,
             isSuspended: isSuspended
         )
     }

@@ -41,6 +41,8 @@ final class StrictRemote: Remote {
         case pause(Int)
         case gate(Gate)
         case refusal(Gate, RemoteError)
+        /// The body ends behind so many bytes.
+        case cut(Int)
     }
 
     init(
@@ -158,7 +160,9 @@ final class StrictRemote: Remote {
     }
 
     func get(_ key: RemoteKey, range: Range<Int64>?, if condition: RemoteCondition) async throws -> RemoteDownload {
-        try await request("GET", key) { state in
+        let verb = range.map { "GET from \($0.lowerBound)" } ?? "GET"
+        return try await request(verb, key) { state in
+            let cut: Int? = if case .cut(let count) = self.fault(Request(verb: "BODY", key: key.path), state.requests.count) { count } else { nil }
             guard let entry = state.entries[key.path], !entry.isFolder else { throw RemoteError(.notFound, "\(key)") }
             try Self.check(condition, entry, key)
             let range =
@@ -169,8 +173,8 @@ final class StrictRemote: Remote {
                 object: Self.object(key, entry),
                 range: range,
                 chunks: AsyncThrowingStream { continuation in
-                    continuation.yield(data)
-                    continuation.finish()
+                    continuation.yield(data.prefix(cut ?? data.count))
+                    continuation.finish(throwing: cut.map { _ in RemoteError(.answerLost, "The body ends.") })
                 }
             )
         }

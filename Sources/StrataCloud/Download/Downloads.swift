@@ -1,0 +1,204 @@
+import Foundation
+public import Strata
+import Synchronization
+
+/// The downloads of an account: one transfer of a node's section, however many ask for it.
+///
+/// ```swift
+/// let film = try await account.downloads.fetch(node, .data, options: .init(cache: true))
+/// play(film.file)
+/// film.release()
+/// ```
+///
+/// What a transfer has brought before it broke off is kept beside the cache, and the next one goes on behind it, if the remote still has that version.
+///
+/// Isolation: any.
+public final class Downloads: Sendable {
+    private struct State {
+        var transfers: [Place: Transfer] = [:]
+        var lastWaiter = 0
+        var isClosed = false
+        var cache: Task<DiskCache, any Error>?
+    }
+
+    /// What is being transferred, and who waits for it.
+    private struct Transfer {
+        let task: Task<Void, Never>
+        var waiters: [Int: CheckedContinuation<Arrival, any Error>]
+    }
+
+    /// What is downloaded: one transfer each.
+    struct Place: Hashable, Sendable {
+        let node: Int64
+        let section: ContentSections
+
+        /// As the names of partial files begin with it.
+        var name: String { "\(node)-\(section.rawValue)" }
+    }
+
+    private let state = Mutex(State())
+    let stack: ContextStack
+    let facts: AccountFacts
+    let remote: any Remote
+    let folder: URL
+    private let limit: Int64
+
+    init(_ stack: ContextStack, _ facts: AccountFacts, _ remote: any Remote, _ folder: URL?, _ limit: Int64) {
+        (self.stack, self.facts, self.remote, self.limit) = (stack, facts, remote, limit)
+        self.folder = folder ?? Self.usualFolder(stack)
+    }
+
+    /// The user's folder for caches, and in it one of each store.
+    private static func usualFolder(_ stack: ContextStack) -> URL {
+        let caches =
+            FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask).first
+            ?? FileManager.default.temporaryDirectory
+        return caches.appending(path: "strata-\(String(stack.fingerprint, radix: 16))")
+    }
+
+    /// The cache of the account, which is opened when it is first used.
+    ///
+    /// - Throws: ``CloudError`` with `cacheUnavailable` or `cacheDamaged`, or `closed`.
+    public func cache() async throws -> DiskCache {
+        let task = try state.withLock { state in
+            guard !state.isClosed else { throw Self.closedError }
+            if let task = state.cache { return task }
+            let task = Task { [folder, limit] in
+                try await DiskCache.open(folder.appending(path: "files"), limit: limit)
+            }
+            state.cache = task
+            return task
+        }
+        do { return try await task.value } catch {
+            // Another time it may be there.
+            state.withLock { $0.cache = nil }
+            throw error
+        }
+    }
+
+    private static let closedError = CloudError(.closed, "The account is closed.")
+
+    // MARK: Asking
+
+    /// Downloads a section of a node, or takes it from the cache.
+    ///
+    /// - Parameters:
+    ///   - section: metadata, thumbnail or data: one of them.
+    ///   - options: what becomes of the file. By default it is temporary.
+    /// - Returns: the file, with the version that it has. Held until it is released.
+    /// - Throws: ``CloudError`` with `noSuchNode` where the remote is not known to have it, `wrongSections`, or that of the cache;
+    ///   ``RemoteError``; `CancellationError`, also where another task of the same transfer goes on.
+    public func fetch(
+        _ node: ObjectID<CloudNode>,
+        _ section: ContentSections = .data,
+        options: DownloadOptions = DownloadOptions()
+    ) async throws -> DownloadedFile {
+        try await begin(node, section, options: options).file
+    }
+
+    /// The same, by a ticket that can be cancelled.
+    public func begin(
+        _ node: ObjectID<CloudNode>,
+        _ section: ContentSections = .data,
+        options: DownloadOptions = DownloadOptions()
+    ) throws -> DownloadTicket {
+        guard [.metadata, .thumbnail, .data].contains(section) else {
+            throw CloudError(
+                .wrongSections,
+                "One of metadata, thumbnail and data is downloaded at a time, not \(section).",
+                nodes: [node.number]
+            )
+        }
+        guard !state.withLock({ $0.isClosed }) else { throw Self.closedError }
+        let place = Place(node: node.number, section: section)
+        return DownloadTicket(task: Task { try await self.obtain(place, options) })
+    }
+
+    private func obtain(_ place: Place, _ options: DownloadOptions) async throws -> DownloadedFile {
+        let cache = try await cache()
+        let key = CacheKey(account: facts.account, node: place.node, sections: UInt8(place.section.rawValue))
+        if options.cache, let known = try await source(of: place).eTag, let file = try await cache.file(key, eTag: known) {
+            return file
+        }
+        let arrival = try await join(place)
+        if options.cache, let file = try await cache.file(key, eTag: arrival.eTag) { return file }
+        // Each has a name of its own for the same file.
+        let own = try cache.temporaryPlace()
+        try arrival.link(to: own)
+        guard options.cache else { return try cache.temporary(own, sections: key.sections, eTag: arrival.eTag) }
+        return try await cache.adopt(
+            own, as: key, eTag: arrival.eTag, retention: options.retention, expires: options.expires)
+    }
+
+    // MARK: Sharing transfers
+
+    /// Waits for the transfer of a place, which is begun where there is none.
+    private func join(_ place: Place) async throws -> Arrival {
+        let id = state.withLock { state in
+            state.lastWaiter += 1
+            return state.lastWaiter
+        }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let error: (any Error)? = state.withLock { state in
+                    if state.isClosed { return Self.closedError }
+                    if Task.isCancelled { return CancellationError() }
+                    if state.transfers[place] == nil {
+                        let task = Task { self.finish(place, await self.transfer(place)) }
+                        state.transfers[place] = Transfer(task: task, waiters: [:])
+                    }
+                    state.transfers[place]?.waiters[id] = continuation
+                    return nil
+                }
+                if let error { continuation.resume(throwing: error) }
+            }
+        } onCancel: {
+            leave(place, id)
+        }
+    }
+
+    private func finish(_ place: Place, _ result: Result<Arrival, any Error>) {
+        let waiters = state.withLock { $0.transfers.removeValue(forKey: place)?.waiters ?? [:] }
+        for waiter in waiters.values { waiter.resume(with: result) }
+    }
+
+    private func leave(_ place: Place, _ id: Int) {
+        let (waiter, task) = state.withLock { state in
+            let waiter = state.transfers[place]?.waiters.removeValue(forKey: id)
+            // The last one to leave ends it. Who comes before it has ended joins what is left of it, and is told that it was cancelled.
+            let isLast = waiter != nil && state.transfers[place]?.waiters.isEmpty ?? false
+            return (waiter, isLast ? state.transfers[place]?.task : nil)
+        }
+        task?.cancel()
+        waiter?.resume(throwing: CancellationError())
+    }
+
+    func close() async {
+        let (tasks, cache) = state.withLock { state in
+            state.isClosed = true
+            return (state.transfers.values.map(\.task), state.cache)
+        }
+        for task in tasks { task.cancel() }
+        for task in tasks { await task.value }
+        if let cache = try? await cache?.value { try? await cache.close() }
+    }
+}
+
+/// A file that has arrived. It goes away with the last one that has waited for it.
+final class Arrival: Sendable {
+    private let file: URL
+    let eTag: ETag?
+
+    init(_ file: URL, _ eTag: ETag?) { (self.file, self.eTag) = (file, eTag) }
+
+    deinit { try? FileManager.default.removeItem(at: file) }
+
+    func link(to other: URL) throws {
+        do {
+            try FileManager.default.linkItem(at: file, to: other)
+        } catch {
+            // Not all file systems have more than one name for a file.
+            try FileManager.default.copyItem(at: file, to: other)
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import Crypto
+import Foundation
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// What has arrived of a version of something, in a file that one transfer at a time goes on with.
+final class PartialFile {
+    private let file: URL
+    private let handle: FileHandle
+
+    /// - Parameter version: others have files of their own; those of earlier versions are removed.
+    init(_ folder: URL, _ account: String, _ name: String, _ version: ETag?) throws {
+        do {
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            let prefix = "\(Self.digest(account))-\(name)-"
+            let own = prefix + Self.digest(version?.stored ?? "")
+            try Self.sweep(folder, prefix, own)
+            if let handle = try Self.open(folder.appending(path: own)) {
+                (file, self.handle) = (folder.appending(path: own), handle)
+                return
+            }
+            // Another process is at it: this transfer begins in a file of its own.
+            let alone = folder.appending(path: prefix + UUID().uuidString)
+            guard let handle = try Self.open(alone) else { throw POSIXError(.EAGAIN) }
+            (file, self.handle) = (alone, handle)
+        } catch {
+            throw CloudError(
+                .cacheUnavailable, "'\(folder.path)' cannot be written to.", underlying: error)
+        }
+    }
+
+    deinit { try? handle.close() }
+
+    private static func digest(_ text: String) -> String {
+        SHA256.hash(data: Data(text.utf8)).prefix(12).map { String(format: "%02x", $0) }.joined()
+    }
+
+    /// Opens a file, which is made where it is not there; nil where another transfer holds it.
+    private static func open(_ file: URL) throws -> FileHandle? {
+        if !FileManager.default.fileExists(atPath: file.path),
+            !FileManager.default.createFile(atPath: file.path, contents: nil)
+        {
+            throw POSIXError(.EACCES)
+        }
+        let handle = try FileHandle(forUpdating: file)
+        guard flock(handle.fileDescriptor, LOCK_EX | LOCK_NB) == 0 else {
+            try handle.close()
+            return nil
+        }
+        return handle
+    }
+
+    /// Removes what was begun of other versions, and what processes that were killed have left behind.
+    private static func sweep(_ folder: URL, _ prefix: String, _ own: String) throws {
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) where name != own {
+            let file = folder.appending(path: name)
+            if name.hasPrefix(prefix), let handle = try? open(file) {
+                try? FileManager.default.removeItem(at: file)
+                try? handle.close()
+            } else if name.hasSuffix(finished) {
+                let date = try? FileManager.default.attributesOfItem(atPath: file.path)[.modificationDate] as? Date
+                if let date, date < Date(timeIntervalSinceNow: -86400) { try? FileManager.default.removeItem(at: file) }
+            }
+        }
+    }
+
+    private static let finished = ".done"
+
+    func size() throws -> Int64 { Int64(try handle.seekToEnd()) }
+
+    /// Forgets what lies behind an offset.
+    func cut(at offset: Int64) throws {
+        try handle.truncate(atOffset: UInt64(offset))
+        try handle.seekToEnd()
+    }
+
+    func append(_ data: Data) throws { try handle.write(contentsOf: data) }
+
+    /// Gives it another name, so that the next transfer begins anew.
+    func finish() throws -> URL {
+        let place = file.deletingLastPathComponent().appending(path: UUID().uuidString + Self.finished)
+        try FileManager.default.moveItem(at: file, to: place)
+        return place
+    }
+}

@@ -1,0 +1,229 @@
+import Foundation
+import Strata
+import StrataPipeline
+import Synchronization
+import Testing
+
+@testable import StrataCloud
+
+/// Content comes here once, whole, and of the version that it says.
+@Suite struct DownloadTests {
+    /// A stage whose remote has a file `/n`, with a cache of its own.
+    private func stage(
+        _ text: String = "0123456789",
+        retry: RetryPolicy = .standard,
+        reachability: (any ConstraintObserver)? = nil,
+        download: DownloadPolicy = .onDemand,
+        fault: @escaping @Sendable (StrictRemote.Request, Int) -> StrictRemote.Fault? = { _, _ in nil }
+    ) async throws -> (CloudStage, ObjectID<CloudNode>, Scratch) {
+        let scratch = Scratch()
+        let remote = StrictRemote(fault: fault)
+        remote.folder("home")
+        remote.write("home/n", text)
+        let stage = try await CloudStage(
+            remote, retry: retry, reachability: reachability, download: download, cacheFolder: scratch.folder)
+        try await stage.account.pull()
+        let id = try await stage.read { try $0.node(at: "/n").id }
+        return (stage, id, scratch)
+    }
+
+    /// A folder that goes away with this.
+    final class Scratch: Sendable {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "strata-\(UUID().uuidString)")
+        deinit { try? FileManager.default.removeItem(at: folder) }
+
+        var partial: [String] {
+            (try? FileManager.default.contentsOfDirectory(atPath: folder.appending(path: "partial").path)) ?? []
+        }
+    }
+
+    private func gets(_ stage: CloudStage) -> [String] {
+        stage.remote.requests.map(\.verb).filter { $0.hasPrefix("GET") }
+    }
+
+    private func text(_ file: DownloadedFile) throws -> String { try String(contentsOf: file.file, encoding: .utf8) }
+
+    @Test func `a temporary file is there until it is released`() async throws {
+        let (stage, node, scratch) = try await stage()
+        let file = try await stage.account.downloads.fetch(node)
+        #expect(try text(file) == "0123456789")
+        #expect(file.isTemporary && file.size == 10)
+        #expect(try await stage.read { try $0.node(at: "/n").eTag } == file.eTag)
+        file.release()
+        #expect(!FileManager.default.fileExists(atPath: file.file.path))
+        #expect(scratch.partial == [])
+        await stage.account.close()
+    }
+
+    @Test func `what the cache has of the known version is not fetched again, and a new version is`() async throws {
+        let (stage, node, scratch) = try await stage()
+        let options = DownloadOptions(cache: true)
+        for _ in 0..<3 { try await stage.account.downloads.fetch(node, options: options).release() }
+        #expect(gets(stage).count == 1)
+        stage.remote.write("home/n", "later")
+        try await stage.account.pull()
+        let file = try await stage.account.downloads.fetch(node, options: options)
+        #expect(try text(file) == "later")
+        file.release()
+        #expect(gets(stage).count == 2)
+        await stage.account.close()
+        _ = scratch
+    }
+
+    @Test func `many who ask at once share one transfer, and each has the file until it is released`() async throws {
+        let gate = Gate()
+        let (stage, node, scratch) = try await stage { request, _ in request.verb == "GET" ? .gate(gate) : nil }
+        let downloads = stage.account.downloads
+        // All have asked by then, or ask while it goes on.
+        async let opening: Void = {
+            try? await Task.sleep(for: .milliseconds(100))
+            gate.open()
+        }()
+        let files = try await withThrowingTaskGroup(of: DownloadedFile.self) { group in
+            for index in 0..<12 {
+                group.addTask { try await downloads.fetch(node, options: DownloadOptions(cache: index % 2 == 0)) }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        await opening
+        #expect(gets(stage).count == 1)
+        for (index, file) in files.enumerated() {
+            #expect(try text(file) == "0123456789", "\(index)")
+            file.release()
+        }
+        await stage.account.close()
+        #expect(scratch.partial == [])
+    }
+
+    @Test func `a transfer that breaks off goes on where it was`() async throws {
+        let cuts = Mutex(2)
+        let (stage, node, scratch) = try await stage { request, _ in
+            guard request.verb == "BODY", cuts.withLock({ $0 -= 1; return $0 >= 0 }) else { return nil }
+            return .cut(4)
+        }
+        let file = try await stage.account.downloads.fetch(node)
+        #expect(try text(file) == "0123456789")
+        #expect(gets(stage) == ["GET", "GET from 4", "GET from 8"])
+        file.release()
+        await stage.account.close()
+        _ = scratch
+    }
+
+    @Test func `what has arrived outlives the account, and the process it may be`() async throws {
+        let isCut = Mutex(true)
+        let (stage, node, scratch) = try await stage { request, _ in
+            isCut.withLock { $0 } && request.verb == "BODY" ? .cut(0) : isCut.withLock { $0 } && request.verb == "GET" ? .pause(1) : nil
+        }
+        await #expect(throws: RemoteError.self) { _ = try await stage.account.downloads.fetch(node) }
+        isCut.withLock { $0 = false }
+        await stage.account.close()
+        let again = try await CloudStage(stage.remote, stack: stage.stack, cacheFolder: scratch.folder)
+        let file = try await again.account.downloads.fetch(node)
+        #expect(try text(file) == "0123456789")
+        file.release()
+        await again.account.close()
+    }
+
+    @Test func `a version that comes meanwhile is what arrives, whole`() async throws {
+        let isFirst = Mutex(true)
+        let (stage, node, scratch) = try await stage { request, _ in
+            guard request.verb == "BODY", isFirst.withLock({ first in defer { first = false }; return first }) else { return nil }
+            return .cut(4)
+        }
+        // The listing is of the first version; the body breaks off, and then there is another one.
+        stage.remote.write("home/n", "another version")
+        let file = try await stage.account.downloads.fetch(node)
+        #expect(try text(file) == "another version")
+        #expect(file.eTag != (try await stage.read { try $0.node(at: "/n").eTag }))
+        file.release()
+        await stage.account.close()
+        #expect(scratch.partial == [])
+    }
+
+    @Test func `a ticket that is cancelled ends the transfer when it is the last one`() async throws {
+        let gate = Gate()
+        let (begun, hasBegun) = AsyncStream.makeStream(of: Void.self)
+        let (stage, node, scratch) = try await stage { request, _ in
+            guard request.verb == "GET" else { return nil }
+            hasBegun.yield()
+            return .gate(gate)
+        }
+        let downloads = stage.account.downloads
+        let (first, second) = (try downloads.begin(node), try downloads.begin(node))
+        for await _ in begun { break }
+        first.cancel()
+        await #expect(throws: CancellationError.self) { _ = try await first.file }
+        gate.open()
+        let file = try await second.file
+        #expect(try text(file) == "0123456789")
+        file.release()
+        await stage.account.close()
+        await #expect(throws: CloudError.self) { _ = try await downloads.fetch(node) }
+        _ = scratch
+    }
+
+    @Test func `what cannot be downloaded is said so`() async throws {
+        let (stage, node, scratch) = try await stage()
+        let downloads = stage.account.downloads
+        func code(_ body: () async throws -> Void) async -> CloudError.Code? {
+            do { try await body() } catch { return (error as? CloudError)?.code }
+            return nil
+        }
+        #expect(await code { _ = try await downloads.fetch(node, .all) } == .wrongSections)
+        #expect(await code { _ = try await downloads.fetch(node, .header) } == .wrongSections)
+        let unsent = try await stage.commit { try $0.createNode(at: "/unsent").id }
+        #expect(await code { _ = try await downloads.fetch(unsent) } == .noSuchNode)
+        await stage.account.close()
+        _ = scratch
+    }
+
+    @Test func `marked nodes are downloaded behind the pull that marks them, and told of with the end of the mark`() async throws {
+        let (stage, _, scratch) = try await stage(download: .all)
+        try await arrive(stage, ["/n: 0123456789"])
+        stage.remote.write("home/n", "later")
+        try await stage.account.pull()
+        try await arrive(stage, ["/n: 0123456789", "/n: later"])
+        await stage.account.close()
+        _ = scratch
+    }
+
+    private func arrive(_ stage: CloudStage, _ texts: [String]) async throws {
+        for _ in 0..<2000 {
+            if try await stage.read({ try $0.nodesMarkedForDownload().isEmpty }),
+                stage.handler.state.withLock({ $0.downloaded }) == texts
+            {
+                break
+            }
+            try await Task.sleep(for: .milliseconds(1))
+        }
+        #expect(stage.handler.state.withLock { $0.downloaded } == texts)
+        #expect(try await stage.read { try $0.nodesMarkedForDownload().isEmpty })
+    }
+
+    @Test func `what stays marked is downloaded when the network returns`() async throws {
+        let isThere = Mutex(false)
+        let network = ManualConstraint("the network", isSatisfied: false)
+        let (stage, node, scratch) = try await stage(reachability: network, download: .only { node, _ in node.name == "n" }) { request, _ in
+            request.verb.hasPrefix("GET") && !isThere.withLock { $0 } ? .before(RemoteError(.unreachable, "No route.")) : nil
+        }
+        try await stage.commit { cloud in
+            let other = try cloud.createNode(at: "/other")
+            cloud.markNeedsDownload(other, .data)
+        }
+        for _ in 0..<2000 {
+            if !gets(stage).isEmpty { break }
+            try await Task.sleep(for: .milliseconds(1))
+        }
+        #expect(try await stage.read { try $0.isMarkedForDownload($0.node(at: "/n")) })
+        isThere.withLock { $0 = true }
+        network.set(true)
+        for _ in 0..<2000 {
+            if try await !stage.read({ try $0.isMarkedForDownload($0.node(at: "/n")) }) { break }
+            try await Task.sleep(for: .milliseconds(1))
+        }
+        #expect(stage.handler.state.withLock { $0.downloaded } == ["/n: 0123456789"])
+        #expect(try await stage.read { try $0.isMarkedForDownload($0.node(at: "/other")) })
+        await stage.account.close()
+        _ = (node, scratch)
+    }
+}
