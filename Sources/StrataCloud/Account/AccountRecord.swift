@@ -12,8 +12,6 @@ public final class AccountRecord {
     public internal(set) var isCaseSensitive: Bool
     /// Whether records of files are sent.
     public internal(set) var keepsRecords: Bool
-    /// Whether its work is parked, since somebody has signed out.
-    public internal(set) var isSignedOut: Bool = false
     /// When it was set up.
     @Attribute(.createdAt) public internal(set) var createdAt: Date?
     /// The numbers of the ids of its trunks.

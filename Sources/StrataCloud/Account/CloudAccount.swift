@@ -15,7 +15,9 @@ public final class CloudAccount: Sendable {
     /// The models that a stack is opened with, beside the application's own. Those of ``Pipeline`` are among them.
     public static let models: [any Model.Type] =
         Pipeline.models + [
-            AccountRecord.self, CloudNode.self, RemoteNode.self, CloudAccess.self, DownloadMark.self, CloudTag.self,
+            AccountRecord.self, CloudNode.self, RemoteNode.self, CloudAccess.self, PartialUpload.self,
+            DownloadMark.self,
+            CloudTag.self,
             CloudConflict.self,
         ]
 
@@ -55,6 +57,7 @@ public final class CloudAccount: Sendable {
     ///   - maxConcurrent: how many operations run at once at most.
     ///   - retry: when what has failed is tried again.
     ///   - reachability: what knows whether the remote can be reached. Without it, what has not reached the remote is tried again each second.
+    ///   - partSize: in bytes; what has at least two parts of it is sent in parts, where the remote takes them, and resumed. The remote may want larger ones.
     ///   - pull: when it looks at what others have changed.
     ///   - download: which marked nodes are downloaded by themselves.
     ///   - cacheFolder: where downloads are kept, with nothing else in it; by default in the user's folder for caches, one of each store.
@@ -71,6 +74,7 @@ public final class CloudAccount: Sendable {
         maxConcurrent: Int? = 8,
         retry: RetryPolicy = .standard,
         reachability: (any ConstraintObserver)? = nil,
+        partSize: Int64 = 16 << 20,
         pull: PullPolicy = .manual,
         download: DownloadPolicy = .onDemand,
         cacheFolder: URL? = nil,
@@ -83,7 +87,7 @@ public final class CloudAccount: Sendable {
         }
         let facts = try await AccountSetup(stack, id, remote, names).facts()
         let reachability = reachability ?? ManualConstraint(Constraint(rawValue: "reachable.\(id)"), isSatisfied: true)
-        let pusher = Pusher(stack, facts, remote, handler, reachability.constraint)
+        let pusher = Pusher(stack, facts, remote, handler, reachability.constraint, partSize: partSize)
         let push = try await Pipeline.open(
             stack,
             named: facts.pipeline,

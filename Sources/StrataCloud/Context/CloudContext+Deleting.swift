@@ -72,4 +72,10 @@ extension CloudContext {
         let (pipeline, lane) = (facts.pipeline, String(node.id.number))
         return try context.fetch(QueuedOperation.where { $0.pipeline == pipeline && $0.lane == lane })
     }
+
+    /// Whether any are queued for a node, which may be deleted by now.
+    func hasOperations(_ number: Int64) throws -> Bool {
+        let (pipeline, lane) = (facts.pipeline, String(number))
+        return try context.exists(QueuedOperation.where { $0.pipeline == pipeline && $0.lane == lane })
+    }
 }

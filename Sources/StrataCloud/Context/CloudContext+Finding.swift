@@ -47,9 +47,19 @@ extension CloudContext {
     }
 
     /// The same, where places are taken that the context does not know of.
-    func freeName(for name: String, in folder: CloudNode, besides taken: Set<String>) throws -> String {
+    ///
+    /// - Parameter isForNow: whether places count as taken which anything that is queued fills or frees.
+    func freeName(
+        for name: String,
+        in folder: CloudNode,
+        besides taken: Set<String>,
+        isForNow: Bool = false
+    ) throws -> String {
         func isFree(_ name: String) throws -> Bool {
-            try !taken.contains(facts.rule.place(of: name)) && child(name, of: folder) == nil
+            let place = facts.rule.place(of: name)
+            guard try !taken.contains(place) && child(name, of: folder) == nil else { return false }
+            let resource = CloudResource.place(place, in: folder.id).text
+            return try !isForNow || !context.exists(CloudAccess.where { $0.resource == resource })
         }
         try check(name)
         if try isFree(name) { return name }

@@ -8,7 +8,11 @@ public struct DownloadTicket: Sendable {
     public var file: DownloadedFile {
         get async throws {
             let task = task
-            return try await withTaskCancellationHandler { try await task.value } onCancel: { task.cancel() }
+            return try await withTaskCancellationHandler {
+                try await task.value
+            } onCancel: {
+                task.cancel()
+            }
         }
     }
 

@@ -117,7 +117,9 @@ public final class Downloads: Sendable {
     private func obtain(_ place: Place, _ options: DownloadOptions) async throws -> DownloadedFile {
         let cache = try await cache()
         let key = CacheKey(account: facts.account, node: place.node, sections: UInt8(place.section.rawValue))
-        if options.cache, let known = try await source(of: place).eTag, let file = try await cache.file(key, eTag: known) {
+        if options.cache, let known = try await source(of: place).eTag,
+            let file = try await cache.file(key, eTag: known)
+        {
             return file
         }
         let arrival = try await join(place)
@@ -127,7 +129,12 @@ public final class Downloads: Sendable {
         try arrival.link(to: own)
         guard options.cache else { return try cache.temporary(own, sections: key.sections, eTag: arrival.eTag) }
         return try await cache.adopt(
-            own, as: key, eTag: arrival.eTag, retention: options.retention, expires: options.expires)
+            own,
+            as: key,
+            eTag: arrival.eTag,
+            retention: options.retention,
+            expires: options.expires
+        )
     }
 
     // MARK: Sharing transfers

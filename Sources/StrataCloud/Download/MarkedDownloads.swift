@@ -50,7 +50,9 @@ final class MarkedDownloads: Sendable {
             if !state.isDue { state.task = nil }
             return state.isDue
         }) {
-            do { try await fetchAll() } catch { downloads.stack.log(.warning, "marked nodes cannot be looked at: \(error)") }
+            do { try await fetchAll() } catch {
+                downloads.stack.log(.warning, "marked nodes cannot be looked at: \(error)")
+            }
             if Task.isCancelled { return }
         }
     }

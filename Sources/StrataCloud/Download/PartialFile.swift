@@ -31,7 +31,10 @@ final class PartialFile {
             (file, self.handle) = (alone, handle)
         } catch {
             throw CloudError(
-                .cacheUnavailable, "'\(folder.path)' cannot be written to.", underlying: error)
+                .cacheUnavailable,
+                "'\(folder.path)' cannot be written to.",
+                underlying: error
+            )
         }
     }
 

@@ -19,6 +19,7 @@ final class PullApplication {
         case .update(let number, let object): try update(number, object)
         case .move(let number, let object): try move(number, to: object)
         case .remove(let number): try remove(number)
+        case .forget(let number): try forget(number)
         }
     }
 
@@ -197,6 +198,19 @@ final class PullApplication {
         if node.path != path { try tell(.moved(node, from: path)) }
     }
 
+    /// Lets the next pull find a file whose delete was given up.
+    private func forget(_ number: Int64) throws {
+        guard let row = try cloud.remote(number), row.node == nil, !row.isFolder, row.isCertain else { return }
+        var next: RemoteNode? = row
+        while let this = next {
+            // It is being deleted, or something is that it lies in.
+            if try cloud.hasOperations(this.id.number) { return }
+            next = this.parent
+        }
+        cloud.context.delete(row)
+        postpone()
+    }
+
     // MARK: What is gone
 
     private func remove(_ number: Int64) throws {
@@ -216,7 +230,7 @@ final class PullApplication {
         if try !node.children.isEmpty || works.contains(where: { $0 != .delete }) {
             let sections = row.sections
             cloud.context.delete(row)
-            try sendAnew(node, works, sections)
+            if node.isFolder || !works.contains(.content) { try cloud.sendAnew(node, sections) }
             return try tell(.kept(node))
         }
         let (id, path, link) = (node.id, node.path, node.link)
@@ -228,35 +242,6 @@ final class PullApplication {
     private func isActive(_ node: CloudNode?) throws -> Bool {
         guard let node else { return false }
         return try cloud.operations(for: node).contains { $0.status == .active }
-    }
-
-    /// Queues what brings a node to the remote once more, before all that waits for it to be there.
-    private func sendAnew(_ node: CloudNode, _ works: [CloudWork.Kind], _ sections: ContentSections) throws {
-        guard let parent = node.parent else { return }
-        var work = CloudWork(
-            kind: .record,
-            node: node.id.number,
-            isFolder: true,
-            parent: parent.id.number,
-            name: node.name
-        )
-        if !node.isFolder {
-            if works.contains(.content) { return }
-            work = CloudWork(
-                kind: .content,
-                node: node.id.number,
-                parent: parent.id.number,
-                name: node.name,
-                sections: sections,
-                isLatestEnough: true
-            )
-        }
-        cloud.queue(
-            work,
-            reads: Set(node.ancestors.map { .node($0.id) }),
-            writes: [.node(node.id)],
-            isBefore: true
-        )
     }
 }
 

@@ -9,6 +9,8 @@ struct PullPlan: Sendable {
         case update(Int64, RemoteObject)
         /// What is known lies somewhere else.
         case move(Int64, RemoteObject)
+        /// What is known belongs to no node here.
+        case forget(Int64)
         /// What is known is not there.
         case remove(Int64)
     }
@@ -32,6 +34,10 @@ struct PullPlan: Sendable {
         let moves = Self.moves(missing, added)
         for object in matching {
             guard let row = known[object.key], row.isCertain else { continue }
+            if row.node == nil {
+                steps.append(.forget(row.id.number))
+                continue
+            }
             if Self.isChanged(row, object, tree.sidecars[object.key] ?? [:]) {
                 steps.append(.update(row.id.number, object))
             }

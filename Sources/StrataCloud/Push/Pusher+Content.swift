@@ -18,6 +18,7 @@ extension Pusher {
         // What was deleted here is deleted there by the operation behind this one.
         guard let node = target.node, let path = target.path, node.trunk != .detached else { return .skip }
         let key = try await key(of: target, work)
+        if target.isTaken { return try await evade(attempt, key) }
         var sent: [Sent] = []
         // What goes with the content comes behind it: where the content is somebody else's, so is that.
         for section in (work.sections ?? .data).subtracting(.header).elements.reversed() {
@@ -40,6 +41,7 @@ extension Pusher {
             for part in sent { remote.note(part.object, part.section, part.print.text) }
             try cloud.skip(covered)
             try cloud.forgetConflict(of: work.node)
+            try cloud.forgetParts(of: work.node)
             if let node = try context.find(cloud.nodeID(work.node)) {
                 try handler.didUpload(ContentSections(sent.map(\.section)), of: node, in: cloud)
             }
@@ -71,7 +73,7 @@ extension Pusher {
         var condition: RemoteCondition = known.map { .matches($0) } ?? .isAbsent
         for _ in 0..<Self.tries {
             do {
-                return .sent(try await remote.put(body, at: place, if: condition), print)
+                return .sent(try await put(body, section, at: place, if: condition, print, attempt), print)
             } catch let error as RemoteError where error.code == .conditionFailed || error.code == .occupied {
                 guard let there = try await remote.head(place) else {
                     // What is here and was not sent is worth more than that somebody has deleted what was there before.

@@ -16,6 +16,7 @@ extension Pusher {
             guard let remote = try CloudContext(context, facts).remote(number) else { return [] as [Doomed] }
             return try remote.doomed().map { Doomed(key: $0.key, row: $0.snapshot) }
         }
+        try await abortParts(of: doomed.map(\.row.id.number))
         for thing in doomed.reversed() { try await delete(thing) }
         return .done { context in
             guard let remote = try CloudContext(context, facts).remote(number) else { return }
@@ -40,7 +41,7 @@ extension Pusher {
                 try await remote.delete(key.sidecar(mark), isFolder: false, if: .none)
             }
         } catch let error as RemoteError
-            where error.code == .conditionFailed || error.code == .notEmpty || error.code == .notFound
+            where [.conditionFailed, .notEmpty, .notFound, .occupied].contains(error.code)
         {
             // Somebody else has written it since, or put something there: it stays, and is found anew.
         }

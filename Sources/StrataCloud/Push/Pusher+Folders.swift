@@ -8,6 +8,7 @@ extension Pusher {
         let (work, facts) = (attempt.payload, facts)
         let target = try await target(of: work)
         let key = try await key(of: target, work)
+        if target.isTaken { return try await evade(attempt, key) }
         if work.isFolder ?? false {
             // One that is there already is taken for it: folders have no content that could be lost.
             if !target.isThere {
@@ -41,13 +42,23 @@ extension Pusher {
             let cloud = CloudContext(context, facts)
             guard let operation = try context.find(id) else { return }
             guard let node = try context.find(cloud.nodeID(work.node)), let parent = node.parent else {
-                // It was deleted here, and never arrived there.
+                // It was deleted here. What is moved lies where it was, and is deleted there.
                 operation.skip()
+                if work.kind == .move {
+                    cloud.queue(
+                        CloudWork(kind: .delete, node: work.node),
+                        reads: [],
+                        writes: [.node(cloud.nodeID(work.node))]
+                    )
+                }
                 return try context.commit()
             }
-            let name = try cloud.freeName(for: work.name ?? node.name, in: parent, besides: taken)
-            // One that was moved meanwhile is at another place only until its move is carried out.
-            if node.name == work.name, parent.id.number == work.parent { cloud.setName(name, of: node) }
+            let name = try cloud.freeName(for: work.name ?? node.name, in: parent, besides: taken, isForNow: true)
+            // One that is to be moved on is at another place only until then.
+            let isLast = try cloud.operations(for: node).allSatisfy {
+                try $0.id == id || $0.payload(as: CloudWork.self).kind != .move
+            }
+            if isLast, node.name == work.name, parent.id.number == work.parent { cloud.setName(name, of: node) }
             if let remote = try cloud.remote(work.node), !remote.isCertain { remote.segment = RemoteKey.escape(name) }
             var work = work
             work.name = name

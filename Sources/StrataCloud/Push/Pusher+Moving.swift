@@ -26,6 +26,9 @@ extension Pusher {
                 try await carry(source, to: destination, isFolder: isFolder, target)
             } catch let error as RemoteError where error.code == .conditionFailed || error.code == .occupied {
                 return try await evade(attempt, destination)
+            } catch let error as RemoteError where error.code == .notFound {
+                // Somebody has deleted it. What is here is worth more, and is sent to where it lies by now.
+                return .done { context in try CloudContext(context, facts).sendAnew(allOf: work.node) }
             }
         }
         // What somebody else has written before the move is not taken for known: the pull finds it.
@@ -181,13 +184,24 @@ extension Pusher {
             return (source.key, source.eTag(of: .data), source.contentPrint)
         }
         guard let source else { return try await sendContent(attempt) }
+        if target.isTaken { return try await evade(attempt, key) }
         try await intend(work) { if let print = source.print { $0.note(sending: print) } }
+        let capabilities = try await remote.capabilities()
         do {
-            let object = try await duplicate(source.key, to: key, version: source.eTag, remote.capabilities())
-            return .done { context in
-                try CloudContext(context, facts).remoteForSending(work).note(object, .data, source.print)
+            let object: RemoteObject
+            var print = source.print
+            do {
+                object = try await duplicate(source.key, to: key, version: source.eTag, capabilities)
+            } catch let error as RemoteError where error.code == .conditionFailed {
+                // Somebody else has written the source meanwhile: what is there now is copied.
+                guard try await remote.head(key) == nil else { throw error }
+                object = try await duplicate(source.key, to: key, version: nil, capabilities)
+                print = nil
             }
-        } catch let error as RemoteError where error.code == .conditionFailed && target.remote == nil {
+            return .done { [print] context in
+                try CloudContext(context, facts).remoteForSending(work).note(object, .data, print)
+            }
+        } catch let error as RemoteError where error.code == .conditionFailed && !target.isThere {
             return try await evade(attempt, key)
         }
     }

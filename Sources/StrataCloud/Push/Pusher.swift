@@ -13,6 +13,8 @@ final class Pusher: Sendable {
     let facts: AccountFacts
     let remote: any Remote
     let handler: any CloudHandler
+    /// How large the parts of large uploads are at least, in bytes.
+    let partSize: Int64
     /// What operations wait for while the remote cannot be reached.
     let reachability: Constraint
     /// How often the credentials have changed.
@@ -24,8 +26,10 @@ final class Pusher: Sendable {
         _ facts: AccountFacts,
         _ remote: any Remote,
         _ handler: any CloudHandler,
-        _ reachability: Constraint
+        _ reachability: Constraint,
+        partSize: Int64
     ) {
+        self.partSize = max(1, partSize)
         (self.stack, self.facts, self.remote, self.handler) = (stack, facts, remote, handler)
         self.reachability = reachability
     }
@@ -76,6 +80,8 @@ final class Pusher: Sendable {
         /// The node here, unless it was deleted.
         let node: CloudNode.Row?
         let path: TreePath?
+        /// Whether something else is known to lie where it is to be made.
+        let isTaken: Bool
         /// What is queued now and does the same as the operation, which will do for it.
         let covered: [ObjectID<QueuedOperation>]
 
@@ -89,8 +95,10 @@ final class Pusher: Sendable {
             let cloud = CloudContext(context, facts)
             let remote = try cloud.remote(work.node)
             var key = remote?.key
-            if remote == nil, let parent = work.parent, let name = work.name {
-                key = try cloud.remote(parent)?.key.appending(name)
+            var isTaken = false
+            if remote == nil, let number = work.parent, let name = work.name, let parent = try cloud.remote(number) {
+                key = parent.key.appending(name)
+                isTaken = try parent.child(RemoteKey.escape(name)) != nil
             }
             let node = try context.find(cloud.nodeID(work.node))
             return Target(
@@ -98,6 +106,7 @@ final class Pusher: Sendable {
                 remote: remote?.snapshot,
                 node: node?.snapshot,
                 path: node?.path,
+                isTaken: isTaken,
                 covered: try node.map { try cloud.operations(for: $0, coveredBy: work) } ?? []
             )
         }

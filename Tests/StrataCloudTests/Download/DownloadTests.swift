@@ -21,7 +21,12 @@ import Testing
         remote.folder("home")
         remote.write("home/n", text)
         let stage = try await CloudStage(
-            remote, retry: retry, reachability: reachability, download: download, cacheFolder: scratch.folder)
+            remote,
+            retry: retry,
+            reachability: reachability,
+            download: download,
+            cacheFolder: scratch.folder
+        )
         try await stage.account.pull()
         let id = try await stage.read { try $0.node(at: "/n").id }
         return (stage, id, scratch)
@@ -98,7 +103,11 @@ import Testing
     @Test func `a transfer that breaks off goes on where it was`() async throws {
         let cuts = Mutex(2)
         let (stage, node, scratch) = try await stage { request, _ in
-            guard request.verb == "BODY", cuts.withLock({ $0 -= 1; return $0 >= 0 }) else { return nil }
+            guard request.verb == "BODY",
+                cuts.withLock({
+                    $0 -= 1; return $0 >= 0
+                })
+            else { return nil }
             return .cut(4)
         }
         let file = try await stage.account.downloads.fetch(node)
@@ -112,7 +121,8 @@ import Testing
     @Test func `what has arrived outlives the account, and the process it may be`() async throws {
         let isCut = Mutex(true)
         let (stage, node, scratch) = try await stage { request, _ in
-            isCut.withLock { $0 } && request.verb == "BODY" ? .cut(0) : isCut.withLock { $0 } && request.verb == "GET" ? .pause(1) : nil
+            isCut.withLock { $0 } && request.verb == "BODY"
+                ? .cut(0) : isCut.withLock { $0 } && request.verb == "GET" ? .pause(1) : nil
         }
         await #expect(throws: RemoteError.self) { _ = try await stage.account.downloads.fetch(node) }
         isCut.withLock { $0 = false }
@@ -127,7 +137,11 @@ import Testing
     @Test func `a version that comes meanwhile is what arrives, whole`() async throws {
         let isFirst = Mutex(true)
         let (stage, node, scratch) = try await stage { request, _ in
-            guard request.verb == "BODY", isFirst.withLock({ first in defer { first = false }; return first }) else { return nil }
+            guard request.verb == "BODY",
+                isFirst.withLock({ first in
+                    defer { first = false }; return first
+                })
+            else { return nil }
             return .cut(4)
         }
         // The listing is of the first version; the body breaks off, and then there is another one.
@@ -177,7 +191,9 @@ import Testing
         _ = scratch
     }
 
-    @Test func `marked nodes are downloaded behind the pull that marks them, and told of with the end of the mark`() async throws {
+    @Test func `marked nodes are downloaded behind the pull that marks them, and told of with the end of the mark`()
+        async throws
+    {
         let (stage, _, scratch) = try await stage(download: .all)
         try await arrive(stage, ["/n: 0123456789"])
         stage.remote.write("home/n", "later")
@@ -203,8 +219,12 @@ import Testing
     @Test func `what stays marked is downloaded when the network returns`() async throws {
         let isThere = Mutex(false)
         let network = ManualConstraint("the network", isSatisfied: false)
-        let (stage, node, scratch) = try await stage(reachability: network, download: .only { node, _ in node.name == "n" }) { request, _ in
-            request.verb.hasPrefix("GET") && !isThere.withLock { $0 } ? .before(RemoteError(.unreachable, "No route.")) : nil
+        let (stage, node, scratch) = try await stage(
+            reachability: network,
+            download: .only { node, _ in node.name == "n" }
+        ) { request, _ in
+            request.verb.hasPrefix("GET") && !isThere.withLock { $0 }
+                ? .before(RemoteError(.unreachable, "No route.")) : nil
         }
         try await stage.commit { cloud in
             let other = try cloud.createNode(at: "/other")

@@ -147,10 +147,10 @@ import Testing
         return TreePath(Array(remote.key.segments.dropFirst()), in: trunk)
     }
 
-    private static let names = ["a", "b", "c"]
+    static let names = ["a", "b", "c"]
 
     /// One random edit, and what it was.
-    private static func edit(_ cloud: CloudContext, _ handler: TestHandler, _ random: inout Random) throws -> String {
+    static func edit(_ cloud: CloudContext, _ handler: TestHandler, _ random: inout Random) throws -> String {
         var nodes: [CloudNode] = []
         try cloud.walk(cloud.root()) { node, _ in
             nodes.append(node)

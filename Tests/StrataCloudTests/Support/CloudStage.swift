@@ -101,7 +101,9 @@ final class TestHandler: CloudHandler {
         }
     }
 
-    func didDownload(_ file: DownloadedFile, _ section: ContentSections, of node: CloudNode, in cloud: CloudContext) throws {
+    func didDownload(_ file: DownloadedFile, _ section: ContentSections, of node: CloudNode, in cloud: CloudContext)
+        throws
+    {
         let text = "\(node.path): \(try String(contentsOf: file.file, encoding: .utf8))"
         state.withLock { $0.downloaded.append(text) }
     }
@@ -135,6 +137,7 @@ struct CloudStage {
         maxConcurrent: Int? = 8,
         retry: RetryPolicy = .standard,
         reachability: (any ConstraintObserver)? = nil,
+        partSize: Int64 = 16 << 20,
         pull: PullPolicy = .manual,
         download: DownloadPolicy = .onDemand,
         cacheFolder: URL? = nil,
@@ -155,6 +158,7 @@ struct CloudStage {
             maxConcurrent: maxConcurrent,
             retry: retry,
             reachability: reachability,
+            partSize: partSize,
             pull: pull,
             download: download,
             cacheFolder: cacheFolder,

@@ -162,7 +162,10 @@ final class StrictRemote: Remote {
     func get(_ key: RemoteKey, range: Range<Int64>?, if condition: RemoteCondition) async throws -> RemoteDownload {
         let verb = range.map { "GET from \($0.lowerBound)" } ?? "GET"
         return try await request(verb, key) { state in
-            let cut: Int? = if case .cut(let count) = self.fault(Request(verb: "BODY", key: key.path), state.requests.count) { count } else { nil }
+            let cut: Int? =
+                if case .cut(let count) = self.fault(Request(verb: "BODY", key: key.path), state.requests.count) {
+                    count
+                } else { nil }
             guard let entry = state.entries[key.path], !entry.isFolder else { throw RemoteError(.notFound, "\(key)") }
             try Self.check(condition, entry, key)
             let range =
@@ -250,6 +253,52 @@ final class StrictRemote: Remote {
             state.entries[key.path] = nil
             return true
         }
+    }
+
+    func beginUpload(_ key: RemoteKey, mark: String?, mediaType: String?) async throws -> String {
+        try await request("BEGIN", key) { state in
+            state.version += 1
+            state.uploads["u\(state.version)"] = [:]
+            return "u\(state.version)"
+        }
+    }
+
+    func uploadPart(_ body: RemoteBody, number: Int, of upload: String, at key: RemoteKey) async throws -> String {
+        let data = try await body.data()
+        return try await request("PART \(number)", key) { state in
+            guard state.uploads[upload] != nil else { throw RemoteError(.uploadGone, upload) }
+            state.uploads[upload]?[number] = data
+            return "p\(number)"
+        }
+    }
+
+    func completeUpload(
+        _ upload: String,
+        parts: [String],
+        at key: RemoteKey,
+        if condition: RemoteCondition
+    ) async throws -> RemoteObject {
+        try await request("COMPLETE", key) { state in
+            guard let arrived = state.uploads[upload] else { throw RemoteError(.uploadGone, upload) }
+            try self.checkParent(key, state)
+            try Self.check(condition, state.entries[key.path], key)
+            var data = Data()
+            for (index, part) in parts.enumerated() {
+                guard part == "p\(index + 1)", let bytes = arrived[index + 1] else {
+                    throw RemoteError(.refused, "\(part)")
+                }
+                data += bytes
+            }
+            state.uploads[upload] = nil
+            state.version += 1
+            let entry = Entry(data: data, version: state.version)
+            state.entries[key.path] = entry
+            return Self.object(key, entry)
+        }
+    }
+
+    func abortUpload(_ upload: String, at key: RemoteKey) async throws {
+        try await request("ABORT", key) { state in state.uploads[upload] = nil }
     }
 
     func copy(_ source: RemoteKey, to target: RemoteKey, version: ETag?) async throws -> RemoteObject {

@@ -1,0 +1,40 @@
+import Strata
+import StrataPipeline
+
+extension CloudContext {
+    /// Queues what brings a node to the remote once more, since somebody has deleted it there: before all that waits for it to be there.
+    func sendAnew(_ node: CloudNode, _ sections: ContentSections) throws {
+        guard let parent = node.parent, node.trunk != .detached else { return }
+        let work =
+            node.isFolder
+            ? CloudWork(
+                kind: .record,
+                node: node.id.number,
+                isFolder: true,
+                parent: parent.id.number,
+                name: node.name
+            )
+            : CloudWork(
+                kind: .content,
+                node: node.id.number,
+                parent: parent.id.number,
+                name: node.name,
+                sections: sections,
+                isLatestEnough: true
+            )
+        queue(work, reads: Set(node.ancestors.map { .node($0.id) }), writes: [.node(node.id)], isBefore: true)
+    }
+
+    /// The same for a node that is not there any more, with everything below it.
+    func sendAnew(allOf number: Int64) throws {
+        let remote = try remote(number)
+        let sections = remote?.sections ?? .data
+        for row in try remote?.subtree().reversed() ?? [] { context.delete(row) }
+        guard let node = try context.find(nodeID(number)) else { return }
+        try sendAnew(node, sections)
+        try walk(node) { child, _ in
+            try sendAnew(child, .data)
+            return .proceed
+        }
+    }
+}

@@ -1,0 +1,20 @@
+import Strata
+
+/// An upload in parts that has begun: what the remote knows it by, and which parts it has.
+@Model(.unique("node", "section"), table: "PartialUpload")
+final class PartialUpload {
+    /// The number of the node's id.
+    var node: Int64
+    /// One bit.
+    var section: Int
+    /// Where it leads.
+    var path: String
+    /// What is being sent.
+    var contentPrint: String
+    /// By what the remote knows it.
+    var upload: String
+    /// How many bytes a part has, but for the last one.
+    var partSize: Int64
+    /// What the remote has said of each part, in their order.
+    var parts: [String] = []
+}

@@ -1,0 +1,97 @@
+import Foundation
+import Strata
+import StrataPipeline
+import Synchronization
+import Testing
+
+@testable import StrataCloud
+
+/// Two machines with one remote, which edit, send and pull in a random order: in the end both have what the remote has.
+///
+/// Not all histories do so far: it runs where `STRATA_CLOUD_RUNS` says how many are wanted, from `STRATA_SEED` on.
+@Suite(.enabled(if: ProcessInfo.processInfo.environment["STRATA_CLOUD_RUNS"] != nil, "asked for by STRATA_CLOUD_RUNS"))
+struct TwoMachinesTests {
+    @Test func `both come to the same tree`() async throws {
+        let environment = ProcessInfo.processInfo.environment
+        let first = environment["STRATA_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 0...1_000_000_000)
+        let runs = environment["STRATA_CLOUD_RUNS"].flatMap { Int($0) } ?? 30
+        for seed in first..<first + UInt64(runs) {
+            let wrong = try await run(seed)
+            guard wrong.isEmpty else {
+                Issue.record("STRATA_SEED=\(seed) STRATA_CLOUD_RUNS=1: \(wrong.joined(separator: "\n"))")
+                return
+            }
+        }
+    }
+
+    private func run(_ seed: UInt64) async throws -> [String] {
+        var random = RandomTreeTests.Random(seed: seed)
+        let hasFolders = Bool.random(using: &random)
+        let remote = StrictRemote(
+            RemoteCapabilities(
+                hasFolders: hasFolders,
+                moves: hasFolders || Bool.random(using: &random),
+                keepsMarks: Bool.random(using: &random),
+                isLocal: true
+            )
+        )
+        remote.folder("home")
+        var machines: [CloudStage] = []
+        for _ in 0..<2 {
+            let resolution = [ConflictResolution.mine, .theirs, .both][Int.random(in: 0..<3, using: &random)]
+            machines.append(
+                try await CloudStage(
+                    remote,
+                    handler: TestHandler(resolution: resolution),
+                    retry: RetryPolicy(maxAttempts: 6, base: .milliseconds(1), cap: .milliseconds(2))
+                )
+            )
+        }
+        var log: [String] = []
+        for number in 0..<Int.random(in: 4...16, using: &random) {
+            let index = Int.random(in: 0..<2, using: &random)
+            let machine = machines[index]
+            switch Int.random(in: 0..<4, using: &random) {
+            case 0:
+                try await machine.drain()
+                log.append("\(index) sends")
+            case 1:
+                log.append("\(index) pulls \(try await machine.account.pull())")
+            default:
+                var commitRandom = RandomTreeTests.Random(seed: seed &* 1000 + UInt64(number))
+                let handler = machine.handler
+                let done = try await machine.commit { cloud in
+                    try (0..<Int.random(in: 1...3, using: &commitRandom)).map { _ in
+                        try RandomTreeTests.edit(cloud, handler, &commitRandom)
+                    }
+                }
+                log.append("\(index): \(done.joined(separator: ", "))")
+            }
+        }
+        var quietRounds = 0
+        for round in 0..<12 where quietRounds < 2 {
+            var isQuiet = true
+            for (index, machine) in machines.enumerated() {
+                try await machine.drain()
+                let summary = try await machine.account.pull()
+                log.append("\(round) \(index): \(summary)")
+                if summary != PullSummary() { isQuiet = false }
+                try await machine.drain()
+            }
+            // What one has sent behind its pull the other one sees in the next round.
+            quietRounds = isQuiet ? quietRounds + 1 : 0
+        }
+        var wrong: [String] = []
+        let there = Set(remote.tree.keys.filter { $0 != "home/" && !$0.contains("%") })
+        for (index, machine) in machines.enumerated() {
+            let here = Set(try await machine.tree().keys)
+            if here != there {
+                wrong.append("\(index) has \(here.subtracting(there)) more, \(there.subtracting(here)) less")
+            }
+            let left = try await machine.queued()
+            if !left.isEmpty { wrong.append("\(index) left: \(left)") }
+            try await machine.stack.close()
+        }
+        return wrong.isEmpty ? [] : wrong + log + remote.requests.map { "  \($0)" }
+    }
+}
