@@ -31,7 +31,12 @@ struct PullPlan: Sendable {
             return folder.map { tree.complete.contains($0) } ?? false
         }
         let added = tree.objects.filter { !keys.contains($0.key) && !(known[$0.key].map { !$0.isCertain } ?? false) }
-        let moves = Self.moves(missing, added)
+        // What makes room for something else is gone first, since the other one may be where it has been moved into.
+        let places = Set(added.map(\.key))
+        let moves = Self.moves(
+            missing.filter { row in !(known.key(of: row.id.number).map(places.contains) ?? false) },
+            added
+        )
         for object in matching {
             guard let row = known[object.key], row.isCertain else { continue }
             if row.node == nil {

@@ -53,7 +53,9 @@ extension Pusher {
                 }
                 return try context.commit()
             }
-            let name = try cloud.freeName(for: work.name ?? node.name, in: parent, besides: taken, isForNow: true)
+            // Where it is to be made, wherever it is to be moved later.
+            let folder = try work.parent.flatMap { try context.find(cloud.nodeID($0)) } ?? parent
+            let name = try cloud.freeName(for: work.name ?? node.name, in: folder, besides: taken, isForNow: true)
             // One that is to be moved on is at another place only until then.
             let isLast = try cloud.operations(for: node).allSatisfy {
                 try $0.id == id || $0.payload(as: CloudWork.self).kind != .move
@@ -63,8 +65,7 @@ extension Pusher {
             var work = work
             work.name = name
             try operation.setPayload(work)
-            let folder = cloud.nodeID(work.parent ?? parent.id.number)
-            cloud.declare(operation, reads: [], writes: [.place(facts.rule.place(of: name), in: folder)], work)
+            cloud.declare(operation, reads: [], writes: [.place(facts.rule.place(of: name), in: folder.id)], work)
             operation.retry()
             try context.commit()
         }

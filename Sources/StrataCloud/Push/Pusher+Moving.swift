@@ -71,7 +71,7 @@ extension Pusher {
         if isFolder, !capabilities.hasFolders {
             return try await carryAll(source, to: destination, capabilities)
         }
-        try await carryOne(source, to: destination, isFolder: isFolder, capabilities)
+        try await carryOne(source, to: destination, isFolder: isFolder, capabilities, target.remote)
         guard !isFolder else { return }
         for section in [ContentSections.metadata, .thumbnail] where target.remote?.eTag(of: section) != nil {
             let (from, to) = (Sidecar.key(source, section), Sidecar.key(destination, section))
@@ -84,7 +84,8 @@ extension Pusher {
         _ source: RemoteKey,
         to destination: RemoteKey,
         isFolder: Bool,
-        _ capabilities: RemoteCapabilities
+        _ capabilities: RemoteCapabilities,
+        _ row: RemoteNode.Row? = nil
     ) async throws {
         do {
             if capabilities.moves || isFolder {
@@ -98,7 +99,16 @@ extension Pusher {
         } catch let error as RemoteError where Self.mayBeDone.contains(error.code) {
             // It may have been carried out before, the answer being lost: then nothing is there, and something is here.
             let isGone = try await remote.head(source) == nil
-            guard isGone, try await remote.head(destination)?.isFolder == isFolder else { throw error }
+            guard isGone, let there = try await remote.head(destination), there.isFolder == isFolder else {
+                throw error
+            }
+            // Or somebody has deleted the one, and somebody has made the other.
+            if let row, !isFolder, !ETag.isSame(there.eTag, row.eTag) {
+                let prints = (row.sending + (row.contentPrint.map { [$0] } ?? [])).compactMap(ContentPrint.init(text:))
+                guard try await isOwn(there, anyOf: prints) else {
+                    throw RemoteError(.notFound, "\(source)", key: source)
+                }
+            }
         }
     }
 
@@ -201,8 +211,13 @@ extension Pusher {
             return .done { [print] context in
                 try CloudContext(context, facts).remoteForSending(work).note(object, .data, print)
             }
-        } catch let error as RemoteError where error.code == .conditionFailed && !target.isThere {
+        } catch let error as RemoteError
+            where (error.code == .conditionFailed || error.code == .occupied) && !target.isThere
+        {
             return try await evade(attempt, key)
+        } catch let error as RemoteError where error.code == .notFound {
+            // Somebody has deleted the source.
+            return try await sendContent(attempt)
         }
     }
 
