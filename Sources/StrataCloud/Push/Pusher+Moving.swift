@@ -33,13 +33,15 @@ extension Pusher {
         }
         // What somebody else has written before the move is not taken for known: the pull finds it.
         let tags = isThere && wasKnown ? try await tags(at: destination, isFolder: isFolder) : [:]
-        return .done { context in
+        return .done { [handler] context in
             let cloud = CloudContext(context, facts)
             guard let remote = try cloud.remote(work.node),
                 let parent = try work.parent.flatMap({ try cloud.remote($0) }),
                 let name = work.name
             else { return }
-            (remote.parent, remote.segment) = (parent, RemoteKey.escape(name))
+            let segment = RemoteKey.escape(name)
+            if isThere, let other = try parent.child(segment), other !== remote { try cloud.forget(other, handler) }
+            (remote.parent, remote.segment) = (parent, segment)
             try remote.note(tags, at: destination)
         }
     }
@@ -244,6 +246,20 @@ extension Pusher {
             } while next != nil
         }
         return found
+    }
+}
+
+extension CloudContext {
+    /// Lets go of what was known to lie at a place, and is not there any more, since something else has come to lie there.
+    fileprivate func forget(_ row: RemoteNode, _ handler: any CloudHandler) throws {
+        guard try row.children.isEmpty else { return }
+        let node = row.node
+        context.delete(row)
+        // What is queued for it sends it anew, or finds that there is nothing to do.
+        guard let node, try operations(for: node).isEmpty else { return }
+        let (id, path, link) = (node.id, node.path, node.link)
+        context.delete(node)
+        try handler.didPull(.deleted(id, path: path, link: link), in: self)
     }
 }
 
