@@ -69,13 +69,14 @@ extension CloudContext {
     ///
     /// - Complexity: O(operations of the node).
     public func operations(for node: CloudNode) throws -> [QueuedOperation] {
-        let (pipeline, lane) = (facts.pipeline, String(node.id.number))
-        return try context.fetch(QueuedOperation.where { $0.pipeline == pipeline && $0.lane == lane })
+        try context.fetch(queued(for: node.id.number))
     }
 
     /// Whether any are queued for a node, which may be deleted by now.
-    func hasOperations(_ number: Int64) throws -> Bool {
+    func hasOperations(_ number: Int64) throws -> Bool { try context.exists(queued(for: number)) }
+
+    private func queued(for number: Int64) -> Query<QueuedOperation> {
         let (pipeline, lane) = (facts.pipeline, String(number))
-        return try context.exists(QueuedOperation.where { $0.pipeline == pipeline && $0.lane == lane })
+        return QueuedOperation.where { $0.pipeline == pipeline && $0.lane == lane }
     }
 }

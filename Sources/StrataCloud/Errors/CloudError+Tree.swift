@@ -21,8 +21,6 @@ extension CloudError.Code {
     public static let noSuchAccount = CloudError.Code("noSuchAccount")
     /// The stack was opened without ``CloudAccount/models``.
     public static let modelsMissing = CloudError.Code("modelsMissing")
-    /// The account is open already.
-    public static let alreadyOpen = CloudError.Code("alreadyOpen")
     /// The account was set up on another remote.
     public static let otherRemote = CloudError.Code("otherRemote")
     /// The remote cannot do what the account needs.

@@ -17,7 +17,7 @@ struct RemoteTree: Sendable {
         for trunk in Trunk.allCases where trunk != .detached {
             let key = RemoteKey([trunk.rawValue])
             do {
-                guard try await tree.add(key, in: remote) else { continue }
+                try await tree.add(key, in: remote)
                 // A folder that is not mounted is no folder that somebody has emptied.
                 if isKnown(trunk), !tree.objects.contains(where: { $0.key.isWithin(key) }),
                     try await remote.head(key) == nil
@@ -39,32 +39,25 @@ struct RemoteTree: Sendable {
         )
     }
 
-    private mutating func add(_ top: RemoteKey, in remote: any Remote) async throws -> Bool {
+    private mutating func add(_ top: RemoteKey, in remote: any Remote) async throws {
         var waiting = [top]
         while let folder = waiting.popLast() {
-            var next: String?
             do {
-                repeat {
-                    try Task.checkCancellation()
-                    let listing = try await remote.list(folder, isRecursive: false, after: next)
-                    for object in listing.objects {
-                        guard let (_, mark) = object.key.name else { continue }
-                        if let mark {
-                            guard let base = object.key.withoutMark else { continue }
-                            sidecars[base, default: [:]][mark] = object
-                        } else {
-                            objects.append(object)
-                            if object.isFolder { waiting.append(object.key) }
-                        }
+                for object in try await remote.everything(in: folder) {
+                    guard let (_, mark) = object.key.name else { continue }
+                    if let mark {
+                        guard let base = object.key.withoutMark else { continue }
+                        sidecars[base, default: [:]][mark] = object
+                    } else {
+                        objects.append(object)
+                        if object.isFolder { waiting.append(object.key) }
                     }
-                    next = listing.next
-                } while next != nil
+                }
                 complete.insert(folder)
             } catch let error as RemoteError where error.code == .notFound && folder != top {
                 // It was deleted while it was being looked at. The next pull sees that.
             }
         }
-        return true
     }
 }
 

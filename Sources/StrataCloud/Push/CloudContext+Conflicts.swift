@@ -54,15 +54,6 @@ extension CloudContext {
 }
 
 extension RemoteNode {
-    func eTag(of section: ContentSections) -> ETag? {
-        switch section {
-        case .data: eTag.map { ETag(stored: $0) }
-        case .metadata: metadataETag.map { ETag(stored: $0) }
-        case .thumbnail: thumbnailETag.map { ETag(stored: $0) }
-        default: nil
-        }
-    }
-
     /// The sections of the content that the remote has.
     var sections: ContentSections {
         var sections = ContentSections.data

@@ -65,8 +65,7 @@ extension Pusher {
         var body = body
         body.mark = print.text
         // Parts that go with the content are overwritten: whose the content is, theirs are.
-        let before = (target.remote?.sending ?? []) + (target.remote?.contentPrint.map { [$0] } ?? [])
-        let earlier = section == .data ? before.compactMap(ContentPrint.init(text:)) : nil
+        let earlier = section == .data ? target.remote?.prints ?? [] : nil
         if section == .data { try await intend(attempt.payload) { $0.note(sending: print.text) } }
         let place = Sidecar.key(key, section)
         let known = target.remote?.eTag(of: section)

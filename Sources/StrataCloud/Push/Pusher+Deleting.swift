@@ -56,8 +56,7 @@ extension Pusher {
         }
         guard let there = try await remote.head(thing.key), !there.isFolder else { return nil }
         if ETag.isSame(there.eTag, thing.row.eTag) { return there.eTag }
-        let prints = thing.row.sending.compactMap(ContentPrint.init(text:))
-        return try await isOwn(there, anyOf: prints) ? there.eTag : nil
+        return try await isOwn(there, anyOf: thing.row.sentPrints) ? there.eTag : nil
     }
 }
 
@@ -86,15 +85,6 @@ extension RemoteNode {
 }
 
 extension RemoteNode.Row {
-    func eTag(of section: ContentSections) -> ETag? {
-        switch section {
-        case .data: eTag.map { ETag(stored: $0) }
-        case .metadata: metadataETag.map { ETag(stored: $0) }
-        case .thumbnail: thumbnailETag.map { ETag(stored: $0) }
-        default: nil
-        }
-    }
-
     fileprivate func has(_ mark: String) -> Bool {
         switch mark {
         case Sidecar.metadata: metadataETag != nil

@@ -73,16 +73,8 @@ extension Pusher {
     }
 
     private func names(in folder: RemoteKey) async throws -> Set<String> {
-        var names: Set<String> = []
-        var next: String?
-        repeat {
-            let listing = try await remote.list(folder, isRecursive: false, after: next)
-            for object in listing.objects {
-                if let name = object.key.name?.name { names.insert(facts.rule.place(of: name)) }
-            }
-            next = listing.next
-        } while next != nil
-        return names
+        let names = try await remote.everything(in: folder).compactMap { $0.key.name?.name }
+        return Set(names.map(facts.rule.place))
     }
 }
 

@@ -56,7 +56,7 @@ extension Pusher {
         guard let row = target.remote, !row.isCertain else { return true }
         guard let there = try await remote.head(key), there.isFolder == row.isFolder else { return false }
         if there.isFolder { return true }
-        return try await isOwn(there, anyOf: row.sending.compactMap(ContentPrint.init(text:)))
+        return try await isOwn(there, anyOf: row.sentPrints)
     }
 
     /// Where a move or a copy leads to.
@@ -106,8 +106,7 @@ extension Pusher {
             }
             // Or somebody has deleted the one, and somebody has made the other.
             if let row, !isFolder, !ETag.isSame(there.eTag, row.eTag) {
-                let prints = (row.sending + (row.contentPrint.map { [$0] } ?? [])).compactMap(ContentPrint.init(text:))
-                guard try await isOwn(there, anyOf: prints) else {
+                guard try await isOwn(there, anyOf: row.prints) else {
                     throw RemoteError(.notFound, "\(source)", key: source)
                 }
             }
@@ -128,26 +127,21 @@ extension Pusher {
         var waiting = [source]
         while let folder = waiting.popLast() {
             folders.append(folder)
-            var next: String?
-            repeat {
-                let listing = try await remote.list(folder, isRecursive: false, after: next)
-                for object in listing.objects {
-                    let rest = object.key.segments.dropFirst(source.segments.count)
-                    let key = RemoteKey(escaped: destination.segments + rest)
-                    if object.isFolder {
-                        try await remote.createFolder(key)
-                        waiting.append(object.key)
-                    } else {
-                        _ = try await duplicate(object.key, to: key, version: object.eTag, capabilities)
-                        try await remote.delete(
-                            object.key,
-                            isFolder: false,
-                            if: object.eTag.map { .matches($0) } ?? .none
-                        )
-                    }
+            for object in try await remote.everything(in: folder) {
+                let rest = object.key.segments.dropFirst(source.segments.count)
+                let key = RemoteKey(escaped: destination.segments + rest)
+                if object.isFolder {
+                    try await remote.createFolder(key)
+                    waiting.append(object.key)
+                } else {
+                    _ = try await duplicate(object.key, to: key, version: object.eTag, capabilities)
+                    try await remote.delete(
+                        object.key,
+                        isFolder: false,
+                        if: object.eTag.map { .matches($0) } ?? .none
+                    )
                 }
-                next = listing.next
-            } while next != nil
+            }
         }
         for folder in folders.reversed() { try await remote.delete(folder, isFolder: true, if: .none) }
     }
@@ -236,14 +230,9 @@ extension Pusher {
         var found: [RemoteKey: RemoteObject] = [:]
         var waiting = [key]
         while let folder = waiting.popLast() {
-            var next: String?
-            repeat {
-                let listing = try await remote.list(folder, isRecursive: false, after: next)
-                for object in listing.objects {
-                    if object.isFolder { waiting.append(object.key) } else { found[object.key] = object }
-                }
-                next = listing.next
-            } while next != nil
+            for object in try await remote.everything(in: folder) {
+                if object.isFolder { waiting.append(object.key) } else { found[object.key] = object }
+            }
         }
         return found
     }

@@ -39,19 +39,14 @@ public final class CloudNode: Model {
 
 extension CloudNode {
     /// The version of the content that the remote had when it was last heard of; nil where it has none.
-    public var eTag: ETag? { remote?.eTag.map { ETag(stored: $0) } }
+    public var eTag: ETag? { remote?.eTag(of: .data) }
 
     /// The path, by the names that the context shows.
     ///
     /// - Complexity: O(depth).
     public var path: TreePath {
-        var names: [String] = []
-        var node = self
-        while let parent = node.parent {
-            names.append(node.name)
-            node = parent
-        }
-        return TreePath(names.reversed(), in: trunk)
+        // The last one is the trunk.
+        TreePath(([self] + ancestors).dropLast().map(\.name).reversed(), in: trunk)
     }
 
     /// Whether it is the top of a trunk.

@@ -49,4 +49,23 @@ extension RemoteNode {
         }
         return RemoteKey(escaped: segments.reversed())
     }
+
+    func eTag(of section: ContentSections) -> ETag? { snapshot.eTag(of: section) }
+}
+
+extension RemoteNode.Row {
+    func eTag(of section: ContentSections) -> ETag? {
+        switch section {
+        case .data: eTag.map { ETag(stored: $0) }
+        case .metadata: metadataETag.map { ETag(stored: $0) }
+        case .thumbnail: thumbnailETag.map { ETag(stored: $0) }
+        default: nil
+        }
+    }
+
+    /// What was sent, or about to be, since the remote has answered last.
+    var sentPrints: [ContentPrint] { sending.compactMap(ContentPrint.init(text:)) }
+
+    /// The same, and what the remote is known to have.
+    var prints: [ContentPrint] { sentPrints + (contentPrint.flatMap(ContentPrint.init(text:)).map { [$0] } ?? []) }
 }
