@@ -87,25 +87,32 @@ public final class CloudAccount: Sendable {
         }
         let facts = try await AccountSetup(stack, id, remote, names).facts()
         let reachability = reachability ?? ManualConstraint(Constraint(rawValue: "reachable.\(id)"), isSatisfied: true)
-        let pusher = Pusher(stack, facts, remote, handler, reachability.constraint, partSize: partSize)
+        let downloads = Downloads(stack, facts, remote, cacheFolder, cacheLimit)
+        let marked = MarkedDownloads(downloads, handler, download, maxConcurrent: maxConcurrent ?? 8)
+        let isFirstPullAwaited = pull.isPushWaiting && !isSuspended
+        let pulls = PullLoop(Puller(stack: stack, facts: facts, remote: remote, handler: handler), pull, clock)
+        let pusher = Pusher(stack, facts, remote, handler, reachability.constraint, partSize: partSize) {
+            pulls.beAwaited()
+        }
         let push = try await Pipeline.open(
             stack,
             named: facts.pipeline,
             maxConcurrent: maxConcurrent,
             retry: retry,
-            constraints: [reachability],
+            constraints: [reachability, pulls.awaited],
             isSuspended: isSuspended || pull.isPushWaiting,
             clock: clock
         ) { (attempt: Attempt<CloudWork>) in try await pusher.carryOut(attempt) }
-        let pulls = PullLoop(Puller(stack: stack, facts: facts, remote: remote, handler: handler))
-        let downloads = Downloads(stack, facts, remote, cacheFolder, cacheLimit)
-        let marked = MarkedDownloads(downloads, handler, download, maxConcurrent: maxConcurrent ?? 8)
         let account = CloudAccount(pusher, push, pulls, downloads, marked)
-        pulls.start(pull, clock) { isFirst in
-            if isFirst, pull.isPushWaiting, !isSuspended { push.resume() }
+        pulls.start { isFirst in
+            if isFirst, isFirstPullAwaited { push.resume() }
             marked.look()
         }
-        reachability.observe { if reachability.isSatisfied { marked.look() } }
+        reachability.observe {
+            guard reachability.isSatisfied else { return }
+            pulls.hasten()
+            marked.look()
+        }
         marked.look()
         return account
     }
@@ -148,6 +155,8 @@ public final class CloudAccount: Sendable {
     static let credentials: Constraint = "credentials"
     /// What uploads wait for whose node was changed by somebody else.
     static let conflict: Constraint = "conflict"
+    /// What operations wait for to which the remote has shown that it is otherwise than it was known to be.
+    static let pullToEnd: Constraint = "pull"
 
     /// Lets operations be tried again that the remote has refused for their credentials.
     ///

@@ -109,18 +109,19 @@ extension CloudContext {
         reads: Set<CloudResource>,
         writes: Set<CloudResource>,
         priority: Int = 0,
-        isBefore: Bool = false
+        before: CloudResource? = nil
     ) -> QueuedOperation {
         let operation = context.enqueue(work, in: facts.pipeline, lane: String(work.node), priority: priority)
-        declare(operation, reads: reads, writes: writes, isBefore: isBefore, work)
+        declare(operation, reads: reads, writes: writes, before: before, work)
         return operation
     }
 
+    /// - Parameter before: what it writes before all that wait already, instead of behind them.
     func declare(
         _ operation: QueuedOperation,
         reads: Set<CloudResource>,
         writes: Set<CloudResource>,
-        isBefore: Bool = false,
+        before: CloudResource? = nil,
         _ work: CloudWork? = nil
     ) {
         let role = work?.kind.role ?? .other
@@ -131,7 +132,7 @@ extension CloudContext {
                     resource: resource.text,
                     isWrite: writes.contains(resource),
                     role: role.rawValue,
-                    isBefore: isBefore && writes.contains(resource)
+                    isBefore: resource == before
                 )
             )
         }

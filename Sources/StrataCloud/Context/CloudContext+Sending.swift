@@ -22,13 +22,18 @@ extension CloudContext {
                 sections: sections,
                 isLatestEnough: true
             )
-        queue(work, reads: Set(node.ancestors.map { .node($0.id) }), writes: [.node(node.id)], isBefore: true)
+        queue(
+            work,
+            reads: Set(node.ancestors.map { .node($0.id) }),
+            writes: [.node(node.id), .place(node.place, in: parent.id)],
+            before: .node(node.id)
+        )
     }
 
     /// The same for a node that is not there any more, with everything below it.
-    func sendAnew(allOf number: Int64) throws {
+    func sendAnew(allOf number: Int64, _ sections: ContentSections) throws {
         let remote = try remote(number)
-        let sections = remote?.sections ?? .data
+        let sections = sections.union(remote?.sections ?? .data)
         for row in try remote?.subtree().reversed() ?? [] { context.delete(row) }
         guard let node = try context.find(nodeID(number)) else { return }
         try sendAnew(node, sections)

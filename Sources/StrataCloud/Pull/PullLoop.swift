@@ -3,7 +3,7 @@ import Strata
 import StrataPipeline
 import Synchronization
 
-/// The pulls of an account, one after the other.
+/// The pulls of an account, one after the other: those that somebody calls for, and those that are due.
 final class PullLoop: Sendable {
     private struct State {
         var task: Task<Void, Never>?
@@ -11,32 +11,72 @@ final class PullLoop: Sendable {
         var hasPulled = false
         /// What is called behind each pull, with whether it was the first.
         var end: (@Sendable (Bool) -> Void)?
+        /// When the next pull is due; nil for never.
+        var next: Date?
+        /// Before when no pull begins that an operation waits for.
+        var earliest = Date.distantPast
+        /// Whether any waits for a pull that has not begun.
+        var isAwaited = false
     }
 
+    /// What operations wait for that want a pull.
+    let awaited = ManualConstraint(CloudAccount.pullToEnd, isSatisfied: true)
+
     private let puller: Puller
+    private let policy: PullPolicy
+    private let clock: any PipelineClock
     private let line = Line()
     private let state = Mutex(State())
+    private let (changes, change) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
     /// Runs one pull at a time.
     private actor Line {
         private var last: Task<PullSummary, any Error>?
+        private var isClosed = false
 
         func run(_ body: @escaping @Sendable () async throws -> PullSummary) -> Task<PullSummary, any Error> {
-            let before = last
+            let (before, isClosed) = (last, isClosed)
             let task = Task {
                 _ = await before?.result
+                if isClosed { throw CloudError(.closed, "The account is closed.") }
                 try Task.checkCancellation()
                 return try await body()
             }
             last = task
             return task
         }
+
+        /// Breaks off what is under way, and waits for it.
+        func close() async {
+            isClosed = true
+            last?.cancel()
+            _ = await last?.result
+        }
     }
 
-    init(_ puller: Puller) { self.puller = puller }
+    init(_ puller: Puller, _ policy: PullPolicy, _ clock: any PipelineClock) {
+        (self.puller, self.policy, self.clock) = (puller, policy, clock)
+    }
 
     func pull() async throws -> PullSummary {
-        let task = await line.run { [puller] in try await puller.pull() }
+        let task = await line.run { [self] in
+            let now = clock.now
+            let due = state.withLock { state in
+                defer { (state.next, state.isAwaited) = (nil, false) }
+                state.earliest = now.addingTimeInterval(Self.pause / .seconds(1))
+                return state.next
+            }
+            do {
+                let summary = try await puller.pull()
+                plan(in: policy.interval, hasFailed: false)
+                if state.withLock({ !$0.isAwaited }) { awaited.set(true) }
+                return summary
+            } catch {
+                // What waits for a pull waits for one that comes to its end.
+                plan(in: policy.interval ?? due.map { _ in Self.pauseAfterFailure }, hasFailed: true)
+                throw error
+            }
+        }
         let summary = try await withTaskCancellationHandler {
             try await task.value
         } onCancel: {
@@ -50,29 +90,78 @@ final class PullLoop: Sendable {
         return summary
     }
 
+    /// Says when the next pull is due, unless an earlier one is wanted by now.
+    private func plan(in interval: Duration?, hasFailed: Bool) {
+        let now = clock.now
+        state.withLock { state in
+            state.earliest = now.addingTimeInterval((hasFailed ? Self.pauseAfterFailure : Self.pause) / .seconds(1))
+            if let wanted = state.next { state.next = max(wanted, state.earliest) }
+            guard let interval else { return }
+            let next = now.addingTimeInterval(interval / .seconds(1))
+            state.next = min(state.next ?? next, next)
+        }
+        change.yield()
+    }
+
+    /// Has a pull begin soon, for which operations wait from now on.
+    func beAwaited() {
+        state.withLock { $0.isAwaited = true }
+        awaited.set(false)
+        want()
+    }
+
+    /// Has a pull begin soon: at once, or a while behind the last one.
+    private func want() {
+        let now = clock.now
+        state.withLock { state in
+            let next = max(now, state.earliest)
+            state.next = min(state.next ?? next, next)
+        }
+        change.yield()
+    }
+
+    /// Pulls now instead of at the end of a pause, if it pulls by itself.
+    func hasten() { if policy.interval != nil { want() } }
+
+    /// How long it rests before a pull that is wanted.
+    private static let pause = Duration.seconds(5)
+    /// The same where the last one has failed.
+    private static let pauseAfterFailure = Duration.seconds(30)
+
     func suspend() { state.withLock { $0.suspensions += 1 } }
 
-    func resume() { state.withLock { $0.suspensions = max(0, $0.suspensions - 1) } }
+    func resume() {
+        state.withLock { $0.suspensions = max(0, $0.suspensions - 1) }
+        change.yield()
+    }
 
     /// Pulls by itself, from now on.
-    func start(_ policy: PullPolicy, _ clock: any PipelineClock, _ end: @escaping @Sendable (Bool) -> Void) {
+    func start(_ end: @escaping @Sendable (Bool) -> Void) {
         state.withLock { state in
             state.end = end
-            guard let interval = policy.interval else { return }
-            state.task = Task { [weak self] in
+            if policy.interval != nil { state.next = clock.now }
+            state.task = Task { [weak self, changes, clock] in
+                var changes = changes.makeAsyncIterator()
                 while !Task.isCancelled {
-                    guard let self else { return }
-                    // What went wrong is tried again; who wants to know calls `pull()`.
-                    if self.state.withLock({ $0.suspensions }) == 0 {
-                        do {
-                            _ = try await self.pull()
-                        } catch {
-                            self.puller.stack.log(.warning, "a pull has failed: \(error)")
-                        }
+                    guard let due = self.map({ $0.due }) else { return }
+                    if let due, due <= clock.now {
+                        await self?.pullByItself()
+                        continue
                     }
-                    do { try await clock.sleep(interval) } catch { return }
+                    let alarm = due.map { due in clock.alarm(at: due) { [weak self] in self?.change.yield() } }
+                    _ = await changes.next()
+                    alarm?.cancel()
                 }
             }
+        }
+    }
+
+    private var due: Date? { state.withLock { $0.suspensions == 0 ? $0.next : nil } }
+
+    /// What goes wrong is tried again; who wants to know calls `pull()`.
+    private func pullByItself() async {
+        do { _ = try await pull() } catch is CancellationError {} catch {
+            puller.stack.log(.warning, "a pull has failed: \(error)")
         }
     }
 
@@ -82,17 +171,7 @@ final class PullLoop: Sendable {
             return state.task
         }
         task?.cancel()
+        await line.close()
         await task?.value
-    }
-}
-
-extension PipelineClock {
-    /// Waits by this clock.
-    fileprivate func sleep(_ duration: Duration) async throws {
-        let (end, continuation) = AsyncStream.makeStream(of: Void.self)
-        let alarm = alarm(at: now.addingTimeInterval(duration / .seconds(1))) { continuation.finish() }
-        for await _ in end {}
-        alarm.cancel()
-        try Task.checkCancellation()
     }
 }

@@ -19,6 +19,7 @@ struct Puller: Sendable {
             return KnownTree(try context.rows(RemoteNode.where { $0.account == account }))
         }
         let tree = try await RemoteTree.find(in: remote) { known.has($0) }
+        try Task.checkCancellation()
         let steps = PullPlan(tree, known).steps
         var summary = PullSummary()
         var first = 0

@@ -17,7 +17,7 @@ extension Pusher {
         let target = try await target(of: work)
         // What was deleted here is deleted there by the operation behind this one.
         guard let node = target.node, let path = target.path, node.trunk != .detached else { return .skip }
-        let key = try await key(of: target, work)
+        guard let key = try await key(of: target, work) else { return sendWhereItLies(work) }
         if target.isTaken { return try await evade(attempt, key) }
         var sent: [Sent] = []
         // What goes with the content comes behind it: where the content is somebody else's, so is that.
@@ -82,8 +82,8 @@ extension Pusher {
                 // Where the remote was known to have it, it is not for the node to give way.
                 let isNew = !target.isThere
                 if there.isFolder {
-                    if isNew { return .evaded(try await evade(attempt, key)) }
-                    return .evaded(try await hold(attempt, section, known, there))
+                    // Of what lay there nothing is left that could be compared with this.
+                    return .evaded(isNew ? try await evade(attempt, key) : sendAnew(attempt.payload))
                 }
                 if try await isOwn(there, print) { return .sent(there, print) }
                 if try await isEarlier(there, earlier) {

@@ -7,7 +7,7 @@ extension Pusher {
     func sendRecord(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
         let (work, facts) = (attempt.payload, facts)
         let target = try await target(of: work)
-        let key = try await key(of: target, work)
+        guard let key = try await key(of: target, work) else { return sendWhereItLies(work) }
         if target.isTaken { return try await evade(attempt, key) }
         if work.isFolder ?? false {
             // One that is there already is taken for it: folders have no content that could be lost.
@@ -42,20 +42,22 @@ extension Pusher {
             let cloud = CloudContext(context, facts)
             guard let operation = try context.find(id) else { return }
             guard let node = try context.find(cloud.nodeID(work.node)), let parent = node.parent else {
-                // It was deleted here. What is moved lies where it was, and is deleted there.
                 operation.skip()
-                if work.kind == .move {
-                    cloud.queue(
-                        CloudWork(kind: .delete, node: work.node),
-                        reads: [],
-                        writes: [.node(cloud.nodeID(work.node))]
-                    )
-                }
+                try cloud.forgetPlace(of: work)
                 return try context.commit()
             }
             // Where it is to be made, wherever it is to be moved later.
             let folder = try work.parent.flatMap { try context.find(cloud.nodeID($0)) } ?? parent
-            let name = try cloud.freeName(for: work.name ?? node.name, in: folder, besides: taken, isForNow: true)
+            // What is known to lie there may be somewhere else here, and is still to be moved or deleted there.
+            let known = try cloud.remote(folder.id.number)?.children.fetch().filter { $0.id.number != work.node } ?? []
+            let name = try cloud.freeName(
+                for: work.name ?? node.name,
+                in: folder,
+                besides: taken.union(
+                    known.compactMap { RemoteKey(escaped: [$0.segment]).name?.name }.map(facts.rule.place)
+                ),
+                isForNow: true
+            )
             // One that is to be moved on is at another place only until then.
             let isLast = try cloud.operations(for: node).allSatisfy {
                 try $0.id == id || $0.payload(as: CloudWork.self).kind != .move
@@ -75,6 +77,19 @@ extension Pusher {
     private func names(in folder: RemoteKey) async throws -> Set<String> {
         let names = try await remote.everything(in: folder).compactMap { $0.key.name?.name }
         return Set(names.map(facts.rule.place))
+    }
+}
+
+extension CloudContext {
+    /// Lets go of the place that something did not get which was deleted here meanwhile.
+    fileprivate func forgetPlace(of work: CloudWork) throws {
+        if work.kind == .move {
+            // It lies where it was, and is deleted there.
+            queue(CloudWork(kind: .delete, node: work.node), reads: [], writes: [.node(nodeID(work.node))])
+        } else if let remote = try remote(work.node), !remote.isCertain {
+            // Somebody else's is there, and nothing of this.
+            for row in try remote.subtree().reversed() { context.delete(row) }
+        }
     }
 }
 

@@ -9,12 +9,13 @@ extension Pusher {
         let target = try await target(of: work)
         // What never arrived there is not moved: it is sent to where it is to lie.
         guard let source = target.key, target.remote != nil else { return .done }
-        guard let destination = try await destination(of: work) else {
-            throw RemoteError(
-                .parentMissing,
-                "The remote does not have the folder that node \(work.node) is to lie in."
-            )
+        guard let (destination, isTaken) = try await destination(of: work) else {
+            // Somebody has taken away what it was to pass through. It is moved on from where it lies, or deleted there.
+            if target.node == nil { return try await delete(attempt) }
+            try target.checkMovedOn(work)
+            return .done
         }
+        if isTaken { return try await evade(attempt, destination) }
         let isFolder = work.isFolder ?? false
         // One whose upload was broken off may be there or not.
         let isThere = try await isThere(target, at: source)
@@ -28,20 +29,18 @@ extension Pusher {
                 return try await evade(attempt, destination)
             } catch let error as RemoteError where error.code == .notFound {
                 // Somebody has deleted it. What is here is worth more, and is sent to where it lies by now.
-                return .done { context in try CloudContext(context, facts).sendAnew(allOf: work.node) }
+                return sendAnew(work)
             }
         }
         // What somebody else has written before the move is not taken for known: the pull finds it.
         let tags = isThere && wasKnown ? try await tags(at: destination, isFolder: isFolder) : [:]
-        return .done { [handler] context in
+        return .done { context in
             let cloud = CloudContext(context, facts)
             guard let remote = try cloud.remote(work.node),
                 let parent = try work.parent.flatMap({ try cloud.remote($0) }),
                 let name = work.name
             else { return }
-            let segment = RemoteKey.escape(name)
-            if isThere, let other = try parent.child(segment), other !== remote { try cloud.forget(other, handler) }
-            (remote.parent, remote.segment) = (parent, segment)
+            (remote.parent, remote.segment) = (parent, RemoteKey.escape(name))
             try remote.note(tags, at: destination)
         }
     }
@@ -59,12 +58,15 @@ extension Pusher {
         return try await isOwn(there, anyOf: row.sentPrints)
     }
 
-    /// Where a move or a copy leads to.
-    private func destination(of work: CloudWork) async throws -> RemoteKey? {
+    /// Where a move leads to, and whether something else is known to lie there.
+    private func destination(of work: CloudWork) async throws -> (key: RemoteKey, isTaken: Bool)? {
         let facts = facts
         return try await stack.overStore { context in
-            guard let parent = work.parent, let name = work.name else { return nil }
-            return try CloudContext(context, facts).remote(parent)?.key.appending(name)
+            guard let number = work.parent, let name = work.name,
+                let parent = try CloudContext(context, facts).remote(number)
+            else { return nil }
+            let other = try parent.child(RemoteKey.escape(name))
+            return (parent.key.appending(name), other.map { $0.id.number != work.node } ?? false)
         }
     }
 
@@ -184,7 +186,7 @@ extension Pusher {
         let (work, facts) = (attempt.payload, facts)
         let target = try await target(of: work)
         guard target.node != nil, let number = work.source else { return .skip }
-        let key = try await key(of: target, work)
+        guard let key = try await key(of: target, work) else { return sendWhereItLies(work) }
         let source: (key: RemoteKey, eTag: ETag?, print: String?)? = try await stack.overStore { context in
             guard let source = try CloudContext(context, facts).remote(number), source.isCertain else { return nil }
             return (source.key, source.eTag(of: .data), source.contentPrint)
@@ -235,20 +237,6 @@ extension Pusher {
             }
         }
         return found
-    }
-}
-
-extension CloudContext {
-    /// Lets go of what was known to lie at a place, and is not there any more, since something else has come to lie there.
-    fileprivate func forget(_ row: RemoteNode, _ handler: any CloudHandler) throws {
-        guard try row.children.isEmpty else { return }
-        let node = row.node
-        context.delete(row)
-        // What is queued for it sends it anew, or finds that there is nothing to do.
-        guard let node, try operations(for: node).isEmpty else { return }
-        let (id, path, link) = (node.id, node.path, node.link)
-        context.delete(node)
-        try handler.didPull(.deleted(id, path: path, link: link), in: self)
     }
 }
 

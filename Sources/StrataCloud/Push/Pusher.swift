@@ -19,6 +19,8 @@ final class Pusher: Sendable {
     let reachability: Constraint
     /// How often the credentials have changed.
     let credentials = Atomic(0)
+    /// Has a pull begin soon, and operations wait for it.
+    private let awaitPull: @Sendable () -> Void
     private let trunks = Mutex<Set<String>>([])
 
     init(
@@ -27,9 +29,10 @@ final class Pusher: Sendable {
         _ remote: any Remote,
         _ handler: any CloudHandler,
         _ reachability: Constraint,
-        partSize: Int64
+        partSize: Int64,
+        awaitPull: @escaping @Sendable () -> Void
     ) {
-        self.partSize = max(1, partSize)
+        (self.partSize, self.awaitPull) = (max(1, partSize), awaitPull)
         (self.stack, self.facts, self.remote, self.handler) = (stack, facts, remote, handler)
         self.reachability = reachability
     }
@@ -58,6 +61,10 @@ final class Pusher: Sendable {
             // They may have changed while it was being asked with the old ones.
             return epoch == credentials.load(ordering: .acquiring)
                 ? .wait(CloudAccount.credentials) : .postpone(for: .zero)
+        case .parentMissing:
+            // Somebody has taken away what it was to lie in. The pull brings that back before this, or takes this along.
+            awaitPull()
+            return .wait(CloudAccount.pullToEnd)
         case .invalidKey, .unsupported, .misconfigured: return .fail(error.description)
         case .unavailable: if let pause = error.retryAfter { return .postpone(for: pause) }
         default: break
@@ -87,6 +94,16 @@ final class Pusher: Sendable {
 
         /// Whether the remote is known to have it.
         var isThere: Bool { remote?.isCertain ?? false }
+
+        /// Checks of something that the remote has no folder for that it lies in another one by now.
+        func checkMovedOn(_ work: CloudWork) throws {
+            guard let node, node.parent?.number == work.parent else { return }
+            throw CloudError(
+                .noSuchNode,
+                "The remote does not have the folder that node \(work.node) is to lie in. Upload that first, and let this be tried again.",
+                nodes: [work.node]
+            )
+        }
     }
 
     func target(of work: CloudWork) async throws -> Target {
@@ -112,16 +129,33 @@ final class Pusher: Sendable {
         }
     }
 
-    /// The key of what an operation is about, in a trunk that is there.
-    func key(of target: Target, _ work: CloudWork) async throws -> RemoteKey {
+    /// The key of what an operation is about, in a trunk that is there; nil where somebody has taken away what it was to be made in, and it
+    /// lies somewhere else by now, or nowhere.
+    func key(of target: Target, _ work: CloudWork) async throws -> RemoteKey? {
         guard let key = target.key else {
-            throw RemoteError(
-                .parentMissing,
-                "The remote does not have the folder that node \(work.node) is to lie in."
-            )
+            try target.checkMovedOn(work)
+            return nil
         }
         try await makeTrunk(of: key)
         return key
+    }
+
+    /// Makes a node once more, and what lies in it, since somebody has taken it away.
+    func sendAnew(_ work: CloudWork) -> Outcome {
+        .done { [facts] context in
+            let cloud = CloudContext(context, facts)
+            try cloud.forgetConflict(of: work.node)
+            try cloud.sendAnew(allOf: work.node, work.sections ?? [])
+        }
+    }
+
+    /// Makes a node where it lies by now, before it would be moved there.
+    func sendWhereItLies(_ work: CloudWork) -> Outcome {
+        .done { [facts] context in
+            let cloud = CloudContext(context, facts)
+            guard let node = try context.find(cloud.nodeID(work.node)) else { return }
+            try cloud.sendAnew(node, work.sections ?? .data)
+        }
     }
 
     func makeTrunk(of key: RemoteKey) async throws {
@@ -157,9 +191,10 @@ extension CloudContext {
     func remoteForSending(_ work: CloudWork) throws -> RemoteNode {
         if let remote = try remote(work.node) { return remote }
         guard let parent = try work.parent.flatMap({ try remote($0) }), let name = work.name else {
-            throw RemoteError(
-                .parentMissing,
-                "The remote does not have the folder that node \(work.node) is to lie in."
+            throw CloudError(
+                .noSuchNode,
+                "The remote does not have the folder any more that node \(work.node) is to lie in.",
+                nodes: [work.node]
             )
         }
         let made = RemoteNode(

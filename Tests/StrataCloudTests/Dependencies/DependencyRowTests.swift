@@ -221,7 +221,7 @@ import Testing
         try await stage.commit { cloud in
             let folder = try cloud.node(at: "/F")
             let work = CloudWork(kind: .record, node: folder.id.number, isFolder: true)
-            cloud.queue(work, reads: [], writes: [.node(folder.id)], isBefore: true)
+            cloud.queue(work, reads: [], writes: [.node(folder.id)], before: .node(folder.id))
         }
         let found = try await dependencies(stage, [])
         #expect(found == [1: [2]])

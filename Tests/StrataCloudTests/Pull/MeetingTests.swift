@@ -4,6 +4,7 @@ import StrataPipeline
 import Synchronization
 import Testing
 
+import StrataTesting
 @testable import StrataCloud
 
 /// What this machine and others do to the same things at the same time: found by reading the code with that in mind.
@@ -89,14 +90,106 @@ import Testing
         #expect(try await stage.read { try $0.context.count(QueuedOperation.all) } == 0)
     }
 
-    @Test func `a folder in place of a known file is a conflict, and nothing spins`() async throws {
+    @Test func `a known file in whose place others have put a folder takes another name`() async throws {
         let stage = try await stage(["/a"])
         stage.remote.write("home/a", nil)
         stage.remote.folder("home/a")
         try await stage.commit { _ = try $0.upload($0.node(at: "/a")) }
         try await stage.drain()
-        #expect(try await stage.read { try $0.conflicts().count } == 1)
-        #expect(stage.remote.requests.count < 20)
+        #expect(stage.remote.tree == ["home/": "", "home/a/": "", "home/a 2": "content of /a 2"])
+        _ = try await stage.account.pull()
+        #expect(try await stage.tree().keys.sorted() == ["home/a 2", "home/a/"])
+        #expect(try await stage.queued() == [])
+    }
+
+    @Test func `what is to lie in a folder that others have deleted waits for the pull, which brings the folder back`()
+        async throws
+    {
+        let stage = try await stage(["/f/x"])
+        stage.account.suspendPulls()
+        for path in ["home/f/x", "home/f"] { stage.remote.write(path, nil) }
+        try await stage.commit { _ = try $0.createNode(at: "/f/y") }
+        try await stage.drain()
+        let waiting = try await stage.read { cloud in
+            try cloud.context.fetch(QueuedOperation.all).map { "\($0.status) \($0.constraint ?? "")" }
+        }
+        #expect(waiting == ["held pull"])
+        try await stage.account.pull()
+        try await stage.drain()
+        #expect(stage.remote.tree == ["home/": "", "home/f/": "", "home/f/y": "content of /f/y"])
+        #expect(try await stage.queued() == [])
+    }
+
+    @Test func `the pull that something waits for comes by itself, a while behind the last one`() async throws {
+        let clock = VirtualClock()
+        let stage = try await CloudStage(isSuspended: false, clock: clock)
+        func becomes(_ state: [String]) async throws -> Bool {
+            for _ in 0..<2000 {
+                if try await stage.read({ try $0.context.fetch(QueuedOperation.all).map { $0.constraint ?? "" } })
+                    == state
+                {
+                    return true
+                }
+                try await Task.sleep(for: .milliseconds(1))
+            }
+            return false
+        }
+        try await stage.commit { _ = try $0.createNode(at: "/f/1") }
+        try #require(try await becomes([]))
+        // Of the first one nobody has to wait long.
+        for path in ["home/f/1", "home/f"] { stage.remote.write(path, nil) }
+        try await stage.commit { _ = try $0.createNode(at: "/f/2") }
+        try #require(try await becomes([]))
+        #expect(stage.remote.tree == ["home/": "", "home/f/": "", "home/f/2": "content of /f/2"])
+        // Behind the one that has come by itself.
+        try await stage.account.pull()
+        for path in ["home/f/2", "home/f"] { stage.remote.write(path, nil) }
+        try await stage.commit { _ = try $0.createNode(at: "/f/3") }
+        #expect(try await becomes(["pull"]))
+        clock.advance(by: .seconds(5))
+        try #require(try await becomes([]))
+        #expect(stage.remote.tree == ["home/": "", "home/f/": "", "home/f/3": "content of /f/3"])
+        await stage.account.close()
+    }
+
+    @Test func `what others have deleted does not hold what passes through it`() async throws {
+        let stage = try await stage(["/a", "/d", "/f/x"])
+        stage.account.suspendPulls()
+        // One that is moved on, one that is deleted, and a new one, behind what is gone by then.
+        try await stage.commit { cloud in
+            try cloud.move(cloud.node(at: "/a"), to: "/f/a")
+            try cloud.move(cloud.node(at: "/d"), to: "/f/d")
+            try cloud.createNode(at: "/f/new")
+        }
+        try await stage.commit { cloud in
+            try cloud.move(cloud.node(at: "/f/a"), to: "/b")
+            try cloud.delete(cloud.node(at: "/f/d"))
+            try cloud.move(cloud.node(at: "/f/new"), to: "/new")
+        }
+        for path in ["home/f/x", "home/f"] { stage.remote.write(path, nil) }
+        for _ in 0..<3 {
+            try await stage.drain()
+            try await stage.account.pull()
+        }
+        #expect(try await stage.queued() == [])
+        #expect(try await stage.tree().keys.sorted() == ["home/b", "home/new"])
+        #expect(stage.remote.tree == ["home/": "", "home/b": "content of /a", "home/new": "content of /new"])
+    }
+
+    @Test func `a folder that did not get its place, and was deleted, does not hide what lies there`() async throws {
+        let stage = try await stage(["/a"])
+        stage.account.suspendPulls()
+        try await stage.commit { _ = try $0.createFolder(at: "/c") }
+        stage.remote.write("home/c", "theirs")
+        try await stage.commit { cloud in
+            try cloud.move(cloud.node(at: "/a"), to: "/c/b")
+            try cloud.delete(cloud.node(at: "/c"))
+        }
+        try await stage.drain()
+        try await stage.account.pull()
+        #expect(try await stage.queued() == [])
+        #expect(stage.remote.tree == ["home/": "", "home/c": "theirs"])
+        #expect(try await stage.tree().keys.sorted() == ["home/c"])
     }
 
     @Test

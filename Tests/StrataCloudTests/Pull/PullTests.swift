@@ -4,6 +4,7 @@ import StrataPipeline
 import Synchronization
 import Testing
 
+import StrataTesting
 @testable import StrataCloud
 
 /// What others change at the remote, and what of it comes here.
@@ -191,6 +192,38 @@ import Testing
         try await stage.account.pull()
         try await stage.drain()
         #expect(stage.remote.tree["home/n"] != nil)
+    }
+
+    @Test func `a pull that is under way ends when the account is closed, and none begins afterwards`() async throws {
+        let (begun, hasBegun) = AsyncStream.makeStream(of: Void.self)
+        let gate = Gate()
+        let stage = try await CloudStage(
+            StrictRemote { request, _ in
+                guard request.verb == "LIST" else { return nil }
+                hasBegun.yield()
+                return .gate(gate)
+            }
+        )
+        let pull = Task { try await stage.account.pull() }
+        for await _ in begun { break }
+        await stage.account.close()
+        await #expect(throws: CancellationError.self) { try await pull.value }
+        await #expect(throws: CloudError.self) { try await stage.account.pull() }
+    }
+
+    @Test func `the end of a time without network begins a pull, where the account pulls by itself`() async throws {
+        let network = ManualConstraint(.network, isSatisfied: false)
+        let clock = VirtualClock()
+        let stage = try await CloudStage(reachability: network, pull: .every(.seconds(3600)), clock: clock)
+        stage.remote.folder("home")
+        // Behind the one that it begins with.
+        try await stage.account.pull()
+        stage.remote.write("home/x", "1")
+        clock.advance(by: .seconds(60))
+        network.set(true)
+        for _ in 0..<2000 where try await paths(stage) != ["home/x"] { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(try await paths(stage) == ["home/x"])
+        await stage.account.close()
     }
 
     @Test func `an account that pulls by itself does so`() async throws {

@@ -141,7 +141,8 @@ struct CloudStage {
         pull: PullPolicy = .manual,
         download: DownloadPolicy = .onDemand,
         cacheFolder: URL? = nil,
-        isSuspended: Bool = true
+        isSuspended: Bool = true,
+        clock: any PipelineClock = .system
     ) async throws {
         self.remote = remote
         self.handler = handler
@@ -162,7 +163,8 @@ struct CloudStage {
             pull: pull,
             download: download,
             cacheFolder: cacheFolder,
-            isSuspended: isSuspended
+            isSuspended: isSuspended,
+            clock: clock
         )
     }
 
@@ -182,15 +184,19 @@ struct CloudStage {
     }
 
     /// Lets the account work until nothing is queued but what waits for somebody.
-    func drain() async throws {
+    ///
+    /// - Returns: whether it has come to an end.
+    @discardableResult
+    func drain() async throws -> Bool {
         account.push.resume()
         defer { account.push.suspend() }
         for _ in 0..<5_000 {
             await account.push.settle()
-            if try await !account.push.isWorking(), try await waiting() == 0 { return }
+            if try await !account.push.isWorking(), try await waiting() == 0 { return true }
             try await Task.sleep(for: .milliseconds(1))
         }
         Issue.record("It does not come to an end: \(try await queued())")
+        return false
     }
 
     /// What is queued, for people.
