@@ -45,16 +45,19 @@ public final class Downloads: Sendable {
 
     init(_ stack: ContextStack, _ facts: AccountFacts, _ remote: any Remote, _ folder: URL?, _ limit: Int64) {
         (self.stack, self.facts, self.remote, self.limit) = (stack, facts, remote, limit)
-        self.folder = folder ?? Self.usualFolder(stack)
+        self.folder = Self.folder(folder, of: stack)
     }
 
-    /// The user's folder for caches, and in it one of each store.
-    private static func usualFolder(_ stack: ContextStack) -> URL {
+    /// The folder that was asked for, or in the user's folder for caches one of each store.
+    static func folder(_ folder: URL?, of stack: ContextStack) -> URL {
+        if let folder { return folder }
         let caches =
             FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask).first
             ?? FileManager.default.temporaryDirectory
         return caches.appending(path: "strata-\(String(stack.fingerprint, radix: 16))")
     }
+
+    static func files(in folder: URL) -> URL { folder.appending(path: "files") }
 
     /// The cache of the account, which is opened when it is first used.
     ///
@@ -64,7 +67,7 @@ public final class Downloads: Sendable {
             guard !state.isClosed else { throw Self.closedError }
             if let task = state.cache { return task }
             let task = Task { [folder, limit] in
-                try await DiskCache.open(folder.appending(path: "files"), limit: limit)
+                try await DiskCache.open(Self.files(in: folder), limit: limit)
             }
             state.cache = task
             return task

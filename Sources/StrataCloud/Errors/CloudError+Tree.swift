@@ -27,6 +27,8 @@ extension CloudError.Code {
     public static let remoteUnfit = CloudError.Code("remoteUnfit")
     /// Sections are asked for that do not come together.
     public static let wrongSections = CloudError.Code("wrongSections")
+    /// Something of the account was not sent yet.
+    public static let unsentWork = CloudError.Code("unsentWork")
     /// The account is closed.
     public static let closed = CloudError.Code("closed")
 }

@@ -1,0 +1,118 @@
+public import Foundation
+public import Strata
+import StrataPipeline
+
+extension CloudAccount {
+    /// Removes an account that is not open from the store: its tree, what is queued for it and what is known of that, marks, tags, conflicts, and
+    /// its files in the cache. At the remote everything stays, and objects of the application's that nodes have stood for stay as well.
+    ///
+    /// To sign out for a while, ``close(grace:)`` the account: what is queued waits until it is opened once more.
+    ///
+    /// It takes several commits. One that is broken off, as by the end of the process, is gone on with when it is called again.
+    ///
+    /// - Parameters:
+    ///   - stack: the stack.
+    ///   - id: the id of the account.
+    ///   - discardsUnsent: whether that is given up which was not sent.
+    ///   - cacheFolder: the folder that it was opened with.
+    /// - Throws: ``CloudError`` with `noSuchAccount`, or `unsentWork`, after which nothing has changed; `PipelineError` with `alreadyOpen` where it
+    ///   is open in this process; what the store and the cache report.
+    /// - Complexity: O(nodes and operations of the account).
+    public static func remove(
+        _ stack: ContextStack,
+        id: String,
+        discardsUnsent: Bool = false,
+        cacheFolder: URL? = nil
+    ) async throws {
+        let facts = try await stack.overStore { try $0.cloud(accountID: id).facts }
+        // Nobody opens it meanwhile.
+        let closed = try await Pipeline.open(stack, named: facts.pipeline, isSuspended: true) {
+            (_: Attempt<CloudWork>) in .skip
+        }
+        do {
+            try await AccountRemoval(stack: stack, facts: facts).run(discardsUnsent: discardsUnsent)
+            try await removeFiles(of: id, in: Downloads.folder(cacheFolder, of: stack))
+        } catch {
+            await closed.close()
+            throw error
+        }
+        await closed.close()
+    }
+
+    private static func removeFiles(of account: String, in folder: URL) async throws {
+        let files = Downloads.files(in: folder)
+        guard FileManager.default.fileExists(atPath: files.path(percentEncoded: false)) else { return }
+        let cache = try await DiskCache.open(files, limit: .max)
+        try await cache.removeAll(account: account)
+        try await cache.close()
+    }
+}
+
+/// Takes an account out of a store, the account itself last.
+private struct AccountRemoval {
+    let stack: ContextStack
+    let facts: AccountFacts
+
+    func run(discardsUnsent: Bool) async throws {
+        if !discardsUnsent { try await checkSent() }
+        while try await leaveOut() {}
+        let (account, name) = (facts.account, facts.pipeline)
+        try await stack.overStore { context in
+            try context.batchDelete(FinishedOperation.where { $0.pipeline == name })
+            try context.batchDelete(CloudConflict.where { $0.account == account })
+            try context.batchDelete(CloudTag.where { $0.account == account })
+            try removeParts(context)
+            try context.batchDelete(RemoteNode.where { $0.account == account })
+            try removeNodes(context)
+            try context.batchDelete(AccountRecord.where { $0.account == account })
+        }
+    }
+
+    private func checkSent() async throws {
+        let name = facts.pipeline
+        let count = try await stack.overStore { try $0.count(QueuedOperation.where { $0.pipeline == name }) }
+        guard count == 0 else {
+            throw CloudError(
+                .unsentWork,
+                "\(count) operations of the account '\(facts.account)' are queued. Open it until they are done, or discard them."
+            )
+        }
+    }
+
+    /// Leaves out some of what is queued, those first that depend on others.
+    ///
+    /// - Returns: whether there may be more.
+    private func leaveOut() async throws -> Bool {
+        let name = facts.pipeline
+        return try await stack.overStore { context in
+            let query = QueuedOperation.where { $0.pipeline == name }
+            let operations = try context.fetch(query.sorted { $0.commit.descending }.limit(Self.portion))
+            for operation in operations { operation.skip() }
+            try context.commit()
+            return !operations.isEmpty
+        }
+    }
+
+    /// Forgets what large uploads have sent of their parts. There are as many as were broken off.
+    private func removeParts(_ context: ObjectContext) throws {
+        let cloud = CloudContext(context, facts)
+        for part in try context.fetch(PartialUpload.all)
+        where try context.find(cloud.nodeID(part.node))?.account == facts.account {
+            context.delete(part)
+        }
+        try context.commit()
+    }
+
+    /// Deletes the nodes, what lies deepest first: some that nothing lies in at a time.
+    private func removeNodes(_ context: ObjectContext) throws {
+        let account = facts.account
+        while true {
+            let deleted = try context.batchDelete(
+                CloudNode.where { $0.account == account && $0.children.isEmpty }
+            )
+            if deleted.isEmpty { return }
+        }
+    }
+
+    private static let portion = 500
+}

@@ -1,0 +1,112 @@
+import Foundation
+import Strata
+import Testing
+
+@testable import StrataCloud
+@testable import StrataPipeline
+
+/// Accounts that come and go.
+@Suite struct AccountTests {
+    /// How many rows each model of the cloud has.
+    private func counts(_ stack: ContextStack) async throws -> [String: Int] {
+        try await stack.background { context in
+            [
+                "accounts": try context.count(AccountRecord.all), "nodes": try context.count(CloudNode.all),
+                "remote": try context.count(RemoteNode.all), "accesses": try context.count(CloudAccess.all),
+                "marks": try context.count(DownloadMark.all), "tags": try context.count(CloudTag.all),
+                "conflicts": try context.count(CloudConflict.all), "parts": try context.count(PartialUpload.all),
+                "queued": try context.count(QueuedOperation.all), "finished": try context.count(FinishedOperation.all),
+                "dependencies": try context.count(OperationDependency.all),
+            ]
+        }
+    }
+
+    private func fill(_ stage: CloudStage, _ id: String) async throws {
+        try await stage.commit { cloud in
+            let note = cloud.context.insert(Note(text: id))
+            let node = try cloud.createNode(at: "/f/g/x", content: note.id)
+            try cloud.createNode(at: "/y", sections: [.data, .metadata])
+            cloud.markNeedsDownload(node, .data)
+            try cloud.setTag("t", of: "s", to: Data("v".utf8))
+            cloud.context.insert(CloudConflict(account: id, nodeNumber: node.id.number, section: .data))
+            cloud.context.insert(
+                PartialUpload(
+                    node: node.id.number,
+                    section: 8,
+                    path: "p",
+                    contentPrint: "c",
+                    upload: "u",
+                    partSize: 1
+                )
+            )
+        }
+    }
+
+    @Test func `an account that is removed leaves nothing of its own, and nothing of others goes`() async throws {
+        let alice = try await CloudStage()
+        try await fill(alice, "alice")
+        try await alice.drain()
+        let before = try await counts(alice.stack)
+        let bob = try await CloudStage(StrictRemote(name: "other"), stack: alice.stack, id: "bob")
+        try await fill(bob, "bob")
+        try await bob.drain()
+        try await bob.commit { cloud in
+            try cloud.move(cloud.node(at: "/f"), to: "/h")
+            try cloud.createNode(at: "/h/new")
+        }
+        await bob.account.close()
+        await #expect {
+            try await CloudAccount.remove(bob.stack, id: "bob")
+        } throws: {
+            ($0 as? CloudError)?.code == .unsentWork
+        }
+        #expect(try await bob.stack.background { try $0.count(AccountRecord.all) } == 2)
+        try await CloudAccount.remove(bob.stack, id: "bob", discardsUnsent: true)
+        #expect(try await counts(alice.stack) == before)
+        #expect(
+            bob.remote.tree.keys.sorted() == [
+                "home/", "home/f/", "home/f/g/", "home/f/g/x", "home/y", "home/y%metadata",
+            ]
+        )
+        // The application's own stay.
+        #expect(try await alice.stack.background { try $0.count(Note.all) } == 2)
+        await #expect {
+            try await CloudAccount.remove(bob.stack, id: "bob")
+        } throws: {
+            ($0 as? CloudError)?.code == .noSuchAccount
+        }
+        // One of the same id begins anew, on any remote.
+        let again = try await CloudStage(StrictRemote(name: "third"), stack: alice.stack, id: "bob")
+        try await again.account.pull()
+        #expect(try await again.tree() == [:])
+        await again.account.close()
+    }
+
+    @Test func `an account that is open is not removed`() async throws {
+        let stage = try await CloudStage()
+        await #expect {
+            try await CloudAccount.remove(stage.stack, id: "alice")
+        } throws: {
+            ($0 as? PipelineError)?.code == .alreadyOpen
+        }
+        try await stage.commit { _ = try $0.createNode(at: "/x") }
+        try await stage.drain()
+        #expect(stage.remote.tree.keys.sorted() == ["home/", "home/x"])
+    }
+
+    @Test func `the files of an account that is removed leave the cache`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "strata-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let alice = try await CloudStage(cacheFolder: folder)
+        let bob = try await CloudStage(StrictRemote(name: "other"), stack: alice.stack, id: "bob", cacheFolder: folder)
+        for stage in [alice, bob] {
+            let node = try await stage.commit { try $0.createNode(at: "/x").id }
+            try await stage.drain()
+            try await stage.account.downloads.fetch(node, .data, options: .init(cache: true)).release()
+        }
+        await bob.account.close()
+        try await CloudAccount.remove(alice.stack, id: "bob", cacheFolder: folder)
+        #expect(try await alice.account.downloads.cache().usage().count == 1)
+        await alice.account.close()
+    }
+}
