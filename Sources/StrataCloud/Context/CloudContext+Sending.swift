@@ -28,7 +28,7 @@ extension CloudContext {
     /// The same for a node that is not there any more, with everything below it.
     func sendAnew(allOf number: Int64) throws {
         let remote = try remote(number)
-        let sections = remote?.sections ?? .data
+        let sections = remote?.snapshot.sections(isSealed: facts.isSealed) ?? .data
         for row in try remote?.subtree().reversed() ?? [] { context.delete(row) }
         guard let node = try context.find(nodeID(number)) else { return }
         try sendAnew(node, sections)

@@ -40,11 +40,20 @@ public final class Downloads: Sendable {
     let stack: ContextStack
     let facts: AccountFacts
     let remote: any Remote
+    /// How content is opened; nil where it is not sealed.
+    let sealing: ContentSealing?
     let folder: URL
     private let limit: Int64
 
-    init(_ stack: ContextStack, _ facts: AccountFacts, _ remote: any Remote, _ folder: URL?, _ limit: Int64) {
-        (self.stack, self.facts, self.remote, self.limit) = (stack, facts, remote, limit)
+    init(
+        _ stack: ContextStack,
+        _ facts: AccountFacts,
+        _ remote: any Remote,
+        _ sealing: ContentSealing?,
+        _ folder: URL?,
+        _ limit: Int64
+    ) {
+        (self.stack, self.facts, self.remote, self.sealing, self.limit) = (stack, facts, remote, sealing, limit)
         self.folder = folder ?? Self.usualFolder(stack)
     }
 
@@ -86,7 +95,8 @@ public final class Downloads: Sendable {
     ///   - section: metadata, thumbnail or data: one of them.
     ///   - options: what becomes of the file. By default it is temporary.
     /// - Returns: the file, with the version that it has. Held until it is released.
-    /// - Throws: ``CloudError`` with `noSuchNode` where the remote is not known to have it, `wrongSections`, or that of the cache;
+    /// - Throws: ``CloudError`` with `noSuchNode` where the remote is not known to have it, `wrongSections`, that of the cache, or one that says why a sealed
+    ///   file does not open, after which there is no file;
     ///   ``RemoteError``; `CancellationError`, also where another task of the same transfer goes on.
     public func fetch(
         _ node: ObjectID<CloudNode>,
@@ -116,7 +126,7 @@ public final class Downloads: Sendable {
 
     private func obtain(_ place: Place, _ options: DownloadOptions) async throws -> DownloadedFile {
         let cache = try await cache()
-        let key = CacheKey(account: facts.account, node: place.node, sections: UInt8(place.section.rawValue))
+        let key = CacheKey(account: facts.account, node: place.node, sections: place.section)
         if options.cache, let known = try await source(of: place).eTag,
             let file = try await cache.file(key, eTag: known)
         {

@@ -30,6 +30,7 @@ import Testing
         let maxConcurrent: Int
         let hasFaults: Bool
         let commits: Int
+        let isSealed: Bool
 
         init(_ random: inout Random) {
             let hasFolders = Bool.random(using: &random)
@@ -45,6 +46,7 @@ import Testing
             maxConcurrent = Int.random(in: 1...8, using: &random)
             hasFaults = Bool.random(using: &random)
             commits = Int.random(in: 1...14, using: &random)
+            isSealed = Int.random(in: 0..<3, using: &random) == 0
         }
     }
 
@@ -88,6 +90,7 @@ import Testing
         }
         let stage = try await CloudStage(
             remote,
+            sealing: world.isSealed ? ContentSealing(SealedWorld.account) : nil,
             maxConcurrent: world.maxConcurrent,
             retry: RetryPolicy(maxAttempts: nil, base: .milliseconds(1), cap: .milliseconds(2)),
             isSuspended: true
@@ -114,7 +117,13 @@ import Testing
         while stage.account.push.suspensions == 0 { stage.account.push.suspend() }
         try await stage.drain()
         var wrong: [String] = []
-        let (here, there) = (try await stage.tree(), stage.handler.settled(remote.tree, try await stage.numbers()))
+        let (here, there) = (
+            try await stage.tree(),
+            stage.handler.settled(
+                world.isSealed ? try remote.opened(by: SealedWorld.keys) : remote.tree,
+                try await stage.numbers()
+            )
+        )
         // Trunks, and markers of folders, may be there or not.
         func files(_ tree: [String: String]) -> [String: String] { tree.filter { !$0.key.hasSuffix("/") } }
         func folders(_ tree: [String: String]) -> Set<String> {
