@@ -116,6 +116,11 @@ extension Downloads {
     /// Writes down how a version is sealed, if that is the one that is known.
     private func learn(_ seal: KnownSeal, of place: Place) async throws {
         let facts = facts
+        // Before the account was sealing, the bytes of the sealed file may have been taken for the content.
+        let cache = try await cache()
+        for section in ContentSections.given.elements where !seal.isPlain {
+            try await cache.remove(CacheKey(account: facts.account, node: place.node, sections: section))
+        }
         do {
             try await stack.overStore { context in
                 guard let remote = try CloudContext(context, facts).remote(place.node), remote.seal != seal,
@@ -140,7 +145,13 @@ extension Downloads {
         return try await persistently(place) { source in
             let plain = ContentHeader(size: source.size, modifiedAt: source.modifiedAt, source.version)
             guard let sealing else { return plain }
-            guard case .sealed(let file, let start, let version) = try await look(source, place, sealing, isHeaderWanted: true)
+            guard
+                case .sealed(let file, let start, let version) = try await look(
+                    source,
+                    place,
+                    sealing,
+                    isHeaderWanted: true
+                )
             else { return plain }
             if let header = try file.header(in: start) { return ContentHeader(header, version) }
             // Of chunks that are smaller than those that are written here.

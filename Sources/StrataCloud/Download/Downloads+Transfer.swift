@@ -14,6 +14,8 @@ extension Downloads {
         var size: Int64?
         /// When the file was written, by the remote's clock.
         var modifiedAt: Date?
+        /// Whether what the cache has of the version is its content: where content is sealed that is so when the file was looked at.
+        var isSettled = true
         /// How the version is sealed, where content is sealed and that is known.
         var seal: KnownSeal?
     }
@@ -34,6 +36,7 @@ extension Downloads {
                 version: version,
                 size: file == .data || file == .header ? row.size : nil,
                 modifiedAt: row.modifiedAt,
+                isSettled: !facts.isSealed || row.knownSeal != nil,
                 // A version that is weak may stand for another content.
                 seal: version?.isWeak ?? true ? nil : row.knownSeal
             )

@@ -127,10 +127,11 @@ public final class Downloads: Sendable {
     private func obtain(_ place: Place, _ options: DownloadOptions) async throws -> DownloadedFile {
         let cache = try await cache()
         let key = CacheKey(account: facts.account, node: place.node, sections: place.section)
-        if options.cache, let known = try await source(of: place).eTag,
-            let file = try await cache.file(key, eTag: known)
-        {
-            return file
+        if options.cache {
+            let source = try await source(of: place)
+            if source.isSettled, let known = source.eTag, let file = try await cache.file(key, eTag: known) {
+                return file
+            }
         }
         let arrival = try await join(place)
         if options.cache, let file = try await cache.file(key, eTag: arrival.eTag) { return file }

@@ -154,7 +154,10 @@ final class Pusher: Sendable {
     // MARK: Writing down
 
     /// Writes down in a commit of its own that something is about to be sent, so that it is recognised later on.
-    func intend(_ work: CloudWork, _ change: @escaping @Sendable (RemoteNode, CloudContext) throws -> Void = { _, _ in })
+    func intend(
+        _ work: CloudWork,
+        _ change: @escaping @Sendable (RemoteNode, CloudContext) throws -> Void = { _, _ in }
+    )
         async throws
     {
         let facts = facts

@@ -73,7 +73,11 @@ public struct RemoteDownload: Sendable {
         // To a task that is cancelled the chunks just end.
         try Task.checkCancellation()
         guard data.count == range.count else {
-            throw RemoteError(.damagedContent, "There are \(data.count) bytes instead of \(range.count).", key: object.key)
+            throw RemoteError(
+                .damagedContent,
+                "There are \(data.count) bytes instead of \(range.count).",
+                key: object.key
+            )
         }
         return data
     }

@@ -11,7 +11,10 @@ import Testing
 
     /// Two machines with one remote, on which one of them has made a file with metadata.
     private func machines() async throws -> (SealedStage, SealedStage) {
-        let first = try await SealedStage(sealing: nil, sections: [.metadata: Data("old".utf8), .data: Data("data".utf8)])
+        let first = try await SealedStage(
+            sealing: nil,
+            sections: [.metadata: Data("old".utf8), .data: Data("data".utf8)]
+        )
         return (first, try await SealedStage.other(of: first, sealing: nil))
     }
 
@@ -36,7 +39,9 @@ import Testing
             #expect(second.remote.tree[Self.path] == "theirs")
             #expect(try await second.stage.read { try $0.markedSections(of: $0.node(at: "/n")).contains(.metadata) })
         }
-        #expect(try await second.stage.read { try $0.conflicts().isEmpty && $0.context.count(QueuedOperation.all) == 0 })
+        #expect(
+            try await second.stage.read { try $0.conflicts().isEmpty && $0.context.count(QueuedOperation.all) == 0 }
+        )
         await first.close()
         await second.close()
     }

@@ -75,7 +75,9 @@ import Testing
 
     // MARK: Tampering
 
-    enum Harm: CaseIterable { case magic, salt, table, header, thumbnail, data, cut, cutToNothing, longer, otherFile, swap }
+    enum Harm: CaseIterable {
+        case magic, salt, table, header, thumbnail, data, cut, cutToNothing, longer, otherFile, swap
+    }
 
     /// - Parameter isKnown: whether the machine has seen the file before it was changed, the version being the same.
     @Test(arguments: Harm.allCases, [true, false])
@@ -104,7 +106,9 @@ import Testing
             // The first two chunks change places.
             let step = 65_536 + 28
             let start = Int(data.lowerBound)
-            bytes = whole.prefix(start) + whole[start + step..<start + 2 * step] + whole[start..<start + step] + whole[(start + 2 * step)...]
+            bytes =
+                whole.prefix(start) + whole[start + step..<start + 2 * step] + whole[start..<start + step]
+                + whole[(start + 2 * step)...]
         }
         first.remote.write("home/n", bytes, isNewVersion: false)
         let code = try await second.refusal()
@@ -119,7 +123,11 @@ import Testing
         case (.otherFile, false): #expect(code == nil)
         default: #expect(code == .sealedDamaged)
         }
-        #expect(try Self.files(of: second).allSatisfy { SealedStage.sections[.data]?.starts(with: $0) ?? false || code == nil })
+        #expect(
+            try Self.files(of: second).allSatisfy {
+                SealedStage.sections[.data]?.starts(with: $0) ?? false || code == nil
+            }
+        )
         for machine in [first, second, other] { await machine.close() }
     }
 
@@ -203,6 +211,24 @@ import Testing
         await again.account.close()
     }
 
+    @Test func `what was taken for content before the account was sealing is not in the cache any more`() async throws {
+        let first = try await SealedStage()
+        let second = try await SealedStage.other(of: first, sealing: nil)
+        #expect(try await second.fetch(cache: true) == first.remote.bytes("home/n"))
+        await second.close()
+        let again = try await CloudStage(
+            first.remote,
+            stack: second.stage.stack,
+            sealing: ContentSealing(SealedWorld.account),
+            cacheFolder: second.scratch.folder
+        )
+        let file = try await again.account.downloads.fetch(second.node, options: DownloadOptions(cache: true))
+        #expect(try Data(contentsOf: file.file) == SealedStage.sections[.data])
+        file.release()
+        await again.account.close()
+        await first.close()
+    }
+
     // MARK: Plain files
 
     @Test(arguments: [true, false]) func `a plain file is refused, or read as it is where that was asked for`(
@@ -214,7 +240,9 @@ import Testing
         let machine = try await SealedStage.other(of: plain, sealing: sealing)
         for section in ContentSections.given.elements {
             if isRead {
-                for _ in 0..<2 { #expect(try await machine.fetch(section, cache: true) == SealedStage.sections[section]) }
+                for _ in 0..<2 {
+                    #expect(try await machine.fetch(section, cache: true) == SealedStage.sections[section])
+                }
             } else {
                 #expect(try await machine.refusal(section) == .notSealed)
             }
@@ -230,7 +258,9 @@ import Testing
             #expect(try machine.opened(.metadata) == SealedStage.sections[.metadata])
             #expect(try await machine.fetch(.thumbnail, cache: true) == Data([1]))
         } else {
-            #expect(try await machine.stage.read { try $0.context.fetch(QueuedOperation.all).map(\.status) } == [.failed])
+            #expect(
+                try await machine.stage.read { try $0.context.fetch(QueuedOperation.all).map(\.status) } == [.failed]
+            )
             #expect(machine.remote.bytes("home/n") == SealedStage.sections[.data])
         }
         await plain.close()

@@ -122,7 +122,11 @@ import Testing
         let handler = TestHandler()
         let puts = Mutex(0)
         let remote = StrictRemote { request, _ in
-            guard request.verb == "PUT", puts.withLock({ $0 += 1; return $0 == 2 }) else { return nil }
+            guard request.verb == "PUT",
+                puts.withLock({
+                    $0 += 1; return $0 == 2
+                })
+            else { return nil }
             handler.state.withLock { state in
                 for node in state.sections.keys { state.sections[node] = [.thumbnail: Data([2])] }
             }
@@ -145,7 +149,11 @@ import Testing
         let machine = try await SealedStage()
         let first = try SealedFile(machine.remote.bytes("home/n"), node: ContentSealing.binding, keys: SealedWorld.keys)
         try await machine.upload(.data)
-        let second = try SealedFile(machine.remote.bytes("home/n"), node: ContentSealing.binding, keys: SealedWorld.keys)
+        let second = try SealedFile(
+            machine.remote.bytes("home/n"),
+            node: ContentSealing.binding,
+            keys: SealedWorld.keys
+        )
         #expect(first.contentKey.bytes == second.contentKey.bytes)
         #expect(first.preamble.salt != second.preamble.salt)
         await machine.close()
@@ -162,7 +170,9 @@ import Testing
         try await second.upload(.given)
         #expect(try await second.stage.read { try $0.conflicts().map(\.section) } == [.data])
         #expect(try second.opened(.data) == theirs)
-        try await second.stage.commit { cloud in for conflict in try cloud.conflicts() { try cloud.resolve(conflict, resolution) } }
+        try await second.stage.commit { cloud in
+            for conflict in try cloud.conflicts() { try cloud.resolve(conflict, resolution) }
+        }
         let new = try await second.stage.read { try $0.find("/n 2")?.id }
         if let new { second.handler.set([.data: ours], of: new) }
         try await second.stage.drain()
@@ -176,7 +186,9 @@ import Testing
     }
 
     @Test(arguments: [true, false]) func `what the remote copies and moves stays open`(copies: Bool) async throws {
-        let first = try await SealedStage(StrictRemote(RemoteCapabilities(copies: copies, moves: copies, isLocal: true)))
+        let first = try await SealedStage(
+            StrictRemote(RemoteCapabilities(copies: copies, moves: copies, isLocal: true))
+        )
         try await first.stage.commit { cloud in
             try cloud.copy(cloud.node(at: "/n"), to: "/copy")
             try cloud.move(cloud.node(at: "/n"), to: "/moved")
@@ -184,7 +196,9 @@ import Testing
         try await first.stage.drain()
         #expect(first.verbs("PUT").count == (copies ? 1 : 3))
         for path in ["home/copy", "home/moved"] {
-            #expect(try SealedWorld.open(first.remote.bytes(path), .data, SealedWorld.keys) == SealedStage.sections[.data])
+            #expect(
+                try SealedWorld.open(first.remote.bytes(path), .data, SealedWorld.keys) == SealedStage.sections[.data]
+            )
         }
         // What is known of it is known at the new place: one request for each section.
         let before = first.verbs("GET").count

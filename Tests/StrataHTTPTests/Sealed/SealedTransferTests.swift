@@ -12,7 +12,9 @@ import Testing
         let account: CloudAccount
         let folder: URL
 
-        init(_ remote: any Remote, _ key: AccountKey, _ sections: [ContentSections: Data] = [:], partSize: Int64) async throws {
+        init(_ remote: any Remote, _ key: AccountKey, _ sections: [ContentSections: Data] = [:], partSize: Int64)
+            async throws
+        {
             stack = try await ContextStack.open(.inMemory, models: CloudAccount.models, stack: .rootOnly)
             folder = try Scratch.folder("cache")
             account = try await CloudAccount.open(
@@ -60,8 +62,12 @@ import Testing
 
     private struct Sections: CloudHandler {
         let sections: [ContentSections: Data]
-        func content(for request: ContentRequest) async throws -> RemoteBody? { sections[request.section].map { RemoteBody($0) } }
-        func header(for request: ContentRequest) async throws -> SealedHeader { SealedHeader(application: ["kind": "film"]) }
+        func content(for request: ContentRequest) async throws -> RemoteBody? {
+            sections[request.section].map { RemoteBody($0) }
+        }
+        func header(for request: ContentRequest) async throws -> SealedHeader {
+            SealedHeader(application: ["kind": "film"])
+        }
     }
 
     @Test(arguments: RemoteCase.all) func `what one machine has sealed the other one opens, wherever it lies by then`(
@@ -93,7 +99,9 @@ import Testing
         try await second.close()
     }
 
-    @Test(arguments: RemoteCase.all) func `what somebody has cut off or changed there is refused`(kind: RemoteCase) async throws {
+    @Test(arguments: RemoteCase.all) func `what somebody has cut off or changed there is refused`(kind: RemoteCase)
+        async throws
+    {
         let remote = try await kind.make()
         let key = AccountKey()
         let first = try await Machine(remote, key, [.data: bytes(200_000, seed: 3)], partSize: 16 << 20)
@@ -102,7 +110,10 @@ import Testing
         let whole = try await remote.data(place)
         var changed = whole
         changed[changed.count - 1] ^= 1
-        for (bytes, code) in [(whole.prefix(100_000), CloudError.Code.sealedTruncated), (changed, .sealedDamaged), (Data("plain".utf8), .notSealed)] {
+        for (bytes, code) in [
+            (whole.prefix(100_000), CloudError.Code.sealedTruncated), (changed, .sealedDamaged),
+            (Data("plain".utf8), .notSealed),
+        ] {
             _ = try await remote.put(RemoteBody(Data(bytes)), at: place, if: .none)
             let second = try await Machine(remote, key, partSize: 16 << 20)
             try await second.account.pull()
