@@ -134,6 +134,7 @@ public final class Downloads: Sendable {
             }
         }
         let arrival = try await join(place)
+        defer { arrival.leave() }
         if options.cache, let file = try await cache.file(key, eTag: arrival.eTag) { return file }
         // Each has a name of its own for the same file.
         let own = try cache.temporaryPlace()
@@ -177,6 +178,7 @@ public final class Downloads: Sendable {
 
     private func finish(_ place: Place, _ result: Result<Arrival, any Error>) {
         let waiters = state.withLock { $0.transfers.removeValue(forKey: place)?.waiters ?? [:] }
+        if case .success(let arrival) = result { arrival.expect(waiters.count) }
         for waiter in waiters.values { waiter.resume(with: result) }
     }
 
@@ -202,14 +204,27 @@ public final class Downloads: Sendable {
     }
 }
 
-/// A file that has arrived. It goes away with the last one that has waited for it.
+/// A file that has arrived. It goes away when the last one that has waited for it leaves.
 final class Arrival: Sendable {
     private let file: URL
     let eTag: ETag?
+    private let waiting = Mutex(0)
 
     init(_ file: URL, _ eTag: ETag?) { (self.file, self.eTag) = (file, eTag) }
 
     deinit { try? FileManager.default.removeItem(at: file) }
+
+    /// Says how many have waited for it, before they are told.
+    func expect(_ count: Int) { waiting.withLock { $0 = count } }
+
+    /// Says that one of them has what it needs.
+    func leave() {
+        let isLast = waiting.withLock { count in
+            count -= 1
+            return count == 0
+        }
+        if isLast { try? FileManager.default.removeItem(at: file) }
+    }
 
     func link(to other: URL) throws {
         do {

@@ -27,6 +27,8 @@ final class TestHandler: CloudHandler {
         /// What each section has, of nodes whose sections differ.
         var sections: [Int64: [ContentSections: Data]] = [:]
         var header = SealedHeader()
+        /// Says whether metadata is not here just now.
+        var forgetsMetadata: @Sendable () -> Bool = { false }
     }
 
     let state = Mutex(State())
@@ -83,6 +85,7 @@ final class TestHandler: CloudHandler {
             state.asked.append("\(request.section) of \(request.path)")
             return (state.texts[request.node.number], state.sections[request.node.number])
         }
+        if request.section == .metadata, state.withLock({ $0.forgetsMetadata })() { return nil }
         if let sections { return sections[request.section].map { RemoteBody($0) } }
         let suffix = request.section == .data ? "" : " \(request.section)"
         return RemoteBody(Data((text ?? "content of \(request.path)").utf8) + Data(suffix.utf8))
