@@ -62,7 +62,7 @@ extension Downloads {
         var source = try await source(of: place)
         for attempt in 1..<Self.tries {
             do {
-                return try await body(source)
+                return try await naming(source, place, body)
             } catch let error as RemoteError where Self.isPassing(error) {
                 // Another version is there by now: that is downloaded, and the answer names it.
                 if error.code == .conditionFailed {
@@ -72,7 +72,18 @@ extension Downloads {
                 try await Task.sleep(for: error.retryAfter ?? Self.pause * attempt)
             }
         }
-        return try await body(source)
+        return try await naming(source, place, body)
+    }
+
+    /// Says in errors which file does not open.
+    private func naming<Value>(
+        _ source: Source,
+        _ place: Place,
+        _ body: (Source) async throws -> Value
+    ) async throws -> Value {
+        do { return try await body(source) } catch let error as CloudError where error.nodes.isEmpty {
+            throw CloudError(error.code, "\(source.key): \(error.message)", nodes: [place.node], underlying: error)
+        }
     }
 
     private static let tries = 4

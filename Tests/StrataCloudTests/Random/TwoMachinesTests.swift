@@ -43,6 +43,7 @@ struct TwoMachinesTests {
                 try await CloudStage(
                     remote,
                     handler: TestHandler(resolution: resolution),
+                    sealing: seed % 3 == 0 ? ContentSealing(SealedWorld.account) : nil,
                     retry: RetryPolicy(maxAttempts: 6, base: .milliseconds(1), cap: .milliseconds(2))
                 )
             )

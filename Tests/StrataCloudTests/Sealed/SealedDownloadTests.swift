@@ -174,6 +174,10 @@ import Testing
         let key = try AccountKey(id: SealedWorld.account.id, bytes: AccountKey().bytes)
         let second = try await SealedStage.other(of: first, sealing: ContentSealing(key))
         #expect(try await second.refusal() == .sealKeyRefused)
+        let error = await #expect(throws: CloudError.self) {
+            try await second.stage.account.downloads.header(of: second.node)
+        }
+        #expect(error?.nodes == [second.node.number] && error?.message.hasPrefix("home/n: ") ?? false)
         await first.close()
         await second.close()
     }

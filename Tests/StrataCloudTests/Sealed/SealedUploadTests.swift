@@ -55,6 +55,28 @@ import Testing
         await machine.close()
     }
 
+    @Test func `an upload in parts goes on when the account is opened again`() async throws {
+        let once = Once()
+        let remote = StrictRemote(RemoteCapabilities(minimumPartSize: 4, isLocal: true)) { request, _ in
+            request.verb == "PART 3" && once() ? .before(RemoteError(.unauthorized, "Who?")) : nil
+        }
+        let machine = try await SealedStage(remote, partSize: 100_000)
+        await machine.close()
+        #expect(try await machine.stage.read { try $0.context.count(SealedUpload.all) } == 1)
+        let again = try await CloudStage(
+            remote,
+            handler: machine.handler,
+            stack: machine.stage.stack,
+            sealing: ContentSealing(SealedWorld.account),
+            partSize: 100_000
+        )
+        try await again.account.credentialsChanged()
+        try await again.drain()
+        #expect(machine.verbs("BEGIN").count == 1 && machine.verbs("PART 1").count == 1)
+        #expect(try machine.opened(.data) == SealedStage.sections[.data])
+        await again.account.close()
+    }
+
     @Test(arguments: ["content", "header", "key"]) func `what has changed meanwhile begins anew, under another salt`(
         _ what: String
     ) async throws {
