@@ -116,6 +116,10 @@ extension Downloads {
     /// Writes down how a version is sealed, if that is the one that is known.
     private func learn(_ seal: KnownSeal, of place: Place) async throws {
         let facts = facts
+        let isNews = try await stack.overStore { context in
+            try CloudContext(context, facts).remote(place.node)?.lacks(seal) ?? false
+        }
+        guard isNews else { return }
         // Before the account was sealing, the bytes of the sealed file may have been taken for the content.
         let cache = try await cache()
         for section in ContentSections.given.elements where !seal.isPlain {
@@ -123,9 +127,9 @@ extension Downloads {
         }
         do {
             try await stack.overStore { context in
-                guard let remote = try CloudContext(context, facts).remote(place.node), remote.seal != seal,
-                    ETag.isSame(seal.eTag.map { ETag(stored: $0) }, remote.eTag)
-                else { return }
+                guard let remote = try CloudContext(context, facts).remote(place.node), remote.lacks(seal) else {
+                    return
+                }
                 remote.seal = seal
                 try context.commit()
             }
@@ -159,5 +163,12 @@ extension Downloads {
             let bytes = try await get(source.key, range, of: file, version).data()
             return ContentHeader(try SealedHeader(decoding: file.open(.header, in: bytes)), version)
         }
+    }
+}
+
+extension RemoteNode {
+    /// Whether something is said of the version that is known, and was not known yet.
+    fileprivate func lacks(_ seal: KnownSeal) -> Bool {
+        self.seal != seal && ETag.isSame(seal.eTag.map { ETag(stored: $0) }, eTag)
     }
 }
