@@ -12,6 +12,8 @@ public final class AccountRecord {
     public internal(set) var isCaseSensitive: Bool
     /// Whether records of files are sent.
     public internal(set) var keepsRecords: Bool
+    /// Whether the content of files is sealed.
+    public internal(set) var isSealed: Bool = false
     /// When it was set up.
     @Attribute(.createdAt) public internal(set) var createdAt: Date?
     /// The numbers of the ids of its trunks.

@@ -7,9 +7,11 @@ struct AccountSetup {
     private let account: String
     private let remote: any Remote
     private let names: NameRule?
+    private let isSealed: Bool
 
-    init(_ stack: ContextStack, _ account: String, _ remote: any Remote, _ names: NameRule?) {
+    init(_ stack: ContextStack, _ account: String, _ remote: any Remote, _ names: NameRule?, isSealed: Bool) {
         (self.stack, self.account, self.remote, self.names) = (stack, account, remote, names)
+        self.isSealed = isSealed
     }
 
     func facts() async throws -> AccountFacts {
@@ -27,7 +29,7 @@ struct AccountSetup {
     }
 
     private func find() async throws -> AccountFacts? {
-        let (account, name) = (account, remote.name)
+        let (account, name, isSealed) = (account, remote.name, isSealed)
         return try await stack.overStore { context in
             guard let record = try context.first(AccountRecord.where { $0.account == account }) else { return nil }
             guard record.remote == name else {
@@ -36,12 +38,23 @@ struct AccountSetup {
                     "The account '\(account)' was set up on \(record.remote), not on \(name). Take another id for it."
                 )
             }
+            // Who forgets the keys must not send in the clear what is sealed so far.
+            guard isSealed || !record.isSealed else {
+                throw CloudError(
+                    .sealingMissing,
+                    "The account '\(account)' seals its content. Open it with `sealing:`, or take another id for one that does not."
+                )
+            }
+            if record.isSealed != isSealed {
+                record.isSealed = isSealed
+                try context.commit()
+            }
             return AccountFacts(record)
         }
     }
 
     private func make(_ rule: NameRule, _ capabilities: RemoteCapabilities) async throws -> AccountFacts {
-        let (account, name) = (account, remote.name)
+        let (account, name, isSealed) = (account, remote.name, isSealed)
         return try await stack.overStore { context in
             var numbers: [Trunk: Int64] = [:]
             for trunk in Trunk.allCases {
@@ -66,6 +79,7 @@ struct AccountSetup {
                     remote: name,
                     isCaseSensitive: rule.isCaseSensitive,
                     keepsRecords: capabilities.keepsRecords,
+                    isSealed: isSealed,
                     home: numbers[.home] ?? 0,
                     prefs: numbers[.prefs] ?? 0,
                     inbox: numbers[.inbox] ?? 0,

@@ -19,6 +19,7 @@ public final class CloudAccount: Sendable {
             DownloadMark.self,
             CloudTag.self,
             CloudConflict.self,
+            SealedUpload.self,
         ]
 
     /// The id.
@@ -54,6 +55,8 @@ public final class CloudAccount: Sendable {
     ///   - remote: where its tree is kept. It need not be reachable.
     ///   - handler: gives content, and hears of what becomes of nodes.
     ///   - names: how names are told apart; by default as the remote does. It counts when the account is set up, not later.
+    ///   - sealing: by which keys content is sealed before it leaves the machine, and opened when it comes back; by default it is not. An account that
+    ///     was opened with it once is always opened with it.
     ///   - maxConcurrent: how many operations run at once at most.
     ///   - retry: when what has failed is tried again.
     ///   - reachability: what knows whether the remote can be reached. Without it, what has not reached the remote is tried again each second.
@@ -64,13 +67,14 @@ public final class CloudAccount: Sendable {
     ///   - cacheLimit: how many bytes the cache may have, 256 MiB by default.
     ///   - isSuspended: whether it sends nothing until `push.resume()`.
     ///   - clock: what tells the time.
-    /// - Throws: ``CloudError`` with `modelsMissing` or `otherRemote`; ``PipelineError`` with `alreadyOpen`; what the store reports.
+    /// - Throws: ``CloudError`` with `modelsMissing`, `otherRemote` or `sealingMissing`; ``PipelineError`` with `alreadyOpen`; what the store reports.
     public static func open(
         _ stack: ContextStack,
         id: String,
         remote: any Remote,
         handler: any CloudHandler,
         names: NameRule? = nil,
+        sealing: ContentSealing? = nil,
         maxConcurrent: Int? = 8,
         retry: RetryPolicy = .standard,
         reachability: (any ConstraintObserver)? = nil,
@@ -85,13 +89,13 @@ public final class CloudAccount: Sendable {
         guard stack.knows(AccountRecord.self), stack.knows(QueuedOperation.self) else {
             throw CloudError(.modelsMissing, "Open the stack with `CloudAccount.models` beside your own.")
         }
-        let facts = try await AccountSetup(stack, id, remote, names).facts()
+        let facts = try await AccountSetup(stack, id, remote, names, isSealed: sealing != nil).facts()
         let reachability = reachability ?? ManualConstraint(Constraint(rawValue: "reachable.\(id)"), isSatisfied: true)
-        let downloads = Downloads(stack, facts, remote, cacheFolder, cacheLimit)
+        let downloads = Downloads(stack, facts, remote, sealing, cacheFolder, cacheLimit)
         let marked = MarkedDownloads(downloads, handler, download, maxConcurrent: maxConcurrent ?? 8)
         let isFirstPullAwaited = pull.isPushWaiting && !isSuspended
         let pulls = PullLoop(Puller(stack: stack, facts: facts, remote: remote, handler: handler), pull, clock)
-        let pusher = Pusher(stack, facts, remote, handler, reachability.constraint, partSize: partSize) {
+        let pusher = Pusher(stack, facts, remote, handler, sealing, reachability.constraint, partSize: partSize) {
             pulls.beAwaited()
         }
         let push = try await Pipeline.open(
@@ -158,7 +162,7 @@ public final class CloudAccount: Sendable {
     /// What operations wait for to which the remote has shown that it is otherwise than it was known to be.
     static let pullToEnd: Constraint = "pull"
 
-    /// Lets operations be tried again that the remote has refused for their credentials.
+    /// Lets operations be tried again that the remote has refused for their credentials, or that wait for a key by which content is sealed.
     ///
     /// - Throws: what the store reports.
     public func credentialsChanged() async throws {

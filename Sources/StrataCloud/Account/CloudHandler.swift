@@ -6,9 +6,15 @@ public import Strata
 public protocol CloudHandler: Sendable {
     /// The content of a node's section, asked for whenever it is about to be sent: what there is now.
     ///
-    /// - Returns: the bytes; nil where the node has none in this section any more, after which nothing is sent.
+    /// - Returns: the bytes; nil where there are none here, after which this section stays at the remote as it is.
     /// - Throws: whatever; the upload is tried again as the account's pipeline says.
     func content(for request: ContentRequest) async throws -> RemoteBody?
+
+    /// What stands at the beginning of a sealed file, asked for when that is about to be sent. An upload that was broken off goes on only where it is the
+    /// same again, so take no time of the moment.
+    ///
+    /// - Throws: whatever; the upload is tried again as the account's pipeline says.
+    func header(for request: ContentRequest) async throws -> SealedHeader
 
     /// Called inside the commit that completes an upload, with its context: what is changed there is part of it.
     func didUpload(_ sections: ContentSections, of node: CloudNode, in cloud: CloudContext) throws
@@ -32,9 +38,18 @@ public protocol CloudHandler: Sendable {
         of node: CloudNode,
         in cloud: CloudContext
     ) throws
+
+    /// The same for the header, which is no file.
+    func didDownload(_ header: ContentHeader, of node: CloudNode, in cloud: CloudContext) throws
 }
 
 extension CloudHandler {
+    /// A header without dates, and without anything of the application's.
+    public func header(for request: ContentRequest) async throws -> SealedHeader { SealedHeader() }
+
+    /// Nothing.
+    public func didDownload(_ header: ContentHeader, of node: CloudNode, in cloud: CloudContext) throws {}
+
     /// Nothing.
     public func didUpload(_ sections: ContentSections, of node: CloudNode, in cloud: CloudContext) throws {}
 
@@ -65,6 +80,11 @@ public struct ContentRequest: Sendable {
     public let section: ContentSections
     /// The text of the id of the application's object that the node stands for.
     public let link: String?
+
+    /// The same for another section.
+    func asking(_ section: ContentSections) -> ContentRequest {
+        ContentRequest(account: account, node: node, path: path, section: section, link: link)
+    }
 
     /// The id of the application's object that the node stands for; nil where it stands for none, or for one of another model.
     public func object<Object: Model>(as model: Object.Type) -> ObjectID<Object>? {

@@ -76,7 +76,7 @@ struct CacheIndex: ~Copyable {
         try Row.fetchOne(
             database,
             sql: "SELECT * FROM entry WHERE account = ? AND node = ? AND sections = ? AND isRemoved = 0",
-            arguments: [key.account, key.node, Int(key.sections)]
+            arguments: [key.account, key.node, key.sections.rawValue]
         ).map(Entry.init)
     }
 
@@ -96,7 +96,7 @@ struct CacheIndex: ~Copyable {
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, (SELECT ifnull(max(use), 0) + 1 FROM entry))
                 """,
             arguments: [
-                key.account, key.node, Int(key.sections), eTag?.header, name, size, retention == .persistent,
+                key.account, key.node, key.sections.rawValue, eTag?.header, name, size, retention == .persistent,
                 expires?.timeIntervalSinceReferenceDate,
             ]
         )

@@ -4,11 +4,11 @@ public struct CacheKey: Hashable, Sendable {
     public var account: String
     /// The number of the node.
     public var node: Int64
-    /// Which sections the file holds: the sum of 1 for the header, 2 for the metadata, 4 for the thumbnail, 8 for the data.
-    public var sections: UInt8
+    /// Which sections the file holds.
+    public var sections: ContentSections
 
     /// The key of some sections of a node.
-    public init(account: String, node: Int64, sections: UInt8) {
+    public init(account: String, node: Int64, sections: ContentSections) {
         self.account = account
         self.node = node
         self.sections = sections

@@ -16,7 +16,7 @@ extension DiskCache {
     /// - Parameter file: at ``temporaryPlace()``.
     /// - Returns: the file, which is deleted when it is released.
     /// - Throws: ``CloudError`` with `fileUnreadable` where there is none, or `cacheClosed`.
-    public func temporary(_ file: URL, sections: UInt8, eTag: ETag?) throws -> DownloadedFile {
+    public func temporary(_ file: URL, sections: ContentSections, eTag: ETag?) throws -> DownloadedFile {
         try checkOpen()
         guard let size = CacheFolder.size(file) else {
             throw CloudError(.fileUnreadable, "There is no file at '\(file.path)'.")

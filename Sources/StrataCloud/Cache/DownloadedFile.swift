@@ -12,8 +12,8 @@ public final class DownloadedFile: Sendable {
     public let file: URL
     /// The version of the content, if it is known.
     public let eTag: ETag?
-    /// Which sections it holds, as in ``CacheKey/sections``.
-    public let sections: UInt8
+    /// Which sections it holds.
+    public let sections: ContentSections
     /// How many bytes it has.
     public let size: Int64
     /// Whether it is deleted when it is released; otherwise it stays in the cache.
@@ -23,7 +23,7 @@ public final class DownloadedFile: Sendable {
     init(
         file: URL,
         eTag: ETag?,
-        sections: UInt8,
+        sections: ContentSections,
         size: Int64,
         isTemporary: Bool,
         release body: @escaping @Sendable () -> Void

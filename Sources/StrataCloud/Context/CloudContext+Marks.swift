@@ -7,7 +7,7 @@ extension CloudContext {
     public func markNeedsDownload(_ node: CloudNode, _ sections: ContentSections = .all) {
         for section in sections.elements {
             let bit = section.rawValue
-            let eTag = node.remote?.eTag(of: section)?.stored
+            let eTag = node.remote?.snapshot.eTag(of: section, isSealed: facts.isSealed)?.stored
             let isMarked = (try? context.exists(DownloadMark.of(node, bit).where { $0.eTag == eTag })) ?? false
             if !isMarked { context.insert(DownloadMark(node: node, section: bit, eTag: eTag)) }
         }

@@ -33,7 +33,7 @@ extension CloudContext {
     /// The same for a node that is not there any more, with everything below it.
     func sendAnew(allOf number: Int64, _ sections: ContentSections) throws {
         let remote = try remote(number)
-        let sections = sections.union(remote?.sections ?? .data)
+        let sections = sections.union(remote?.snapshot.sections(isSealed: facts.isSealed) ?? .data)
         for row in try remote?.subtree().reversed() ?? [] { context.delete(row) }
         guard let node = try context.find(nodeID(number)) else { return }
         try sendAnew(node, sections)

@@ -44,6 +44,8 @@ struct AccountFacts: Sendable {
     let account: String
     let rule: NameRule
     let keepsRecords: Bool
+    /// Whether the content of files is sealed.
+    let isSealed: Bool
     let pipeline: PipelineName
     let trunks: [Trunk: ObjectID<CloudNode>]
 
@@ -51,6 +53,7 @@ struct AccountFacts: Sendable {
         account = record.account
         rule = NameRule(isCaseSensitive: record.isCaseSensitive)
         keepsRecords = record.keepsRecords
+        isSealed = record.isSealed
         pipeline = Self.pipeline(of: record.account)
         let id = record.id.counterpart(CloudNode.self)
         trunks = [

@@ -2,12 +2,22 @@ import Foundation
 import Strata
 
 extension Downloads {
-    /// Where a section lies at the remote, and the version that was heard of last.
+    /// Where content lies at the remote, and what was heard of it last.
     struct Source: Sendable {
+        /// The file: where content is sealed, that of all sections.
         let key: RemoteKey
+        /// The version of the section.
         let eTag: ETag?
-        /// In bytes; nil where that is not known.
+        /// The version of the file.
+        var version: ETag?
+        /// The size of the file in bytes; nil where that is not known.
         var size: Int64?
+        /// When the file was written, by the remote's clock.
+        var modifiedAt: Date?
+        /// Whether what the cache has of the version is its content: where content is sealed that is so when the file was looked at.
+        var isSettled = true
+        /// How the version is sealed, where content is sealed and that is known.
+        var seal: KnownSeal?
     }
 
     func source(of place: Place) async throws -> Source {
@@ -17,10 +27,18 @@ extension Downloads {
             guard let remote = try cloud.remote(place.node), remote.isCertain, !remote.isFolder else {
                 throw CloudError(.noSuchNode, "The remote has no content of node \(place.node).", nodes: [place.node])
             }
+            let row = remote.snapshot
+            let file = facts.isSealed ? ContentSections.data : place.section
+            let version = row.eTag(of: file)
             return Source(
-                key: Sidecar.key(remote.key, place.section),
-                eTag: remote.eTag(of: place.section),
-                size: place.section == .data ? remote.size : nil
+                key: Sidecar.key(remote.key, file),
+                eTag: row.eTag(of: place.section, isSealed: facts.isSealed),
+                version: version,
+                size: file == .data || file == .header ? row.size : nil,
+                modifiedAt: row.modifiedAt,
+                isSettled: !facts.isSealed || row.knownSeal != nil,
+                // A version that is weak may stand for another content.
+                seal: version?.isWeak ?? true ? nil : row.knownSeal
             )
         }
     }
@@ -28,24 +46,44 @@ extension Downloads {
     /// Brings a section here. Where that breaks off, what has arrived stays for the next time.
     func transfer(_ place: Place) async -> Result<Arrival, any Error> {
         do {
-            var source = try await source(of: place)
-            var version = source.eTag
-            for attempt in 1... {
-                do {
-                    return .success(try await fetch(source, version, place))
-                } catch let error as RemoteError where attempt < Self.tries && Self.isPassing(error) {
-                    // Another version is there by now: that is downloaded, and the answer names it.
-                    if error.code == .conditionFailed {
-                        let there = try await remote.head(source.key)
-                        (version, source.size) = (there?.eTag, there?.size)
-                    }
-                    try await Task.sleep(for: error.retryAfter ?? Self.pause * attempt)
+            return .success(
+                try await persistently(place) { source in
+                    if let sealing { return try await self.fetchOpened(source, place, sealing) }
+                    return try await self.fetch(source, place)
                 }
-            }
+            )
         } catch {
             return .failure(error)
         }
-        return .failure(CancellationError())
+    }
+
+    /// Asks the remote again where what went wrong may pass, and for another version where that is there by now.
+    func persistently<Value>(_ place: Place, _ body: (Source) async throws -> Value) async throws -> Value {
+        var source = try await source(of: place)
+        for attempt in 1..<Self.tries {
+            do {
+                return try await naming(source, place, body)
+            } catch let error as RemoteError where Self.isPassing(error) {
+                // Another version is there by now: that is downloaded, and the answer names it.
+                if error.code == .conditionFailed {
+                    let there = try await remote.head(source.key)
+                    (source.version, source.size, source.seal) = (there?.eTag, there?.size, nil)
+                }
+                try await Task.sleep(for: error.retryAfter ?? Self.pause * attempt)
+            }
+        }
+        return try await naming(source, place, body)
+    }
+
+    /// Says in errors which file does not open.
+    private func naming<Value>(
+        _ source: Source,
+        _ place: Place,
+        _ body: (Source) async throws -> Value
+    ) async throws -> Value {
+        do { return try await body(source) } catch let error as CloudError where error.nodes.isEmpty {
+            throw CloudError(error.code, "\(source.key): \(error.message)", nodes: [place.node], underlying: error)
+        }
     }
 
     private static let tries = 4
@@ -59,9 +97,9 @@ extension Downloads {
     }
 
     /// Goes on behind what has arrived of a version.
-    private func fetch(_ source: Source, _ version: ETag?, _ place: Place) async throws -> Arrival {
-        let key = source.key
-        let partial = try PartialFile(folder.appending(path: "partial"), facts.account, place.name, version)
+    func fetch(_ source: Source, _ place: Place) async throws -> Arrival {
+        let (key, version) = (source.key, source.version)
+        let partial = try partialFile(place.name, version?.stored ?? "")
         // A version that is weak may stand for another content.
         let isCertain = version.map { !$0.isWeak } ?? false
         var begin = isCertain ? try partial.size() : 0
@@ -78,5 +116,10 @@ extension Downloads {
             throw RemoteError(.damagedContent, "Of the \(whole) bytes of \(key), \(size) have arrived.", key: key)
         }
         return Arrival(try partial.finish(), download.object.eTag ?? version)
+    }
+
+    /// - Parameter version: what tells the bytes from those of another time.
+    func partialFile(_ name: String, _ version: String) throws -> PartialFile {
+        try PartialFile(folder.appending(path: "partial"), facts.account, name, version)
     }
 }

@@ -40,11 +40,20 @@ public final class Downloads: Sendable {
     let stack: ContextStack
     let facts: AccountFacts
     let remote: any Remote
+    /// How content is opened; nil where it is not sealed.
+    let sealing: ContentSealing?
     let folder: URL
     private let limit: Int64
 
-    init(_ stack: ContextStack, _ facts: AccountFacts, _ remote: any Remote, _ folder: URL?, _ limit: Int64) {
-        (self.stack, self.facts, self.remote, self.limit) = (stack, facts, remote, limit)
+    init(
+        _ stack: ContextStack,
+        _ facts: AccountFacts,
+        _ remote: any Remote,
+        _ sealing: ContentSealing?,
+        _ folder: URL?,
+        _ limit: Int64
+    ) {
+        (self.stack, self.facts, self.remote, self.sealing, self.limit) = (stack, facts, remote, sealing, limit)
         self.folder = Self.folder(folder, of: stack)
     }
 
@@ -89,7 +98,8 @@ public final class Downloads: Sendable {
     ///   - section: metadata, thumbnail or data: one of them.
     ///   - options: what becomes of the file. By default it is temporary.
     /// - Returns: the file, with the version that it has. Held until it is released.
-    /// - Throws: ``CloudError`` with `noSuchNode` where the remote is not known to have it, `wrongSections`, or that of the cache;
+    /// - Throws: ``CloudError`` with `noSuchNode` where the remote is not known to have it, `wrongSections`, that of the cache, or one that says why a sealed
+    ///   file does not open, after which there is no file;
     ///   ``RemoteError``; `CancellationError`, also where another task of the same transfer goes on.
     public func fetch(
         _ node: ObjectID<CloudNode>,
@@ -119,13 +129,15 @@ public final class Downloads: Sendable {
 
     private func obtain(_ place: Place, _ options: DownloadOptions) async throws -> DownloadedFile {
         let cache = try await cache()
-        let key = CacheKey(account: facts.account, node: place.node, sections: UInt8(place.section.rawValue))
-        if options.cache, let known = try await source(of: place).eTag,
-            let file = try await cache.file(key, eTag: known)
-        {
-            return file
+        let key = CacheKey(account: facts.account, node: place.node, sections: place.section)
+        if options.cache {
+            let source = try await source(of: place)
+            if source.isSettled, let known = source.eTag, let file = try await cache.file(key, eTag: known) {
+                return file
+            }
         }
         let arrival = try await join(place)
+        defer { arrival.leave() }
         if options.cache, let file = try await cache.file(key, eTag: arrival.eTag) { return file }
         // Each has a name of its own for the same file.
         let own = try cache.temporaryPlace()
@@ -169,6 +181,7 @@ public final class Downloads: Sendable {
 
     private func finish(_ place: Place, _ result: Result<Arrival, any Error>) {
         let waiters = state.withLock { $0.transfers.removeValue(forKey: place)?.waiters ?? [:] }
+        if case .success(let arrival) = result { arrival.expect(waiters.count) }
         for waiter in waiters.values { waiter.resume(with: result) }
     }
 
@@ -194,14 +207,27 @@ public final class Downloads: Sendable {
     }
 }
 
-/// A file that has arrived. It goes away with the last one that has waited for it.
+/// A file that has arrived. It goes away when the last one that has waited for it leaves.
 final class Arrival: Sendable {
     private let file: URL
     let eTag: ETag?
+    private let waiting = Mutex(0)
 
     init(_ file: URL, _ eTag: ETag?) { (self.file, self.eTag) = (file, eTag) }
 
     deinit { try? FileManager.default.removeItem(at: file) }
+
+    /// Says how many have waited for it, before they are told.
+    func expect(_ count: Int) { waiting.withLock { $0 = count } }
+
+    /// Says that one of them has what it needs.
+    func leave() {
+        let isLast = waiting.withLock { count in
+            count -= 1
+            return count == 0
+        }
+        if isLast { try? FileManager.default.removeItem(at: file) }
+    }
 
     func link(to other: URL) throws {
         do {

@@ -35,6 +35,9 @@ final class MarkedDownloads: Sendable {
         }
     }
 
+    /// Waits for the looks that are under way.
+    func settle() async { while let task = state.withLock({ $0.task }) { await task.value } }
+
     func stop() async {
         let task = state.withLock { state in
             state.isStopped = true
@@ -60,6 +63,8 @@ final class MarkedDownloads: Sendable {
     private struct Wanted: Sendable {
         let node: ObjectID<CloudNode>
         let section: ContentSections
+        /// The version that was known when it was looked for.
+        let version: ETag?
     }
 
     private func fetchAll() async throws {
@@ -68,7 +73,10 @@ final class MarkedDownloads: Sendable {
             let cloud = CloudContext(context, facts)
             return try cloud.nodesMarkedForDownload().flatMap { node in
                 try cloud.markedSections(of: node).elements.filter { policy.wants(node.snapshot, $0) }
-                    .map { Wanted(node: node.id, section: $0) }
+                    .map {
+                        let version = node.remote?.snapshot.eTag(of: $0, isSealed: facts.isSealed)
+                        return Wanted(node: node.id, section: $0, version: version)
+                    }
             }
         }
         await withTaskGroup(of: Void.self) { group in
@@ -81,22 +89,55 @@ final class MarkedDownloads: Sendable {
 
     private func fetch(_ item: Wanted) async {
         do {
-            // What a header says is known by the pull already.
-            let file =
-                item.section == .header
-                ? nil : try await downloads.fetch(item.node, item.section, options: DownloadOptions(cache: true))
-            defer { file?.release() }
-            let (facts, handler) = (downloads.facts, handler)
-            try await downloads.stack.overStore { context in
-                let cloud = CloudContext(context, facts)
-                guard let node = try context.find(item.node) else { return }
-                if let file { try handler.didDownload(file, item.section, of: node, in: cloud) }
-                let version = file.map(\.eTag) ?? node.remote?.eTag(of: .header)
-                try cloud.unmarkNeedsDownload(node, item.section, ifETagMatches: version)
-                try context.commit()
+            let handler = handler
+            if item.section == .header {
+                let header = try await downloads.header(of: item.node)
+                return try await finish(item, header.eTag) { node, cloud in
+                    try handler.didDownload(header, of: node, in: cloud)
+                }
+            }
+            let file = try await downloads.fetch(item.node, item.section, options: DownloadOptions(cache: true))
+            defer { file.release() }
+            try await finish(item, file.eTag) { node, cloud in
+                try handler.didDownload(file, item.section, of: node, in: cloud)
             }
         } catch is CancellationError {
             // It stays marked.
+        } catch let error as RemoteError where error.code == .notFound && item.section != .data {
+            await forget(item)
+        } catch {
+            downloads.stack.log(.info, "\(item.section) of node \(item.node.number) stays marked: \(error)")
+        }
+    }
+
+    /// Takes a mark back, and tells of what it was for, in one commit.
+    private func finish(
+        _ item: Wanted,
+        _ version: ETag?,
+        _ tell: @escaping @Sendable (CloudNode, CloudContext) throws -> Void
+    ) async throws {
+        let facts = downloads.facts
+        try await downloads.stack.overStore { context in
+            let cloud = CloudContext(context, facts)
+            guard let node = try context.find(item.node) else { return }
+            try tell(node, cloud)
+            try cloud.unmarkNeedsDownload(node, item.section, ifETagMatches: version)
+            try context.commit()
+        }
+    }
+
+    /// Takes back the mark of what goes with content, and is not there: there is nothing to download, as long as nobody marks another version.
+    private func forget(_ item: Wanted) async {
+        let facts = downloads.facts
+        do {
+            try await downloads.stack.overStore { context in
+                let cloud = CloudContext(context, facts)
+                guard let node = try context.find(item.node) else { return }
+                let version = node.remote?.snapshot.eTag(of: item.section, isSealed: facts.isSealed)
+                guard version == item.version else { return }
+                try cloud.unmarkNeedsDownload(node, item.section)
+                try context.commit()
+            }
         } catch {
             downloads.stack.log(.info, "\(item.section) of node \(item.node.number) stays marked: \(error)")
         }

@@ -15,11 +15,11 @@ final class PartialFile {
     private let handle: FileHandle
 
     /// - Parameter version: others have files of their own; those of earlier versions are removed.
-    init(_ folder: URL, _ account: String, _ name: String, _ version: ETag?) throws {
+    init(_ folder: URL, _ account: String, _ name: String, _ version: String) throws {
         do {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             let prefix = "\(Self.digest(account))-\(name)-"
-            let own = prefix + Self.digest(version?.stored ?? "")
+            let own = prefix + Self.digest(version)
             try Self.sweep(folder, prefix, own)
             if let handle = try Self.open(folder.appending(path: own)) {
                 (file, self.handle) = (folder.appending(path: own), handle)

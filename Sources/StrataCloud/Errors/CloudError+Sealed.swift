@@ -15,6 +15,8 @@ extension CloudError.Code {
     public static let sealedTruncated = CloudError.Code("sealedTruncated")
     /// The file is genuine, and what is in it is not as the format says.
     public static let sealedMalformed = CloudError.Code("sealedMalformed")
+    /// The account has sealed its content before, and was opened without sealing.
+    public static let sealingMissing = CloudError.Code("sealingMissing")
     /// What is to be sealed has changed since sealing began; begin anew.
     public static let sealSourceChanged = CloudError.Code("sealSourceChanged")
     /// It cannot be sealed so: a chunk size, a key or a header that the format does not allow.

@@ -147,7 +147,7 @@ final class PullApplication {
         let before = row.snapshot
         note(object, row)
         var sections: ContentSections = []
-        if before.eTag != row.eTag { sections.formUnion([.header, .data]) }
+        if before.eTag != row.eTag { sections.formUnion(cloud.facts.isSealed ? .all : [.header, .data]) }
         if before.metadataETag != row.metadataETag { sections.insert(.metadata) }
         if before.thumbnailETag != row.thumbnailETag { sections.insert(.thumbnail) }
         try tell(.modified(node, sections))
@@ -228,7 +228,7 @@ final class PullApplication {
         let works = try operations.map { try $0.payload(as: CloudWork.self).kind }
         // What was not sent is worth more than that somebody has deleted what was there before.
         if try !node.children.isEmpty || works.contains(where: { $0 != .delete }) {
-            let sections = row.sections
+            let sections = row.snapshot.sections(isSealed: cloud.facts.isSealed)
             cloud.context.delete(row)
             if node.isFolder || !works.contains(.content) { try cloud.sendAnew(node, sections) }
             return try tell(.kept(node))

@@ -24,23 +24,24 @@ extension CloudContext {
             remote.setETag(conflict.remoteETag, of: conflict.section)
             remote.sending = []
             for upload in uploads { upload.skip() }
-            markNeedsDownload(node, conflict.section)
+            markNeedsDownload(node, facts.isSealed ? .given : conflict.section)
         case .both:
             remote.setETag(conflict.remoteETag, of: conflict.section)
             remote.sending = []
             for upload in uploads { upload.skip() }
-            try keepBoth(node)
+            try keepBoth(node, conflict.section)
         }
     }
 
     /// Lets the node stand for what the remote has, and makes another one for what this machine has.
-    private func keepBoth(_ node: CloudNode) throws {
+    private func keepBoth(_ node: CloudNode, _ section: ContentSections) throws {
         guard let parent = node.parent else { return }
         let link = node.link
         node.link = nil
         let name = try freeName(for: node.name, in: parent)
-        try create(name, in: parent, isFolder: false, link: link, sections: node.remote?.sections ?? .data)
-        markNeedsDownload(node, .data)
+        let sections = node.remote?.snapshot.sections(isSealed: facts.isSealed) ?? .data
+        try create(name, in: parent, isFolder: false, link: link, sections: sections)
+        markNeedsDownload(node, facts.isSealed ? .given : section.union(.data))
     }
 
     /// Forgets a conflict that has come to its end by itself.
@@ -54,14 +55,6 @@ extension CloudContext {
 }
 
 extension RemoteNode {
-    /// The sections of the content that the remote has.
-    var sections: ContentSections {
-        var sections = ContentSections.data
-        if metadataETag != nil { sections.insert(.metadata) }
-        if thumbnailETag != nil { sections.insert(.thumbnail) }
-        return sections
-    }
-
     func setETag(_ text: String?, of section: ContentSections) {
         switch section {
         case .data: eTag = text

@@ -1,14 +1,27 @@
-import Crypto
 import Foundation
 import Strata
 import StrataPipeline
 
 extension Pusher {
-    /// What was sent of a section.
-    private struct Sent: Sendable {
+    /// An object that is to be sent.
+    struct Part: Sendable {
+        /// The section; ``ContentSections/data`` for a sealed file, which holds all of them.
         let section: ContentSections
-        let object: RemoteObject
+        let body: RemoteBody
         let print: ContentPrint
+        /// How it is sealed.
+        var seal: Seal?
+    }
+
+    /// What was sent.
+    private struct Sent: Sendable {
+        let part: Part
+        let object: RemoteObject
+
+        /// What the application is told to have been sent.
+        var sections: ContentSections { part.seal?.given ?? part.section }
+
+        func note(in remote: RemoteNode) { remote.note(object, part.section, part.print.text, part.seal?.known) }
     }
 
     /// Sends sections of a node's content, as it is now.
@@ -19,79 +32,120 @@ extension Pusher {
         guard let node = target.node, let path = target.path, node.trunk != .detached else { return .skip }
         guard let key = try await key(of: target, work) else { return sendWhereItLies(work) }
         if target.isTaken { return try await evade(attempt, key) }
+        let request = ContentRequest(
+            account: facts.account,
+            node: node.id,
+            path: path,
+            section: .data,
+            link: node.link ?? work.sourceLink
+        )
+        let parts: [Part]
+        do { parts = try await self.parts(of: request, target, at: key) } catch let error as RemoteError
+            where error.code == .conditionFailed
+        {
+            // What is sent along is of another version than the one that is known.
+            guard let there = try await remote.head(key) else { throw error }
+            if there.isFolder { return sendAnew(work) }
+            if try await isOwn(there, anyOf: target.remote?.prints ?? []) { return try await catchUp(attempt, there) }
+            return try await hold(attempt, .data, target.remote?.eTag(of: .data), there, behind: [])
+        }
+        if !parts.isEmpty { try await intend(parts, work) }
         var sent: [Sent] = []
-        // What goes with the content comes behind it: where the content is somebody else's, so is that.
-        for section in (work.sections ?? .data).subtracting(.header).elements.reversed() {
-            let request = ContentRequest(
-                account: facts.account,
-                node: node.id,
-                path: path,
-                section: section,
-                link: node.link ?? work.sourceLink
-            )
-            guard let body = try await handler.content(for: request) else { continue }
-            switch try await send(body, section, to: key, target, attempt) {
-            case .sent(let object, let print): sent.append(Sent(section: section, object: object, print: print))
-            case .evaded(let outcome): return outcome
+        for part in parts {
+            switch try await send(part, to: key, target, attempt) {
+            case .sent(let object): sent.append(Sent(part: part, object: object))
+            case .taken: return try await evade(attempt, key)
+            // Of what lay there nothing is left that could be compared with this.
+            case .replaced: return sendAnew(work)
+            case .earlier(let there): return try await catchUp(attempt, there)
+            case .conflict(let known, let there):
+                return try await hold(attempt, part.section, known, there, behind: sent)
             }
         }
+        if facts.isSealed, !sent.isEmpty { try await deleteSidecars(of: target, at: key) }
         return .done { [facts, handler, sent, covered = target.covered] context in
             let cloud = CloudContext(context, facts)
             let remote = try cloud.remoteForSending(work)
-            for part in sent { remote.note(part.object, part.section, part.print.text) }
+            for sent in sent { sent.note(in: remote) }
             try cloud.skip(covered)
             try cloud.forgetConflict(of: work.node)
             try cloud.forgetParts(of: work.node)
             if let node = try context.find(cloud.nodeID(work.node)) {
-                try handler.didUpload(ContentSections(sent.map(\.section)), of: node, in: cloud)
+                try handler.didUpload(ContentSections(sent.map(\.sections)), of: node, in: cloud)
+            }
+        }
+    }
+
+    /// What the application gives of the sections that are to be sent, the content first: where that is somebody else's, so is what goes with it.
+    private func parts(of request: ContentRequest, _ target: Target, at key: RemoteKey) async throws -> [Part] {
+        if let sealing {
+            return try await sealedPart(of: request, target, at: key, sealing).map { [$0] } ?? []
+        }
+        var parts: [Part] = []
+        for section in target.sections.subtracting(.header).elements.reversed() {
+            guard let body = try await handler.content(for: request.asking(section))?.gathered() else { continue }
+            parts.append(Part(section: section, body: body, print: try await ContentPrint(of: body)))
+        }
+        return parts
+    }
+
+    /// Writes down what is about to be sent, so that it is recognised later on, and how it is sealed, so that it is sealed so again.
+    private func intend(_ parts: [Part], _ work: CloudWork) async throws {
+        try await intend(work) { remote, cloud in
+            for part in parts {
+                remote.note(sending: RemoteNode.sending(part.print, of: part.section))
+                if let seal = part.seal { try cloud.keep(seal.ticket, of: work.node) }
             }
         }
     }
 
     private enum Sending {
-        case sent(RemoteObject, ContentPrint)
-        case evaded(Outcome)
+        case sent(RemoteObject)
+        /// Something else lies where it is to be made.
+        case taken
+        /// A folder lies where it was.
+        case replaced
+        /// What is there was sent from here before, and what is sent along has to come from there.
+        case earlier(RemoteObject)
+        /// Somebody else has written it: the version that was known, and what is there.
+        case conflict(ETag?, RemoteObject)
     }
 
-    /// Sends a section on the condition that the remote has what was last heard of it.
+    /// Sends a part on the condition that the remote has what was last heard of it.
     private func send(
-        _ body: RemoteBody,
-        _ section: ContentSections,
+        _ part: Part,
         to key: RemoteKey,
         _ target: Target,
         _ attempt: Attempt<CloudWork>
     ) async throws -> Sending {
-        let print = try await ContentPrint(of: body)
-        var body = body
-        body.mark = print.text
-        // Parts that go with the content are overwritten: whose the content is, theirs are.
-        let earlier = section == .data ? target.remote?.prints ?? [] : nil
-        if section == .data { try await intend(attempt.payload) { $0.note(sending: print.text) } }
-        let place = Sidecar.key(key, section)
-        let known = target.remote?.eTag(of: section)
+        var body = part.body
+        body.mark = part.print.text
+        let place = Sidecar.key(key, part.section)
+        let earlier = part.section == .data ? target.remote?.prints : target.remote?.sentPrints(of: part.section)
+        let known = target.remote?.eTag(of: part.section)
+        // Where the remote was known to have it, it is not for the node to give way.
+        let isNew = !target.isThere
         var condition: RemoteCondition = known.map { .matches($0) } ?? .isAbsent
         for _ in 0..<Self.tries {
             do {
-                return .sent(try await put(body, section, at: place, if: condition, print, attempt), print)
+                return .sent(try await put(body, part.section, at: place, if: condition, part.print, attempt))
             } catch let error as RemoteError where error.code == .conditionFailed || error.code == .occupied {
                 guard let there = try await remote.head(place) else {
                     // What is here and was not sent is worth more than that somebody has deleted what was there before.
                     condition = .isAbsent
                     continue
                 }
-                // Where the remote was known to have it, it is not for the node to give way.
-                let isNew = !target.isThere
-                if there.isFolder {
-                    // Of what lay there nothing is left that could be compared with this.
-                    return .evaded(isNew ? try await evade(attempt, key) : sendAnew(attempt.payload))
-                }
-                if try await isOwn(there, print) { return .sent(there, print) }
-                if try await isEarlier(there, earlier) {
+                if there.isFolder { return isNew ? .taken : .replaced }
+                if try await isOwn(there, part.print) { return .sent(there) }
+                // What lies beside a place where there was nothing goes with something that is gone.
+                var isEarlier = isNew && part.section != .data
+                if !isEarlier { isEarlier = try await isOwn(there, anyOf: earlier ?? []) }
+                if isEarlier {
+                    if part.seal?.isPartly ?? false { return .earlier(there) }
                     condition = there.eTag.map { .matches($0) } ?? .none
                     continue
                 }
-                if isNew { return .evaded(try await evade(attempt, key)) }
-                return .evaded(try await hold(attempt, section, known, there))
+                return isNew ? .taken : .conflict(known, there)
             }
         }
         throw RemoteError(.conditionFailed, "\(place) changes again and again.", key: place)
@@ -99,10 +153,10 @@ extension Pusher {
 
     private static let tries = 4
 
-    /// Whether what is there was sent from here before, or is a part that goes with what was.
-    private func isEarlier(_ there: RemoteObject, _ prints: [ContentPrint]?) async throws -> Bool {
-        guard let prints else { return true }
-        return try await isOwn(there, anyOf: prints)
+    /// Writes down that what is there was sent from here, without an answer, and goes on from that.
+    private func catchUp(_ attempt: Attempt<CloudWork>, _ there: RemoteObject) async throws -> Outcome {
+        try await intend(attempt.payload) { remote, _ in remote.note(there, .data, nil) }
+        return .postpone(for: .zero)
     }
 
     /// Whether what is there is what was sent, the answer being lost.
@@ -113,9 +167,18 @@ extension Pusher {
     /// The same of several that were sent.
     func isOwn(_ there: RemoteObject, anyOf prints: [ContentPrint]) async throws -> Bool {
         if let mark = there.mark { return prints.contains { $0.text == mark } }
-        guard prints.contains(where: { there.size == nil || there.size == $0.size }) else { return false }
-        let download = try await remote.get(there.key, range: nil, if: there.eTag.map { .matches($0) } ?? .none)
-        return try await prints.contains(ContentPrint(of: download.chunks))
+        let prints = prints.filter { there.size == nil || there.size == $0.size }
+        guard !prints.isEmpty else { return false }
+        let condition = there.eTag.map { RemoteCondition.matches($0) } ?? .none
+        if prints.contains(where: \.isSealed), there.size ?? .max >= SealedFile.preambleSize {
+            let start = try await remote.get(there.key, range: 0..<SealedFile.preambleSize, if: condition)
+            let size = there.size ?? start.object.size ?? 0
+            if prints.contains(ContentPrint(sealed: try await start.data(), size: size)) { return true }
+        }
+        guard prints.contains(where: { !$0.isSealed }) else { return false }
+        return try await prints.contains(
+            ContentPrint(of: remote.get(there.key, range: nil, if: condition).chunks)
+        )
     }
 
     /// Holds the uploads of a node that somebody else has changed, until the application says what is to be done.
@@ -123,14 +186,22 @@ extension Pusher {
         _ attempt: Attempt<CloudWork>,
         _ section: ContentSections,
         _ known: ETag?,
-        _ there: RemoteObject
+        _ there: RemoteObject,
+        behind sent: [Sent]
     ) async throws -> Outcome {
-        let (facts, handler, number) = (facts, handler, attempt.payload.node)
+        let (facts, handler, work) = (facts, handler, attempt.payload)
         try await stack.overStore { context in
             let cloud = CloudContext(context, facts)
-            var conflict = try context.first(CloudConflict.where { $0.nodeNumber == number })
+            if !sent.isEmpty {
+                // That much has arrived, whatever becomes of the rest.
+                let remote = try cloud.remoteForSending(work)
+                for sent in sent { sent.note(in: remote) }
+            }
+            var conflict = try context.first(CloudConflict.where { $0.nodeNumber == work.node })
             if conflict == nil {
-                conflict = context.insert(CloudConflict(account: facts.account, nodeNumber: number, section: section))
+                conflict = context.insert(
+                    CloudConflict(account: facts.account, nodeNumber: work.node, section: section)
+                )
             }
             guard let conflict else { return }
             (conflict.section, conflict.knownETag) = (section, known?.stored)
@@ -140,38 +211,6 @@ extension Pusher {
         }
         return .wait(CloudAccount.conflict)
     }
-}
-
-/// What tells contents apart: their size and SHA-256.
-struct ContentPrint: Hashable, Sendable {
-    let digest: String
-    let size: Int64
-
-    init(of body: RemoteBody) async throws {
-        try await self.init(of: body.chunks())
-        guard size == body.size else { throw RemoteError.wrongSize(size, body.size) }
-    }
-
-    init(of chunks: AsyncThrowingStream<Data, any Error>) async throws {
-        var hash = SHA256()
-        var size: Int64 = 0
-        for try await chunk in chunks {
-            hash.update(data: chunk)
-            size += Int64(chunk.count)
-        }
-        // To a task that is cancelled the chunks just end.
-        try Task.checkCancellation()
-        digest = hash.finalize().map { String(format: "%02x", $0) }.joined()
-        self.size = size
-    }
-
-    init?(text: String) {
-        let parts = text.split(separator: "-")
-        guard parts.count == 2, let size = Int64(parts[1]) else { return nil }
-        (digest, self.size) = (String(parts[0]), size)
-    }
-
-    var text: String { "\(digest)-\(size)" }
 }
 
 extension RemoteNode {
@@ -184,10 +223,18 @@ extension RemoteNode {
     private static let longestSending = 32
 
     /// Writes down what the remote has since an answer of it.
-    func note(_ object: RemoteObject, _ section: ContentSections, _ print: String?) {
+    func note(_ object: RemoteObject, _ section: ContentSections, _ print: String?, _ seal: KnownSeal? = nil) {
         setETag(object.eTag?.stored, of: section)
         isCertain = true
-        guard section == .data else { return }
-        (size, modifiedAt, sending, contentPrint) = (object.size, object.modifiedAt, [], print)
+        guard section == .data else {
+            sending.removeAll { Self.print(of: section, in: $0) != nil }
+            return
+        }
+        (size, modifiedAt, contentPrint) = (object.size, object.modifiedAt, print)
+        self.seal = seal?.moved(to: object.eTag)
+        sending.removeAll { Self.print(of: .data, in: $0) != nil }
+        guard let seal, !seal.isPlain else { return }
+        // What lay beside the file is within it.
+        (metadataETag, thumbnailETag) = (nil, nil)
     }
 }

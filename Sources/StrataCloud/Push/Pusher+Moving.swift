@@ -187,27 +187,27 @@ extension Pusher {
         let target = try await target(of: work)
         guard target.node != nil, let number = work.source else { return .skip }
         guard let key = try await key(of: target, work) else { return sendWhereItLies(work) }
-        let source: (key: RemoteKey, eTag: ETag?, print: String?)? = try await stack.overStore { context in
-            guard let source = try CloudContext(context, facts).remote(number), source.isCertain else { return nil }
-            return (source.key, source.eTag(of: .data), source.contentPrint)
+        let source: (key: RemoteKey, eTag: ETag?, print: String?, seal: KnownSeal?)? = try await stack.overStore {
+            guard let source = try CloudContext($0, facts).remote(number), source.isCertain else { return nil }
+            return (source.key, source.eTag(of: .data), source.contentPrint, source.snapshot.knownSeal)
         }
         guard let source else { return try await sendContent(attempt) }
         if target.isTaken { return try await evade(attempt, key) }
-        try await intend(work) { if let print = source.print { $0.note(sending: print) } }
+        try await intend(work) { remote, _ in if let print = source.print { remote.note(sending: print) } }
         let capabilities = try await remote.capabilities()
         do {
             let object: RemoteObject
-            var print = source.print
+            var (print, seal) = (source.print, source.seal)
             do {
                 object = try await duplicate(source.key, to: key, version: source.eTag, capabilities)
             } catch let error as RemoteError where error.code == .conditionFailed {
                 // Somebody else has written the source meanwhile: what is there now is copied.
                 guard try await remote.head(key) == nil else { throw error }
                 object = try await duplicate(source.key, to: key, version: nil, capabilities)
-                print = nil
+                (print, seal) = (nil, nil)
             }
-            return .done { [print] context in
-                try CloudContext(context, facts).remoteForSending(work).note(object, .data, print)
+            return .done { [print, seal] context in
+                try CloudContext(context, facts).remoteForSending(work).note(object, .data, print, seal)
             }
         } catch let error as RemoteError
             where (error.code == .conditionFailed || error.code == .occupied) && !target.isThere
@@ -244,7 +244,7 @@ extension RemoteNode {
     /// Takes over the versions of what lies at a key and below, for this and what is known below it.
     fileprivate func note(_ objects: [RemoteKey: RemoteObject], at key: RemoteKey) throws {
         if objects.isEmpty { return }
-        if let object = objects[key], !isFolder { return note(object, .data, contentPrint) }
+        if let object = objects[key], !isFolder { return note(object, .data, contentPrint, snapshot.knownSeal) }
         for child in try children.fetch() {
             try child.note(objects, at: RemoteKey(escaped: key.segments + [child.segment]))
         }

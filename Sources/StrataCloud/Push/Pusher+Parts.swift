@@ -102,10 +102,10 @@ extension Pusher {
             guard let key = RemoteKey(found: row.path.split(separator: "/").map(String.init)) else { continue }
             try await remote.abortUpload(row.upload, at: key)
         }
-        guard !rows.isEmpty else { return }
         try await stack.overStore { context in
             for upload in try context.fetch(PartialUpload.where { $0.node.in(numbers) }) { context.delete(upload) }
-            try context.commit()
+            for upload in try context.fetch(SealedUpload.where { $0.node.in(numbers) }) { context.delete(upload) }
+            if context.hasChanges { try context.commit() }
         }
     }
 }
@@ -128,5 +128,6 @@ extension CloudContext {
     /// Forgets the parts of an upload that has come to its end.
     func forgetParts(of number: Int64) throws {
         for upload in try context.fetch(PartialUpload.where { $0.node == number }) { context.delete(upload) }
+        if let upload = try context.first(.upload(of: number)) { context.delete(upload) }
     }
 }

@@ -13,6 +13,8 @@ final class Pusher: Sendable {
     let facts: AccountFacts
     let remote: any Remote
     let handler: any CloudHandler
+    /// How content is sealed; nil where it is not.
+    let sealing: ContentSealing?
     /// How large the parts of large uploads are at least, in bytes.
     let partSize: Int64
     /// What operations wait for while the remote cannot be reached.
@@ -28,13 +30,14 @@ final class Pusher: Sendable {
         _ facts: AccountFacts,
         _ remote: any Remote,
         _ handler: any CloudHandler,
+        _ sealing: ContentSealing?,
         _ reachability: Constraint,
         partSize: Int64,
         awaitPull: @escaping @Sendable () -> Void
     ) {
         (self.partSize, self.awaitPull) = (max(1, partSize), awaitPull)
         (self.stack, self.facts, self.remote, self.handler) = (stack, facts, remote, handler)
-        self.reachability = reachability
+        (self.sealing, self.reachability) = (sealing, reachability)
     }
 
     func carryOut(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
@@ -49,7 +52,24 @@ final class Pusher: Sendable {
             }
         } catch let error as RemoteError {
             return try outcome(of: error, epoch)
+        } catch let error as CloudError {
+            return try outcome(of: error, epoch)
         }
+    }
+
+    /// What becomes of an operation that what was sealed before cannot be opened for.
+    private func outcome(of error: CloudError, _ epoch: Int) throws -> Outcome {
+        switch error.code {
+        case .accountKeyUnknown: waiting(since: epoch)
+        case .notSealed, .sealedVersionUnknown, .sealKeyRefused, .sealedForAnotherNode, .sealedMalformed, .sealInvalid:
+            .fail(error.description)
+        default: throw error
+        }
+    }
+
+    /// Waits for other credentials, or keys. They may have changed while it was being asked with the old ones.
+    private func waiting(since epoch: Int) -> Outcome {
+        epoch == credentials.load(ordering: .acquiring) ? .wait(CloudAccount.credentials) : .postpone(for: .zero)
     }
 
     /// What becomes of an operation that the remote has refused, or was not told of.
@@ -57,10 +77,7 @@ final class Pusher: Sendable {
         switch error.code {
         case .unreachable: return .wait(reachability)
         case .throttled: return .postpone(for: error.retryAfter ?? Self.pause)
-        case .unauthorized, .untrusted:
-            // They may have changed while it was being asked with the old ones.
-            return epoch == credentials.load(ordering: .acquiring)
-                ? .wait(CloudAccount.credentials) : .postpone(for: .zero)
+        case .unauthorized, .untrusted: return waiting(since: epoch)
         case .parentMissing:
             // Somebody has taken away what it was to lie in. The pull brings that back before this, or takes this along.
             awaitPull()
@@ -89,6 +106,8 @@ final class Pusher: Sendable {
         let path: TreePath?
         /// Whether something else is known to lie where it is to be made.
         let isTaken: Bool
+        /// Which sections are sent: those of the operation, and of what it will do for.
+        let sections: ContentSections
         /// What is queued now and does the same as the operation, which will do for it.
         let covered: [ObjectID<QueuedOperation>]
 
@@ -118,13 +137,15 @@ final class Pusher: Sendable {
                 isTaken = try parent.child(RemoteKey.escape(name)) != nil
             }
             let node = try context.find(cloud.nodeID(work.node))
+            let covered = try node.map { try cloud.operations(for: $0, coveredBy: work) } ?? []
             return Target(
                 key: key,
                 remote: remote?.snapshot,
                 node: node?.snapshot,
                 path: node?.path,
                 isTaken: isTaken,
-                covered: try node.map { try cloud.operations(for: $0, coveredBy: work) } ?? []
+                sections: covered.reduce(work.sections ?? .data) { $0.union($1.sections) },
+                covered: covered.map(\.id)
             )
         }
     }
@@ -167,10 +188,16 @@ final class Pusher: Sendable {
     // MARK: Writing down
 
     /// Writes down in a commit of its own that something is about to be sent, so that it is recognised later on.
-    func intend(_ work: CloudWork, _ change: @escaping @Sendable (RemoteNode) -> Void = { _ in }) async throws {
+    func intend(
+        _ work: CloudWork,
+        _ change: @escaping @Sendable (RemoteNode, CloudContext) throws -> Void = { _, _ in }
+    )
+        async throws
+    {
         let facts = facts
         try await stack.overStore { context in
-            change(try CloudContext(context, facts).remoteForSending(work))
+            let cloud = CloudContext(context, facts)
+            try change(cloud.remoteForSending(work), cloud)
             try context.commit()
         }
     }
@@ -214,14 +241,19 @@ extension CloudContext {
     fileprivate func operations(
         for node: CloudNode,
         coveredBy work: CloudWork
-    ) throws -> [ObjectID<QueuedOperation>] {
+    ) throws -> [(id: ObjectID<QueuedOperation>, sections: ContentSections)] {
         guard work.kind == .content || work.kind == .record else { return [] }
-        return try operations(for: node).filter { operation in
+        return try operations(for: node).compactMap { operation in
             let other = try operation.payload(as: CloudWork.self)
-            guard other.kind == work.kind, operation.status != .active else { return false }
-            guard work.kind == .content else { return true }
-            return (other.isLatestEnough ?? false) && (other.sections ?? []).isSubset(of: work.sections ?? [])
-        }.map(\.id)
+            guard other.kind == work.kind, operation.status != .active else { return nil }
+            let sections = other.sections ?? []
+            if work.kind == .content {
+                guard other.isLatestEnough ?? false else { return nil }
+                // What is sealed is sent as a whole in any case.
+                guard facts.isSealed || sections.isSubset(of: work.sections ?? []) else { return nil }
+            }
+            return (operation.id, sections)
+        }
     }
 
     func skip(_ operations: [ObjectID<QueuedOperation>]) throws {

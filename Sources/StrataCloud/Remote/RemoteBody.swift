@@ -10,12 +10,14 @@ public struct RemoteBody: Sendable {
     public var mark: String?
     /// The media type, for people who look into the remote; `application/octet-stream` where it is nil.
     public var mediaType: String?
+    /// All bytes, where they are in memory already.
+    let bytes: Data?
     /// Gives the bytes of a range in chunks, which are read one after the other.
     private let open: @Sendable (Range<Int64>) async throws -> AsyncThrowingStream<Data, any Error>
 
     /// Bytes in memory.
     public init(_ data: Data) {
-        self.init(size: Int64(data.count)) { range in
+        self.init(size: Int64(data.count), bytes: data) { range in
             let part = data[data.startIndex + Int(range.lowerBound)..<data.startIndex + Int(range.upperBound)]
             return AsyncThrowingStream { continuation in
                 if !part.isEmpty { continuation.yield(part) }
@@ -41,7 +43,16 @@ public struct RemoteBody: Sendable {
         size: Int64,
         open: @escaping @Sendable (Range<Int64>) async throws -> AsyncThrowingStream<Data, any Error>
     ) {
+        self.init(size: size, bytes: nil, open)
+    }
+
+    private init(
+        size: Int64,
+        bytes: Data?,
+        _ open: @escaping @Sendable (Range<Int64>) async throws -> AsyncThrowingStream<Data, any Error>
+    ) {
         self.size = size
+        self.bytes = bytes
         self.open = open
     }
 
@@ -63,12 +74,24 @@ public struct RemoteBody: Sendable {
     ///
     /// - Throws: ``RemoteError`` with `unreadableBody` where there are fewer or more than ``size``; what the source throws.
     public func data() async throws -> Data {
+        if let bytes { return bytes }
         var data = Data()
         data.reserveCapacity(Int(size))
         for try await chunk in try await chunks() { data.append(chunk) }
         guard data.count == size else { throw RemoteError.wrongSize(Int64(data.count), size) }
         return data
     }
+
+    /// The same bytes, in memory if they are few: they are read once then, however often they are wanted, and are the same each time.
+    func gathered() async throws -> RemoteBody {
+        guard bytes == nil, size <= Self.few else { return self }
+        var body = RemoteBody(try await data())
+        (body.mark, body.mediaType) = (mark, mediaType)
+        return body
+    }
+
+    /// How many bytes are kept in memory while they are sent: 256 KiB.
+    private static let few: Int64 = 256 << 10
 }
 
 /// A file that is read in chunks.

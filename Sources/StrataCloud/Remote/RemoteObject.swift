@@ -63,6 +63,24 @@ public struct RemoteDownload: Sendable {
         self.range = range
         self.chunks = chunks
     }
+
+    /// The bytes in memory, all of them.
+    ///
+    /// - Throws: what the stream throws; `CancellationError`; ``RemoteError`` with `damagedContent` where there are fewer or more than announced.
+    func data() async throws -> Data {
+        var data = Data()
+        for try await chunk in chunks { data += chunk }
+        // To a task that is cancelled the chunks just end.
+        try Task.checkCancellation()
+        guard data.count == range.count else {
+            throw RemoteError(
+                .damagedContent,
+                "There are \(data.count) bytes instead of \(range.count).",
+                key: object.key
+            )
+        }
+        return data
+    }
 }
 
 /// What has changed at a remote since a moment.

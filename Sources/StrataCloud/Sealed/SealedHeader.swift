@@ -70,6 +70,13 @@ public struct SealedHeader: Hashable, Sendable {
         sizes = [.metadata: stored.metadataSize, .thumbnail: stored.thumbnailSize, .data: stored.dataSize]
     }
 
+    /// Whether another one says the same, but for the sizes.
+    func says(_ other: SealedHeader) throws -> Bool {
+        var other = other
+        other.sizes = sizes
+        return try encoded() == other.encoded()
+    }
+
     private static func milliseconds(_ date: Date) throws -> Int64 {
         guard let value = Int64(exactly: (date.timeIntervalSince1970 * 1000).rounded()) else {
             throw CloudError(

@@ -34,6 +34,8 @@ public final class RemoteNode: Model {
     var sending: [String] = []
     /// The print of the content that the remote has, where that has passed through this machine.
     var contentPrint: String?
+    /// How the content is sealed, where that was looked at.
+    var seal: KnownSeal?
 }
 
 extension RemoteNode {
@@ -53,19 +55,61 @@ extension RemoteNode {
     func eTag(of section: ContentSections) -> ETag? { snapshot.eTag(of: section) }
 }
 
+extension RemoteNode {
+    /// How a print is written down among those that are being sent: that of the data as it is, others behind the bit of their section.
+    static func sending(_ print: ContentPrint, of section: ContentSections) -> String {
+        section == .data ? print.text : "\(section.rawValue):\(print.text)"
+    }
+
+    /// The print in what was written down, if it is one of this section.
+    static func print(of section: ContentSections, in text: String) -> ContentPrint? {
+        guard section != .data else { return text.contains(":") ? nil : ContentPrint(text: text) }
+        let mark = "\(section.rawValue):"
+        return text.hasPrefix(mark) ? ContentPrint(text: String(text.dropFirst(mark.count))) : nil
+    }
+}
+
 extension RemoteNode.Row {
     func eTag(of section: ContentSections) -> ETag? {
         switch section {
-        case .data: eTag.map { ETag(stored: $0) }
+        case .header, .data: eTag.map { ETag(stored: $0) }
         case .metadata: metadataETag.map { ETag(stored: $0) }
         case .thumbnail: thumbnailETag.map { ETag(stored: $0) }
         default: nil
         }
     }
 
-    /// What was sent, or about to be, since the remote has answered last.
-    var sentPrints: [ContentPrint] { sending.compactMap(ContentPrint.init(text:)) }
+    /// How the version is sealed that is known by now; nil where that is not known.
+    var knownSeal: KnownSeal? {
+        guard let eTag, let seal, ETag.isSame(seal.eTag.map { ETag(stored: $0) }, eTag) else { return nil }
+        return seal
+    }
 
-    /// The same, and what the remote is known to have.
+    /// The version of a section. All sections of a sealed file have that of the file.
+    func eTag(of section: ContentSections, isSealed: Bool) -> ETag? {
+        eTag(of: isSealed && knownSeal?.isPlain != true ? .data : section)
+    }
+
+    /// The sections of the content that the remote has, or may have.
+    func sections(isSealed: Bool) -> ContentSections {
+        if isSealed {
+            guard let knownSeal else { return .given }
+            if !knownSeal.isPlain { return knownSeal.sections.union(.data) }
+        }
+        var sections = ContentSections.data
+        if metadataETag != nil { sections.insert(.metadata) }
+        if thumbnailETag != nil { sections.insert(.thumbnail) }
+        return sections
+    }
+
+    /// What was sent, or about to be, since the remote has answered last.
+    var sentPrints: [ContentPrint] { sentPrints(of: .data) }
+
+    /// The same of a section.
+    func sentPrints(of section: ContentSections) -> [ContentPrint] {
+        sending.compactMap { RemoteNode.print(of: section, in: $0) }
+    }
+
+    /// The same of the content, and what the remote is known to have.
     var prints: [ContentPrint] { sentPrints + (contentPrint.flatMap(ContentPrint.init(text:)).map { [$0] } ?? []) }
 }

@@ -24,7 +24,7 @@ var random = Random(state: seed)
 let cache = try await DiskCache.open(URL(filePath: arguments[1]), limit: 20_000)
 var held: [DownloadedFile] = []
 for step in 0..<steps {
-    let key = CacheKey(account: "alice", node: Int64.random(in: 0..<20, using: &random), sections: 8)
+    let key = CacheKey(account: "alice", node: Int64.random(in: 0..<20, using: &random), sections: .data)
     switch Int.random(in: 0..<6, using: &random) {
     case 0...2:
         let eTag = ETag("\(seed).\(step)")

@@ -17,7 +17,7 @@ final class CacheWorld: Sendable {
         try await DiskCache.open(folder, limit: limit, clock: clock)
     }
 
-    static func key(_ node: Int64, account: String = "alice", sections: UInt8 = 8) -> CacheKey {
+    static func key(_ node: Int64, account: String = "alice", sections: ContentSections = .data) -> CacheKey {
         CacheKey(account: account, node: node, sections: sections)
     }
 

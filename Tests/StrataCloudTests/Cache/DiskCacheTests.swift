@@ -10,7 +10,7 @@ import Testing
         let cache = try await world.open()
         let added = try await cache.add(1, size: 5)
         #expect(try Data(contentsOf: added.file) == Data(repeating: 1, count: 5))
-        #expect(added.size == 5 && added.sections == 8 && added.eTag == ETag("1") && !added.isTemporary)
+        #expect(added.size == 5 && added.sections == .data && added.eTag == ETag("1") && !added.isTemporary)
         let found = try #require(try await cache.file(CacheWorld.key(1), eTag: ETag("1")))
         #expect(found.file == added.file && found.eTag == ETag("1"))
         #expect(try await cache.file(CacheWorld.key(1))?.file == added.file)
@@ -18,7 +18,7 @@ import Testing
         #expect(try await cache.file(CacheWorld.key(1), eTag: ETag("2")) == nil)
         #expect(try await cache.file(CacheWorld.key(2)) == nil)
         #expect(try await cache.file(CacheWorld.key(1, account: "bob")) == nil)
-        #expect(try await cache.file(CacheWorld.key(1, sections: 4)) == nil)
+        #expect(try await cache.file(CacheWorld.key(1, sections: .thumbnail)) == nil)
         try await cache.close()
         let again = try await world.open()
         #expect(try await again.file(CacheWorld.key(1))?.file == added.file)
@@ -190,9 +190,9 @@ import Testing
     @Test func `temporary files are deleted when they are released`() async throws {
         let cache = try await world.open()
         let place = try cache.temporaryPlace()
-        #expect(throws: CloudError.self) { try cache.temporary(place, sections: 8, eTag: nil) }
+        #expect(throws: CloudError.self) { try cache.temporary(place, sections: .data, eTag: nil) }
         try Data("abc".utf8).write(to: place)
-        let file = try cache.temporary(place, sections: 8, eTag: ETag("1"))
+        let file = try cache.temporary(place, sections: .data, eTag: ETag("1"))
         #expect(file.isTemporary && file.size == 3 && file.file == place)
         file.release()
         #expect(!FileManager.default.fileExists(atPath: place.path))

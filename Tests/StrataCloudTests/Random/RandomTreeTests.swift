@@ -30,6 +30,7 @@ import Testing
         let maxConcurrent: Int
         let hasFaults: Bool
         let commits: Int
+        let isSealed: Bool
 
         init(_ random: inout Random) {
             let hasFolders = Bool.random(using: &random)
@@ -45,6 +46,7 @@ import Testing
             maxConcurrent = Int.random(in: 1...8, using: &random)
             hasFaults = Bool.random(using: &random)
             commits = Int.random(in: 1...14, using: &random)
+            isSealed = Int.random(in: 0..<3, using: &random) == 0
         }
     }
 
@@ -88,10 +90,15 @@ import Testing
         }
         let stage = try await CloudStage(
             remote,
+            sealing: world.isSealed ? ContentSealing(SealedWorld.account) : nil,
             maxConcurrent: world.maxConcurrent,
             retry: RetryPolicy(maxAttempts: nil, base: .milliseconds(1), cap: .milliseconds(2)),
             isSuspended: true
         )
+        // Sealed files have metadata as well, which at times is not here, and is sent along as it is.
+        let forgetful = Mutex(Random(seed: seed ^ 0xF0F))
+        stage.handler.state.withLock { $0.forgetsMetadata = { forgetful.withLock { Bool.random(using: &$0) } } }
+        let sections: [ContentSections] = world.isSealed ? [.data, .metadata, [.metadata, .data]] : [.data]
         var log: [String] = []
         for number in 0..<world.commits {
             // At times what was queued so far is being carried out already, wholly or in part.
@@ -106,7 +113,7 @@ import Testing
             log += try await stage.commit { cloud in
                 var done: [String] = []
                 for _ in 0..<Int.random(in: 1...5, using: &commitRandom) {
-                    done.append(try Self.edit(cloud, handler, &commitRandom))
+                    done.append(try Self.edit(cloud, handler, &commitRandom, sections))
                 }
                 return done + ["commit"]
             }
@@ -114,7 +121,13 @@ import Testing
         while stage.account.push.suspensions == 0 { stage.account.push.suspend() }
         try await stage.drain()
         var wrong: [String] = []
-        let (here, there) = (try await stage.tree(), stage.handler.settled(remote.tree, try await stage.numbers()))
+        let (here, there) = (
+            try await stage.tree(),
+            stage.handler.settled(
+                world.isSealed ? try remote.opened(by: SealedWorld.keys) : remote.tree,
+                try await stage.numbers()
+            )
+        )
         // Trunks, and markers of folders, may be there or not.
         func files(_ tree: [String: String]) -> [String: String] { tree.filter { !$0.key.hasSuffix("/") } }
         func folders(_ tree: [String: String]) -> Set<String> {
@@ -124,6 +137,13 @@ import Testing
         if folders(here) != folders(there) { wrong.append("folders here \(folders(here)), there \(folders(there))") }
         // With faults, what was carried out comes again, and is refused then.
         if !hasFaults, !remote.refusals.isEmpty { wrong.append("refused: \(remote.refusals)") }
+        if world.isSealed {
+            for path in remote.tree.keys where !path.hasSuffix("/") {
+                let bytes = try SealedWorld.open(remote.bytes(path), .metadata, SealedWorld.keys)
+                let text = String(decoding: bytes, as: UTF8.self)
+                if !text.isEmpty, !text.hasSuffix(" metadata") { wrong.append("metadata of \(path): \(text)") }
+            }
+        }
         let left = try await stage.queued()
         if !left.isEmpty { wrong.append("left: \(left)") }
         let accesses = try await stage.read { try $0.context.count(CloudAccess.all) }
@@ -150,7 +170,14 @@ import Testing
     static let names = ["a", "b", "c"]
 
     /// One random edit, and what it was.
-    static func edit(_ cloud: CloudContext, _ handler: TestHandler, _ random: inout Random) throws -> String {
+    static func edit(
+        _ cloud: CloudContext,
+        _ handler: TestHandler,
+        _ random: inout Random,
+        _ sections: [ContentSections] = [.data]
+    )
+        throws -> String
+    {
         var nodes: [CloudNode] = []
         try cloud.walk(cloud.root()) { node, _ in
             nodes.append(node)
@@ -185,7 +212,11 @@ import Testing
             case (_, let node?):
                 guard !node.isFolder else { return "nothing" }
                 handler.set("\(random.next() % 1000)", of: node.id)
-                try cloud.upload(node, isLatestEnough: Bool.random(using: &random))
+                try cloud.upload(
+                    node,
+                    sections.randomElement(using: &random) ?? .data,
+                    isLatestEnough: Bool.random(using: &random)
+                )
                 return "upload \(node.path)"
             }
         } catch let error as CloudError {

@@ -62,6 +62,14 @@ struct SealedWorld {
         }
     }
 
+    /// A section of a file that an account has sealed.
+    static func open(_ bytes: Data, _ section: SealedSection, _ keys: AccountKeys) throws -> Data {
+        let file = try SealedFile(bytes, node: ContentSealing.binding, keys: keys)
+        try file.check(size: Int64(bytes.count))
+        let range = file.sealedRange(of: section)
+        return try file.open(section, in: bytes[Int(range.lowerBound)..<Int(range.upperBound)])
+    }
+
     /// A stream of bytes in pieces of a size.
     static func stream(_ bytes: Data, pieces: Int) -> AsyncThrowingStream<Data, any Error> {
         AsyncThrowingStream { continuation in

@@ -24,6 +24,11 @@ final class TestHandler: CloudHandler {
         var uploaded: [String] = []
         var pulled: [String] = []
         var downloaded: [String] = []
+        /// What each section has, of nodes whose sections differ.
+        var sections: [Int64: [ContentSections: Data]] = [:]
+        var header = SealedHeader()
+        /// Says whether metadata is not here just now.
+        var forgetsMetadata: @Sendable () -> Bool = { false }
     }
 
     let state = Mutex(State())
@@ -37,6 +42,11 @@ final class TestHandler: CloudHandler {
             state.loose.remove(node.number)
             if let text { state.versions[node.number, default: []].insert(text) }
         }
+    }
+
+    /// Says what is in the sections of a node; of those that are not named there is nothing here.
+    func set(_ sections: [ContentSections: Data], of node: ObjectID<CloudNode>) {
+        state.withLock { $0.sections[node.number] = sections }
     }
 
     /// Says that a node is a copy: one version of the original, and which one is not known here.
@@ -71,12 +81,21 @@ final class TestHandler: CloudHandler {
     }
 
     func content(for request: ContentRequest) async throws -> RemoteBody? {
-        let text = state.withLock { state in
+        let (text, sections) = state.withLock { state in
             state.asked.append("\(request.section) of \(request.path)")
-            return state.texts[request.node.number]
+            return (state.texts[request.node.number], state.sections[request.node.number])
         }
+        if request.section == .metadata, state.withLock({ $0.forgetsMetadata })() { return nil }
+        if let sections { return sections[request.section].map { RemoteBody($0) } }
         let suffix = request.section == .data ? "" : " \(request.section)"
         return RemoteBody(Data((text ?? "content of \(request.path)").utf8) + Data(suffix.utf8))
+    }
+
+    func header(for request: ContentRequest) async throws -> SealedHeader { state.withLock { $0.header } }
+
+    func didDownload(_ header: ContentHeader, of node: CloudNode, in cloud: CloudContext) throws {
+        let text = "header of \(node.path): \(header.application["kind"] ?? "-") \(header.sizes[.data] ?? 0)"
+        state.withLock { $0.downloaded.append(text) }
     }
 
     func didUpload(_ sections: ContentSections, of node: CloudNode, in cloud: CloudContext) throws {
@@ -134,6 +153,7 @@ struct CloudStage {
         stack: ContextStack? = nil,
         id: String = "alice",
         names: NameRule? = nil,
+        sealing: ContentSealing? = nil,
         maxConcurrent: Int? = 8,
         retry: RetryPolicy = .standard,
         reachability: (any ConstraintObserver)? = nil,
@@ -156,6 +176,7 @@ struct CloudStage {
             remote: remote,
             handler: handler,
             names: names,
+            sealing: sealing,
             maxConcurrent: maxConcurrent,
             retry: retry,
             reachability: reachability,

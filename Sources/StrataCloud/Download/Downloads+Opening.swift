@@ -1,0 +1,174 @@
+import Foundation
+import Strata
+
+/// What is sealed is opened as it arrives: nothing is written to a file that was not sealed in this place, by who has the key.
+extension Downloads {
+    /// What lies at the remote where a sealed file is expected.
+    private enum Content {
+        /// - start: the first bytes, where they were fetched.
+        case sealed(SealedFile, start: Data, ETag?)
+        case plain(ETag?)
+    }
+
+    /// Fetches the chunks of a section, behind what of it has arrived.
+    func fetchOpened(_ source: Source, _ place: Place, _ sealing: ContentSealing) async throws -> Arrival {
+        switch try await look(source, place, sealing) {
+        case .plain(let version): return try await fetchPlain(source, version, place)
+        case .sealed(let file, let start, let version):
+            guard let section = SealedSection(place.section) else { throw Self.missing(place, source.key) }
+            let size = file.size(of: section)
+            // Content may be empty; what goes with it is not there then.
+            guard size > 0 || section == .data else { throw Self.missing(place, source.key) }
+            let print = ContentPrint(sealed: file.preamble.bytes, size: file.size)
+            let partial = try partialFile(place.name + "-opened", print.text)
+            let begin = try partial.size()
+            if begin < size {
+                let rest = try await opened(begin..<size, of: section, file, start, source.key, version)
+                for try await chunk in rest { try partial.append(chunk) }
+                // To a task that is cancelled the chunks just end.
+                try Task.checkCancellation()
+            }
+            guard try partial.size() == size else {
+                try partial.cut(at: 0)
+                throw RemoteError(.damagedContent, "Not all bytes of \(source.key) have arrived.", key: source.key)
+            }
+            return Arrival(try partial.finish(), version)
+        }
+    }
+
+    /// What of a section is not here yet.
+    private func opened(
+        _ range: Range<Int64>,
+        of section: SealedSection,
+        _ file: SealedFile,
+        _ start: Data,
+        _ key: RemoteKey,
+        _ version: ETag?
+    ) async throws -> AsyncThrowingStream<Data, any Error> {
+        let sealed = file.sealedRange(of: section, range)
+        if sealed.upperBound <= start.count {
+            let bytes = start[Int(sealed.lowerBound)..<Int(sealed.upperBound)]
+            return try await RemoteBody(file.open(section, range, in: bytes)).chunks()
+        }
+        return try file.open(section, range, in: await get(key, sealed, of: file, version))
+    }
+
+    private func get(_ key: RemoteKey, _ range: Range<Int64>, of file: SealedFile, _ version: ETag?) async throws
+        -> RemoteDownload
+    {
+        do {
+            return try await remote.get(key, range: range, if: version.map { .matches($0) } ?? .none)
+        } catch let error as RemoteError where error.code == .rangeNotSatisfiable {
+            throw CloudError.truncated(try await remote.head(key)?.size ?? 0, file.size)
+        }
+    }
+
+    /// A file that is not sealed, where such files are read. What goes with it lies beside it.
+    private func fetchPlain(_ source: Source, _ version: ETag?, _ place: Place) async throws -> Arrival {
+        guard place.section != .data else {
+            var source = source
+            source.version = version
+            return try await fetch(source, place)
+        }
+        let key = Sidecar.key(source.key, place.section)
+        guard let there = try await remote.head(key) else { throw Self.missing(place, key) }
+        return try await fetch(Source(key: key, eTag: there.eTag, version: there.eTag, size: there.size), place)
+    }
+
+    private static func missing(_ place: Place, _ key: RemoteKey) -> RemoteError {
+        RemoteError(.notFound, "There is no \(place.section) in \(key).", key: key)
+    }
+
+    // MARK: The first bytes
+
+    /// Opens the preamble: the one that is known of the version, else that of the file, which is known from then on.
+    private func look(_ source: Source, _ place: Place, _ sealing: ContentSealing, isHeaderWanted: Bool = false)
+        async throws -> Content
+    {
+        if let seal = source.seal, seal.isPlain {
+            return try plain(source.key, source.version, sealing)
+        }
+        let known = source.seal?.preamble
+        if let known, !isHeaderWanted {
+            return .sealed(try await sealing.open(known), start: Data(), source.version)
+        }
+        let condition = source.version.map { RemoteCondition.matches($0) } ?? .none
+        let download = try await remote.get(source.key, range: 0..<SealedFile.firstRead, if: condition)
+        let (start, version) = (try await download.data(), download.object.eTag ?? source.version)
+        do {
+            // By the keys of the known one another file does not open.
+            let file = try await sealing.open(known ?? start)
+            if let size = download.object.size { try file.check(size: size) }
+            if known == nil { try await learn(KnownSeal(file, version), of: place) }
+            return .sealed(file, start: start, version)
+        } catch let error as CloudError where error.code == .notSealed || start.isEmpty {
+            let content = try plain(source.key, version, sealing)
+            try await learn(.plain(version), of: place)
+            return content
+        }
+    }
+
+    private func plain(_ key: RemoteKey, _ version: ETag?, _ sealing: ContentSealing) throws -> Content {
+        guard sealing.readsPlainFiles else { throw CloudError.plainFile(key) }
+        return .plain(version)
+    }
+
+    /// Writes down how a version is sealed, if that is the one that is known.
+    private func learn(_ seal: KnownSeal, of place: Place) async throws {
+        let facts = facts
+        let isNews = try await stack.overStore { context in
+            try CloudContext(context, facts).remote(place.node)?.lacks(seal) ?? false
+        }
+        guard isNews else { return }
+        // Before the account was sealing, the bytes of the sealed file may have been taken for the content.
+        let cache = try await cache()
+        for section in ContentSections.given.elements where !seal.isPlain {
+            try await cache.remove(CacheKey(account: facts.account, node: place.node, sections: section))
+        }
+        do {
+            try await stack.overStore { context in
+                guard let remote = try CloudContext(context, facts).remote(place.node), remote.lacks(seal) else {
+                    return
+                }
+                remote.seal = seal
+                try context.commit()
+            }
+        } catch let error as StrataError where error.code == .conflict {
+            // Somebody else has written down what is known of it.
+        }
+    }
+
+    // MARK: The header
+
+    /// What is known of a node's content without fetching it. Of a sealed file the first bytes are fetched; on plain remotes it is what was heard of
+    /// the file last, and nothing is asked.
+    ///
+    /// - Throws: ``CloudError`` with `noSuchNode`, or for a sealed file that does not open; ``RemoteError``.
+    public func header(of node: ObjectID<CloudNode>) async throws -> ContentHeader {
+        let place = Place(node: node.number, section: .header)
+        return try await persistently(place) { source in
+            let plain = ContentHeader(size: source.size, modifiedAt: source.modifiedAt, source.version)
+            guard let sealing else { return plain }
+            guard
+                case .sealed(let file, let start, let version) = try await look(
+                    source,
+                    place,
+                    sealing,
+                    isHeaderWanted: true
+                )
+            else { return plain }
+            if let header = try file.header(in: start) { return ContentHeader(header, version) }
+            // Of chunks that are smaller than those that are written here.
+            let range = file.sealedRange(of: .header)
+            let bytes = try await get(source.key, range, of: file, version).data()
+            return ContentHeader(try SealedHeader(decoding: file.open(.header, in: bytes)), version)
+        }
+    }
+}
+
+extension RemoteNode {
+    /// Whether something is said of the version that is known, and was not known yet.
+    fileprivate func lacks(_ seal: KnownSeal) -> Bool {
+        self.seal != seal && ETag.isSame(seal.eTag.map { ETag(stored: $0) }, eTag)
+    }
+}

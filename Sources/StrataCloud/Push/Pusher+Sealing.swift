@@ -1,0 +1,212 @@
+import Foundation
+import Strata
+import StrataPipeline
+
+extension Pusher {
+    /// How something that is to be sent is sealed.
+    struct Seal: Sendable {
+        /// By which the same content is sealed to the same bytes again.
+        let ticket: SealTicket
+        /// The sections that the application has given.
+        let given: ContentSections
+        /// Whether other sections are sent as the remote has them.
+        let isPartly: Bool
+        /// What is known of it when it has arrived.
+        let known: KnownSeal
+    }
+
+    /// One file of all sections: those that the application gives, and the others as the remote has them.
+    ///
+    /// - Returns: nil where the application gives none.
+    func sealedPart(
+        of request: ContentRequest,
+        _ target: Target,
+        at key: RemoteKey,
+        _ sealing: ContentSealing
+    ) async throws -> Part? {
+        let there = Remaining(remote, target, key, sealing)
+        var given: ContentSections = []
+        var sources: [SealedSection: SealSource] = [:]
+        for section in [SealedSection.metadata, .thumbnail, .data] {
+            let bit = ContentSections(section)
+            if !target.sections.contains(bit) {
+                // Nobody has said that it has changed: it is asked for if there is any, since it has to be sent along.
+                guard try await there.has(section) else { continue }
+            }
+            if let body = try await handler.content(for: request.asking(bit))?.gathered() {
+                given.insert(bit)
+                sources[section] = .body(body, version: try await ContentPrint(of: body).text)
+            } else if try await there.has(section) {
+                sources[section] = try await there.source(of: section)
+            }
+        }
+        guard !given.isEmpty else { return nil }
+        let header = try await handler.header(for: request.asking(.header))
+        let keys = try await sealing.keys()
+        let sealer =
+            if let sealer = try await resumed(request.node.number, header, sources, keys) { sealer } else {
+                try Sealer(
+                    header,
+                    metadata: sources[.metadata] ?? .none,
+                    thumbnail: sources[.thumbnail] ?? .none,
+                    data: sources[.data] ?? .none,
+                    key: try await there.contentKey(keys),
+                    node: ContentSealing.binding,
+                    keys: keys
+                )
+            }
+        let file = try SealedFile(sealer.ticket.head, node: ContentSealing.binding, keys: keys)
+        return Part(
+            section: .data,
+            body: sealer.body,
+            print: ContentPrint(sealed: sealer.ticket.head, size: sealer.body.size),
+            seal: Seal(
+                ticket: sealer.ticket,
+                given: given,
+                isPartly: sources.count > given.elements.count,
+                known: KnownSeal(file, nil)
+            )
+        )
+    }
+
+    /// Goes on with what was begun, where it is of the same content, and of the key that new files are sealed with.
+    private func resumed(
+        _ node: Int64,
+        _ header: SealedHeader,
+        _ sources: [SealedSection: SealSource],
+        _ keys: AccountKeys
+    ) async throws -> Sealer? {
+        let kept = try await stack.overStore { context in try context.first(.upload(of: node))?.ticket }
+        guard let kept else { return nil }
+        do {
+            let ticket = try JSONDecoder().decode(SealTicket.self, from: kept)
+            let file = try SealedFile(ticket.head, node: ContentSealing.binding, keys: keys)
+            guard file.accountKey == keys.current.id, try file.header(in: ticket.head)?.says(header) ?? false else {
+                return nil
+            }
+            return try Sealer(
+                resuming: ticket,
+                metadata: sources[.metadata] ?? .none,
+                thumbnail: sources[.thumbnail] ?? .none,
+                data: sources[.data] ?? .none,
+                node: ContentSealing.binding,
+                keys: keys
+            )
+        } catch is CloudError {
+            // Of other content by now, or of a key that is gone: it begins anew.
+            return nil
+        } catch is DecodingError {
+            return nil
+        }
+    }
+
+    /// Deletes what lay in the clear beside a file that is sealed by now.
+    func deleteSidecars(of target: Target, at key: RemoteKey) async throws {
+        for section in [ContentSections.metadata, .thumbnail] where target.remote?.eTag(of: section) != nil {
+            try await remote.delete(Sidecar.key(key, section), isFolder: false, if: .none)
+        }
+    }
+}
+
+/// What the remote has of a file whose sections are not all sent from here. It is looked at when somebody wants to know.
+private actor Remaining {
+    private let remote: any Remote
+    private let key: RemoteKey
+    private let row: RemoteNode.Row?
+    private let sealing: ContentSealing
+    private var found: Content?
+
+    private enum Content {
+        case nothing
+        case plain
+        case sealed(SealedFile)
+    }
+
+    init(_ remote: any Remote, _ target: Pusher.Target, _ key: RemoteKey, _ sealing: ContentSealing) {
+        (self.remote, self.key, self.sealing) = (remote, key, sealing)
+        row = target.isThere ? target.remote : nil
+    }
+
+    private var condition: RemoteCondition { row?.eTag(of: .data).map { .matches($0) } ?? .none }
+
+    private func content() async throws -> Content {
+        if let found { return found }
+        let content = try await look()
+        found = content
+        return content
+    }
+
+    private func look() async throws -> Content {
+        guard let row else { return .nothing }
+        if let seal = row.knownSeal { return seal.isPlain ? .plain : .sealed(try await sealing.open(seal.preamble)) }
+        guard let there = try await remote.head(key), !there.isFolder else { return .nothing }
+        let start = try await remote.get(key, range: 0..<SealedFile.preambleSize, if: condition).data()
+        do { return .sealed(try await sealing.open(start)) } catch let error as CloudError
+            where error.code == .notSealed
+        { return .plain }
+    }
+
+    /// Whether a section has bytes there.
+    func has(_ section: SealedSection) async throws -> Bool {
+        switch try await content() {
+        case .nothing: false
+        case .plain: section == .data || row?.eTag(of: ContentSections(section)) != nil
+        case .sealed(let file): file.size(of: section) > 0
+        }
+    }
+
+    /// The bytes of a section there.
+    func source(of section: SealedSection) async throws -> SealSource {
+        let (remote, key, condition) = (remote, key, condition)
+        switch try await content() {
+        case .nothing: return .none
+        case .sealed(let file):
+            let body = RemoteBody(size: file.size(of: section)) { range in
+                if range.isEmpty { return AsyncThrowingStream { $0.finish() } }
+                let sealed = file.sealedRange(of: section, range)
+                return try file.open(section, range, in: await remote.get(key, range: sealed, if: condition))
+            }
+            return .body(body, version: row?.eTag)
+        case .plain:
+            guard sealing.readsPlainFiles else { throw CloudError.plainFile(key) }
+            let place = Sidecar.key(key, ContentSections(section))
+            guard let there = try await remote.head(place) else { return .none }
+            let body = RemoteBody(size: there.size ?? 0) { range in
+                if range.isEmpty { return AsyncThrowingStream { $0.finish() } }
+                return try await remote.get(place, range: range, if: there.eTag.map { .matches($0) } ?? .none).chunks
+            }
+            return .body(body, version: there.eTag?.stored)
+        }
+    }
+
+    /// The key of the node, where that is known and was not wrapped by an earlier account key; else a new one.
+    func contentKey(_ keys: AccountKeys) async throws -> ContentKey {
+        if found == nil, row?.knownSeal == nil { return ContentKey() }
+        guard case .sealed(let file) = try await content(), file.accountKey == keys.current.id else {
+            return ContentKey()
+        }
+        return file.contentKey
+    }
+}
+
+extension CloudContext {
+    /// Keeps how an upload is sealed, until it has arrived.
+    fileprivate func keep(_ data: Data, of node: Int64) throws {
+        if let upload = try context.first(.upload(of: node)) {
+            upload.ticket = data
+        } else {
+            context.insert(SealedUpload(node: node, ticket: data))
+        }
+    }
+
+    func keep(_ ticket: SealTicket, of node: Int64) throws { try keep(JSONEncoder().encode(ticket), of: node) }
+}
+
+extension CloudError {
+    static func plainFile(_ key: RemoteKey) -> CloudError {
+        CloudError(
+            .notSealed,
+            "\(key) is not sealed. Open the account with `readsPlainFiles` to read it as it is, or send it anew from where it is known."
+        )
+    }
+}

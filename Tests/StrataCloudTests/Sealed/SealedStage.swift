@@ -1,0 +1,113 @@
+import Foundation
+import Strata
+import StrataPipeline
+import Synchronization
+import Testing
+
+@testable import StrataCloud
+
+/// An account that seals, on a strict remote, with a file `/n` of several sections, and a cache of its own.
+struct SealedStage {
+    let stage: CloudStage
+    let node: ObjectID<CloudNode>
+    let scratch: DownloadTests.Scratch
+
+    static let path = "home/n"
+    static let sections: [ContentSections: Data] = [
+        .metadata: SealedWorld.bytes(300, 1), .thumbnail: SealedWorld.bytes(20_000, 2),
+        .data: SealedWorld.bytes(300_000, 3),
+    ]
+
+    /// - Parameter isMaker: whether the file is made here; else it is found by a pull.
+    init(
+        _ remote: StrictRemote = StrictRemote(),
+        sealing: ContentSealing? = ContentSealing(SealedWorld.account),
+        handler: TestHandler = TestHandler(),
+        partSize: Int64 = 16 << 20,
+        download: DownloadPolicy = .onDemand,
+        sections: [ContentSections: Data] = sections,
+        isMaker: Bool = true
+    ) async throws {
+        scratch = DownloadTests.Scratch()
+        stage = try await CloudStage(
+            remote,
+            handler: handler,
+            sealing: sealing,
+            retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2)),
+            partSize: partSize,
+            download: download,
+            cacheFolder: scratch.folder
+        )
+        if isMaker {
+            let all = ContentSections(Array(sections.keys))
+            node = try await stage.commit { cloud in
+                let node = try cloud.createNode(at: "/n", sections: all)
+                handler.set(sections, of: node.id)
+                return node.id
+            }
+            try await stage.drain()
+        } else {
+            try await stage.account.pull()
+            node = try await stage.read { try $0.node(at: "/n").id }
+        }
+    }
+
+    /// Another machine with the same key.
+    static func other(
+        of first: SealedStage,
+        sealing: ContentSealing? = ContentSealing(SealedWorld.account),
+        download: DownloadPolicy = .onDemand,
+        handler: TestHandler = TestHandler()
+    ) async throws -> SealedStage {
+        try await SealedStage(first.remote, sealing: sealing, handler: handler, download: download, isMaker: false)
+    }
+
+    var remote: StrictRemote { stage.remote }
+    var handler: TestHandler { stage.handler }
+
+    /// The bytes of a section that arrive here.
+    func fetch(_ section: ContentSections = .data, cache: Bool = false) async throws -> Data {
+        let file = try await stage.account.downloads.fetch(node, section, options: DownloadOptions(cache: cache))
+        defer { file.release() }
+        return try Data(contentsOf: file.file)
+    }
+
+    /// Why a section does not arrive.
+    func refusal(_ section: ContentSections = .data) async throws -> CloudError.Code? {
+        do {
+            _ = try await fetch(section, cache: true)
+            return nil
+        } catch let error as CloudError {
+            return error.code
+        }
+    }
+
+    func upload(_ sections: ContentSections) async throws {
+        try await stage.commit { _ = try $0.upload($0.node(at: "/n"), sections) }
+        try await stage.drain()
+    }
+
+    /// What the remote has, opened.
+    func opened(_ section: SealedSection, keys: AccountKeys = SealedWorld.keys) throws -> Data {
+        try SealedWorld.open(remote.bytes(Self.path), section, keys)
+    }
+
+    /// The requests of a kind.
+    func verbs(_ prefixes: String...) -> [String] {
+        remote.requests.map(\.verb).filter { verb in prefixes.contains { verb.hasPrefix($0) } }
+    }
+
+    func close() async { await stage.account.close() }
+}
+
+/// A fault that comes once.
+final class Once: Sendable {
+    private let isDue = Mutex(true)
+
+    func callAsFunction() -> Bool {
+        isDue.withLock { due in
+            defer { due = false }
+            return due
+        }
+    }
+}
