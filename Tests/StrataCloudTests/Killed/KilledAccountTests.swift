@@ -7,15 +7,20 @@ import Testing
 /// cache: what a process has done can be told apart at these only. A process is killed before each of them, another one follows it, which
 /// is killed as well every other time, and what the last one leaves is what there would be if nobody had been killed.
 ///
-/// By default some of the steps are tried, others each time; `STRATA_STEPS=all` tries all, and `STRATA_SEED` the same again.
+/// By default some of the steps are tried, others each time; `STRATA_STEPS=all` tries all, `STRATA_SEED` the same again, and
+/// `STRATA_SCENARIOS` the scenarios of these names alone.
 @Suite("L1 L2 M10 N4 N6 N8 N9 an account whose process is killed between any two steps") struct KilledAccountTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let isComplete = environment["STRATA_STEPS"] == "all"
+    private static let scenarios = Scenario.all.filter { scenario in
+        environment["STRATA_SCENARIOS"].map { $0.split(separator: ",").contains(Substring(scenario.name)) } ?? true
+    }
+    /// Of each scenario.
     private static let portion = 4
     /// About as many steps has the opening of an account.
     private static let opening = 80
 
-    @Test(.timeLimit(.minutes(60)), arguments: Scenario.all)
+    @Test(.timeLimit(.minutes(60)), arguments: scenarios)
     func `all ends as if nobody had been killed`(scenario: Scenario) async throws {
         let folder = try ScratchFolder()
         let seed = Self.environment["STRATA_SEED"].flatMap(UInt64.init) ?? .random(in: 0...UInt64(UInt32.max))
