@@ -171,13 +171,28 @@ let package = Package(
         ),
         // Works on a cache in a process of its own, which tests kill.
         .executableTarget(name: "strata-cache", dependencies: ["StrataCloud"], path: "Tests/Helpers/StrataCache"),
+        // Ends a process between two changes of files.
+        .target(name: "CFileSteps", path: "Tests/Helpers/CFileSteps"),
+        .target(
+            name: "CloudScenarios",
+            dependencies: [
+                "Strata", "StrataCloud", "StrataPipeline", .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            path: "Tests/Fixtures/CloudScenarios"
+        ),
+        // Works on an account in a process of its own, which ends by SIGKILL where tests say.
+        .executableTarget(
+            name: "strata-cloud-crash",
+            dependencies: ["CFileSteps", "CloudScenarios"],
+            path: "Tests/Helpers/StrataCloudCrash"
+        ),
         // Networks of their own for the tests of reachability.
         .target(name: "CNetworkNamespace", path: "Tests/Helpers/CNetworkNamespace"),
         .testTarget(
             name: "StrataCloudTests",
             dependencies: [
-                "CNetworkNamespace", "CStrataNetlink", "Strata", "StrataCloud", "StrataPipeline", "StrataTesting",
-                "strata-cache",
+                "CNetworkNamespace", "CStrataNetlink", "CloudScenarios", "Strata", "StrataCloud", "StrataPipeline",
+                "StrataTesting", "StoreModels", "strata-cache", "strata-cloud-crash",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]

@@ -23,6 +23,9 @@ package final class StoreTransaction {
         noted = [Noted](repeating: Noted(), count: job.schema.entities.count)
     }
 
+    var connection: Connection { job.connection }
+    var schema: Schema { job.schema }
+
     /// The number of the commit that this becomes.
     package var number: Int64 { job.sequence }
 

@@ -62,6 +62,9 @@ extension CloudContext {
 
     /// Lets a node stand for an object of the application's.
     ///
+    /// Where the object is not in the store behind the commit, since it was deleted meanwhile, say, or is another context's that has not
+    /// committed it, the commit drops the link.
+    ///
     /// - Throws: ``CloudError`` with `alreadyLinked` where another node does.
     public func link<Object: Model>(_ node: CloudNode, to object: ObjectID<Object>) throws {
         try check(node)

@@ -46,17 +46,29 @@ final class PartialFile {
 
     /// Opens a file, which is made where it is not there; nil where another transfer holds it.
     private static func open(_ file: URL) throws -> FileHandle? {
-        if !FileManager.default.fileExists(atPath: file.path),
-            !FileManager.default.createFile(atPath: file.path, contents: nil)
-        {
-            throw POSIXError(.EACCES)
-        }
-        let handle = try FileHandle(forUpdating: file)
-        guard flock(handle.fileDescriptor, LOCK_EX | LOCK_NB) == 0 else {
+        // By the system's own call: that of `FileManager` puts a new file in place of one that somebody has made meanwhile, and is at work on.
+        #if canImport(Darwin)
+            let raw = Darwin.open(file.path, O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
+        #elseif canImport(Musl)
+            let raw = Musl.open(file.path, O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
+        #else
+            let raw = Glibc.open(file.path, O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
+        #endif
+        guard raw >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        let handle = FileHandle(fileDescriptor: raw, closeOnDealloc: true)
+        // Whoever has held it until now has given it another name.
+        guard flock(raw, LOCK_EX | LOCK_NB) == 0, isNamed(raw, file) else {
             try handle.close()
             return nil
         }
         return handle
+    }
+
+    /// Whether an open file is the one that has a name.
+    private static func isNamed(_ raw: CInt, _ file: URL) -> Bool {
+        var (opened, named) = (stat(), stat())
+        guard fstat(raw, &opened) == 0, stat(file.path, &named) == 0 else { return false }
+        return opened.st_ino == named.st_ino && opened.st_dev == named.st_dev
     }
 
     /// Removes what was begun of other versions, and what processes that were killed have left behind.

@@ -72,10 +72,11 @@ extension CloudAccess: CommitFollower {
 }
 
 /// What is to be deleted need not be sent before: what was queued for it is left out by the commit that deletes it, since until then it
-/// may run and be done.
+/// may run and be done. A node stands for nothing where the object that it is to stand for is not there behind the commit.
 extension CloudNode: CommitFollower {
     package static func follow(_ commit: FollowedCommit<Row>, in transaction: StoreTransaction) throws {
         for number in commit.updated("parent") { try checkRing(number, in: transaction) }
+        for number in commit.inserted + commit.updated("link") { try dropDanglingLink(of: number, in: transaction) }
         for number in commit.deleted {
             var needless: [Int64] = []
             try transaction.rows(AccessSQL.selectOfNode, [.text(String(number)), .text("@\(number)")]) { row in
@@ -87,6 +88,15 @@ extension CloudNode: CommitFollower {
 }
 
 extension CloudNode {
+    /// The object may be rolled back by now, deleted meanwhile, or still be another context's alone.
+    private static func dropDanglingLink(of number: Int64, in transaction: StoreTransaction) throws {
+        var link: String?
+        try transaction.rows(AccessSQL.selectLink, [.integer(number)]) { link = try $0.read(String?.self, at: 0) }
+        guard let link, try transaction.isThere(link) == false else { return }
+        try transaction.run(AccessSQL.dropLink, [.integer(transaction.number), .integer(number)])
+        try transaction.note(updated: number, ["link"], of: CloudNode.self)
+    }
+
     /// Two contexts may have moved two folders into each other.
     private static func checkRing(_ number: Int64, in transaction: StoreTransaction) throws {
         var seen: Set<Int64> = []
@@ -115,6 +125,8 @@ private enum AccessSQL {
     static let select =
         "SELECT \"operation\", \"resource\", \"isWrite\", \"isBefore\", \"commit\" FROM \(accesses) WHERE \"id\" = ?"
     static let selectParent = "SELECT \"parent\" FROM \"CloudNode\" WHERE \"id\" = ?"
+    static let selectLink = "SELECT \"link\" FROM \"CloudNode\" WHERE \"id\" = ? AND \"link\" IS NOT NULL"
+    static let dropLink = "UPDATE \"CloudNode\" SET \"link\" = NULL, \"_version\" = ?1 WHERE \"id\" = ?2"
     static let deleteOrphan = """
         DELETE FROM \(accesses) WHERE "id" = ? AND NOT EXISTS \
         (SELECT 1 FROM "QueuedOperation" o WHERE o."id" = \(accesses)."operation")

@@ -22,9 +22,13 @@ extension Pusher {
         let place = PartsPlace(node: attempt.payload.node, section: section.rawValue, key: key, print: print.text)
         do {
             return try await putParts(body, place, max(partSize, least), if: condition, attempt)
-        } catch let error as RemoteError where error.code == .uploadGone {
+        } catch let error as RemoteError where error.code == .uploadGone || error.code == .conditionFailed {
             // It has come to its end, and nobody was told; or the remote has forgotten it.
-            if let there = try await remote.head(key), try await isOwn(there, print) { return there }
+            if let there = try await remote.head(key), try await isOwn(there, print) {
+                try await abort(place)
+                return there
+            }
+            guard error.code == .uploadGone else { throw error }
             try await forget(place)
             return try await putParts(body, place, max(partSize, least), if: condition, attempt)
         }
@@ -84,6 +88,12 @@ extension Pusher {
 
     private func known(_ place: PartsPlace) async throws -> PartialUpload.Row? {
         try await stack.overStore { context in try context.first(.upload(place))?.snapshot }
+    }
+
+    /// Gives up the parts that are still at the remote of something that is there by now.
+    private func abort(_ place: PartsPlace) async throws {
+        guard let known = try await known(place), known.path == place.key.path else { return }
+        try await remote.abortUpload(known.upload, at: place.key)
     }
 
     private func forget(_ place: PartsPlace) async throws {

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A process of `strata-crash`, which the tests talk to by its output and end by its id.
+/// A process of a helper, which the tests talk to by its output and end by its id.
 public final class Child: Sendable {
     /// What the process has written, line by line; ends with the process.
     public let lines: AsyncStream<String>
@@ -17,10 +17,15 @@ public final class Child: Sendable {
         return named.map { URL(fileURLWithPath: $0).deletingLastPathComponent() } ?? place
     }()
 
+    /// Starts a process of `strata-crash` with these arguments.
+    public convenience init(_ arguments: String...) throws { try self.init(helper: "strata-crash", arguments) }
+
     /// Starts the process with these arguments.
-    public init(_ arguments: String...) throws {
+    ///
+    /// - Parameter helper: the name of the program.
+    public init(helper: String, _ arguments: [String]) throws {
         let process = Process()
-        process.executableURL = Self.folder.appendingPathComponent("strata-crash")
+        process.executableURL = Self.folder.appendingPathComponent(helper)
         process.arguments = arguments
         // Of what is free glibc's allocator keeps much, for each thread: its memory is to be, more or less, what is in use.
         process.environment = ProcessInfo.processInfo.environment.merging(["MALLOC_ARENA_MAX": "1"]) { own, _ in own }

@@ -116,6 +116,39 @@ import Testing
         }
     }
 
+    @Test("T28 a link holds to an object of the same commit, and is dropped where there is none") func t28()
+        async throws
+    {
+        let stage = try await CloudStage()
+        let (gone, note) = try await stage.commit { cloud in
+            (cloud.context.insert(Note(text: "gone")).id, cloud.context.insert(Note(text: "x")).id)
+        }
+        let hidden = try stage.stack.newID(for: Note.self)
+        try await stage.commit { cloud in
+            if let object = try cloud.context.find(gone) { cloud.context.delete(object) }
+            try cloud.createNode(at: "/gone", content: gone)
+            try cloud.createNode(at: "/hidden", content: hidden)
+            try cloud.createNode(at: "/old", content: note)
+            try cloud.createNode(at: "/new", content: cloud.context.insert(Note(text: "new")).id)
+            // Not known before the commit.
+            #expect(try cloud.node(for: gone) != nil)
+        }
+        try await stage.read { cloud in
+            for path in ["/gone", "/hidden"] as [TreePath] { try #expect(cloud.node(at: path).link == nil) }
+            #expect(try cloud.node(for: note)?.path == "/old")
+            try #expect(cloud.node(at: "/new").link != nil)
+        }
+        try await stage.commit { cloud in
+            try cloud.unlink(cloud.node(at: "/old"))
+            try cloud.link(cloud.node(at: "/gone"), to: note)
+            try cloud.link(cloud.node(at: "/new"), to: gone)
+        }
+        let links = try await stage.read { cloud in
+            try ["/old", "/gone", "/new"].map { try cloud.node(at: TreePath(parsing: $0)).link }
+        }
+        #expect(links == [nil, note.description, nil])
+    }
+
     @Test("T27 tags are set, replaced, taken away and counted, also by another context") func t27() async throws {
         let stage = try await CloudStage()
         try await stage.commit { cloud in

@@ -1,0 +1,80 @@
+import Foundation
+import StrataCloud
+
+extension Scenario {
+    /// More than one commit of a pull has.
+    private static let many = 1...210
+
+    static let pull = Scenario(
+        "pull",
+        earlier: { cloud in
+            for (index, name) in ["edited", "moved", "doomed", "folder/letter", "dressed"].enumerated() {
+                try cloud.draft(index + 1, at: TreePath(parsing: "/" + name))
+            }
+        },
+        others: { remote in
+            for number in many { try await remote.write(100 + number, at: "many \(number)") }
+            try await remote.createFolder(RemoteKey(["home", "theirs"]))
+            try await remote.write(20, at: "theirs", "letter")
+            try await remote.write(21, at: "edited")
+            try await remote.write(22, at: "folder", "letter")
+            try await remote.move(
+                RemoteKey(["home", "moved"]),
+                to: RemoteKey(["home", "theirs", "x"]),
+                isFolder: false
+            )
+            try await remote.delete(RemoteKey(["home", "doomed"]), isFolder: false, if: .none)
+        },
+        pulls: true,
+        remote: files(
+            Dictionary(uniqueKeysWithValues: many.map { ("home/many \($0)", 100 + $0) }).merging([
+                "home/edited": 21, "home/theirs/x": 2, "home/theirs/letter": 20, "home/folder/letter": 22,
+                "home/dressed": 5,
+            ]) { $1 },
+            folders: ["home/folder", "home/theirs"]
+        ),
+        reports: many.map { "new /many \($0)" } + [
+            "new /theirs", "new /theirs/letter", "modified header, data of /edited",
+            "modified header, data of /folder/letter", "moved /moved to /theirs/x", "deleted /doomed",
+        ],
+        marks: many.map { "/many \($0)" } + ["/theirs/letter", "/edited", "/folder/letter"]
+    )
+
+    /// In bytes: three chunks of a folder remote's.
+    private static let film = 600_000
+
+    /// What the pull finds is marked in its commit, and downloaded since it is marked.
+    static let download = Scenario(
+        "download",
+        earlier: { try $0.draft(1, at: "/edited") },
+        others: { remote in
+            try await remote.write(2, at: "edited")
+            try await remote.write(3, at: "letter")
+            try await remote.write(4, at: "film", size: film)
+        },
+        pulls: true,
+        downloads: true,
+        remote: files(["home/edited": 2, "home/letter": 3]).merging(["home/film": Bytes.data(4, size: film)]) { $1 },
+        reports: ["modified header, data of /edited", "new /letter", "new /film"]
+            + [("edited", Bytes.data(2)), ("letter", Bytes.data(3)), ("film", Bytes.data(4, size: film))].map {
+                "downloaded data of /\($0), \(ScenarioHandler.print($1))"
+            }
+    )
+
+    static let fetch = Scenario(
+        "fetch",
+        earlier: { cloud in
+            try cloud.draft(1, at: "/letter")
+            try cloud.draft(2, at: "/film", size: film)
+        },
+        fetches: ["/letter", "/film"],
+        remote: files(["home/letter": 1]).merging(["home/film": Bytes.data(2, size: film)]) { $1 }
+    )
+}
+
+extension FolderRemote {
+    /// Writes a file as somebody else does.
+    fileprivate func write(_ seed: Int, at names: String..., size: Int = 100) async throws {
+        _ = try await put(RemoteBody(Bytes.data(seed, size: size)), at: RemoteKey(["home"] + names), if: .none)
+    }
+}

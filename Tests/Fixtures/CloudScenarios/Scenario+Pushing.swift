@@ -1,0 +1,140 @@
+import Foundation
+import StrataCloud
+
+extension Scenario {
+    private static let sidecars: ContentSections = [.data, .metadata, .thumbnail]
+
+    static let upload = Scenario(
+        "upload",
+        change: { try $0.draft(1, at: "/letter", sections: sidecars) },
+        remote: files(["home/letter": 1], sidecars: true),
+        reports: ["uploaded metadata, thumbnail, data of /letter"]
+    )
+
+    static let replacement = Scenario(
+        "replacement",
+        earlier: { try $0.draft(1, at: "/letter", sections: sidecars) },
+        change: { try $0.edit("/letter", seed: 2, sections: sidecars) },
+        remote: files(["home/letter": 2], sidecars: true),
+        reports: ["uploaded metadata, thumbnail, data of /letter"]
+    )
+
+    static let parts = Scenario(
+        "parts",
+        earlier: { try $0.draft(1, at: "/known", size: large) },
+        change: { cloud in
+            try cloud.edit("/known", seed: 2)
+            try cloud.draft(3, at: "/new", size: large)
+        },
+        remote: ["home/known": Bytes.data(2, size: large), "home/new": Bytes.data(3, size: large)],
+        reports: ["uploaded data of /known", "uploaded data of /new"]
+    )
+
+    static let folders = Scenario(
+        "folders",
+        change: { cloud in
+            try cloud.draft(1, at: "/a/b/letter")
+            try cloud.createFolder(at: "/a/empty")
+            try cloud.draft(2, at: "inbox:/message")
+        },
+        remote: files(["home/a/b/letter": 1, "inbox/message": 2], folders: ["home/a", "home/a/b", "home/a/empty"]),
+        reports: ["uploaded data of /a/b/letter", "uploaded data of inbox:/message"]
+    )
+
+    static let move = Scenario(
+        "move",
+        earlier: { cloud in
+            try cloud.draft(1, at: "/old/inner/letter", sections: sidecars)
+            try cloud.draft(2, at: "/single", sections: sidecars)
+        },
+        change: { cloud in
+            try cloud.move(cloud.node(at: "/old"), to: "/new/place")
+            try cloud.move(cloud.node(at: "/single"), to: "/new/moved")
+        },
+        remote: files(
+            ["home/new/place/inner/letter": 1, "home/new/moved": 2],
+            sidecars: true,
+            folders: ["home/new", "home/new/place", "home/new/place/inner"]
+        )
+    )
+
+    static let copy = Scenario(
+        "copy",
+        earlier: { cloud in
+            try cloud.draft(1, at: "/folder/letter")
+            try cloud.draft(2, at: "/single")
+        },
+        change: { cloud in
+            try cloud.copy(cloud.node(at: "/folder"), to: "/copy")
+            try cloud.copy(cloud.node(at: "/single"), to: "/copy/single")
+        },
+        remote: files(
+            ["home/folder/letter": 1, "home/copy/letter": 1, "home/single": 2, "home/copy/single": 2],
+            folders: ["home/folder", "home/copy"]
+        )
+    )
+
+    static let delete = Scenario(
+        "delete",
+        earlier: { cloud in
+            try cloud.draft(1, at: "/folder/inner/letter", sections: sidecars)
+            try cloud.draft(2, at: "/folder/other")
+            try cloud.draft(3, at: "/single", sections: sidecars)
+            try cloud.draft(4, at: "/stays")
+        },
+        change: { cloud in
+            try cloud.delete(cloud.node(at: "/folder"))
+            try cloud.delete(cloud.node(at: "/single"))
+        },
+        remote: files(["home/stays": 4])
+    )
+
+    /// All at once, while somebody else is at work.
+    static let everything = Scenario(
+        "everything",
+        earlier: { cloud in
+            for (index, name) in ["edited", "folder/moved", "doomed/a", "doomed/b", "others"].enumerated() {
+                try cloud.draft(index + 1, at: TreePath(parsing: "/" + name))
+            }
+        },
+        others: { remote in
+            _ = try await remote.put(RemoteBody(Bytes.data(20)), at: RemoteKey(["home", "theirs"]), if: .isAbsent)
+            _ = try await remote.put(RemoteBody(Bytes.data(21)), at: RemoteKey(["home", "others"]), if: .none)
+        },
+        change: { cloud in
+            try cloud.edit("/edited", seed: 10)
+            try cloud.move(cloud.node(at: "/folder"), to: "/moved folder")
+            try cloud.delete(cloud.node(at: "/doomed"))
+            try cloud.draft(11, at: "/moved folder/new", sections: [.data, .metadata])
+            try cloud.copy(cloud.node(at: "/moved folder/moved"), to: "/copy")
+        },
+        pulls: true,
+        remote: files(
+            [
+                "home/edited": 10, "home/moved folder/moved": 2, "home/moved folder/new": 11, "home/copy": 2,
+                "home/theirs": 20, "home/others": 21,
+            ],
+            folders: ["home/moved folder"]
+        ).merging(["home/moved folder/new%metadata": Bytes.metadata(11)]) { $1 },
+        reports: [
+            "uploaded data of /edited", "uploaded metadata, data of /moved folder/new", "new /theirs",
+            "modified header, data of /others",
+        ],
+        marks: ["/others", "/theirs"]
+    )
+
+    // MARK: What is expected
+
+    /// Files of 100 bytes by their paths and seeds, in the trunks that they name.
+    static func files(_ seeds: [String: Int], sidecars: Bool = false, folders: [String] = []) -> [String: Data] {
+        var files: [String: Data] = [:]
+        for (path, seed) in seeds {
+            files[path] = Bytes.data(seed)
+            guard sidecars else { continue }
+            files[path + "%metadata"] = Bytes.metadata(seed)
+            files[path + "%thumbnail"] = Bytes.thumbnail(seed)
+        }
+        for folder in folders { files[folder + "/"] = Data() }
+        return files
+    }
+}

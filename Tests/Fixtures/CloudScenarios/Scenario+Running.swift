@@ -1,0 +1,95 @@
+import Foundation
+import Strata
+import StrataCloud
+import StrataPipeline
+
+/// That the work does not come to its end, or not to this one.
+struct ScenarioError: Error, CustomStringConvertible {
+    let description: String
+}
+
+extension Scenario {
+    /// Makes what was there before.
+    public func prepare(_ place: ScenarioPlace) async throws {
+        let stack = try await place.openStack()
+        let account = try await place.openAccount(stack)
+        try await stack.background { [earlier] context in
+            try earlier(context.cloud(account))
+            try context.commit()
+        }
+        account.push.resume()
+        try await finish(stack, isDownloading: false)
+        await account.close()
+        try await stack.background { context in
+            // Only what is done from here on is looked at.
+            for report in try context.fetch(Report.all) { context.delete(report) }
+            for operation in try context.fetch(FinishedOperation.all) { context.delete(operation) }
+            try context.commit()
+        }
+        try await stack.close()
+        try await others?(try place.openRemote())
+    }
+
+    /// Does what is to be done, or what is left of it.
+    ///
+    /// - Parameter opened: called when store and account are open. What is marked is being downloaded by then.
+    public func run(_ place: ScenarioPlace, opened: () throws -> Void) async throws {
+        let stack = try await place.openStack()
+        let account = try await place.openAccount(stack, download: downloads ? .all : .onDemand)
+        try opened()
+        if let change {
+            try await stack.background { context in
+                guard try !context.exists(Report.where { $0.text == Self.begun }) else { return }
+                context.insert(Report(text: Self.begun))
+                try change(context.cloud(account))
+                try context.commit()
+            }
+        }
+        account.push.resume()
+        if pulls { try await account.pull() }
+        try await fetch(account, stack)
+        try await finish(stack, isDownloading: downloads)
+        // What was left to the next one, since it was being changed from here.
+        if pulls { try await account.pull() }
+        try await finish(stack, isDownloading: downloads)
+        await account.close()
+        try await stack.close()
+    }
+
+    /// That the change is in the store.
+    public static let begun = "begun"
+
+    private func fetch(_ account: CloudAccount, _ stack: ContextStack) async throws {
+        for path in fetches {
+            let node = try await stack.background { context in try context.cloud(account).node(at: path).id }
+            let file = try await account.downloads.fetch(node, options: DownloadOptions(cache: true))
+            defer { file.release() }
+            guard try Data(contentsOf: file.file) == remote["home\(path)"] else {
+                throw ScenarioError(description: "\(path) has arrived as something else.")
+            }
+        }
+    }
+
+    /// Waits until nothing is queued or marked any more that goes on by itself.
+    private func finish(_ stack: ContextStack, isDownloading: Bool) async throws {
+        for _ in 0..<2000 {
+            let isDone = try await stack.background { context in
+                let queued = try context.fetch(QueuedOperation.all)
+                if let stuck = queued.first(where: { $0.status == .failed || $0.constraint != nil }) {
+                    throw ScenarioError(
+                        description:
+                            "\(String(decoding: stuck.payload, as: UTF8.self)) \(stuck.status) \(stuck.failures.list)"
+                    )
+                }
+                return try queued.isEmpty && (!isDownloading || context.nodesMarked() == 0)
+            }
+            if isDone { return }
+            try await Task.sleep(for: .milliseconds(2))
+        }
+        throw ScenarioError(description: "It does not come to an end.")
+    }
+}
+
+extension ObjectContext {
+    fileprivate func nodesMarked() throws -> Int { try cloud(accountID: "alice").nodesMarkedForDownload().count }
+}

@@ -1,0 +1,50 @@
+public import Foundation
+public import Strata
+public import StrataCloud
+
+/// Where a scenario lies: a store, a remote and a cache in one folder.
+public struct ScenarioPlace: Sendable {
+    public let store: URL
+    public let remote: URL
+    public let cache: URL
+    public let root: URL
+
+    public init(_ root: URL) {
+        self.root = root
+        store = root.appending(path: "store.sqlite")
+        remote = root.appending(path: "remote")
+        cache = root.appending(path: "cache")
+    }
+
+    /// The store and what SQLite keeps beside it.
+    public var storeFiles: [URL] { ["", "-wal", "-shm"].map { URL(filePath: store.path + $0) } }
+
+    public func openStack() async throws -> ContextStack {
+        try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
+        return try await ContextStack.open(
+            .sqlite(store),
+            models: [Draft.self, Report.self] + CloudAccount.models,
+            stack: .rootOnly
+        )
+    }
+
+    /// Its remote, as this machine or somebody else uses it.
+    public func openRemote() throws -> FolderRemote { try FolderRemote(remote) }
+
+    public func openAccount(
+        _ stack: ContextStack,
+        download: DownloadPolicy = .onDemand,
+        isSuspended: Bool = true
+    ) async throws -> CloudAccount {
+        try await CloudAccount.open(
+            stack,
+            id: "alice",
+            remote: try openRemote(),
+            handler: ScenarioHandler(stack: stack),
+            partSize: Scenario.partSize,
+            download: download,
+            cacheFolder: cache,
+            isSuspended: isSuspended
+        )
+    }
+}
