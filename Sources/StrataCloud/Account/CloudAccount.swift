@@ -87,7 +87,8 @@ public final class CloudAccount: Sendable {
         }
         let facts = try await AccountSetup(stack, id, remote, names).facts()
         let reachability = reachability ?? ManualConstraint(Constraint(rawValue: "reachable.\(id)"), isSatisfied: true)
-        let pusher = Pusher(stack, facts, remote, handler, reachability.constraint, partSize: partSize)
+        let transfers = TransferBook(clock)
+        let pusher = Pusher(stack, facts, remote, handler, reachability.constraint, partSize: partSize, transfers)
         let push = try await Pipeline.open(
             stack,
             named: facts.pipeline,
@@ -98,9 +99,11 @@ public final class CloudAccount: Sendable {
             clock: clock
         ) { (attempt: Attempt<CloudWork>) in try await pusher.carryOut(attempt) }
         let pulls = PullLoop(Puller(stack: stack, facts: facts, remote: remote, handler: handler))
-        let downloads = Downloads(stack, facts, remote, cacheFolder, cacheLimit)
+        let downloads = Downloads(stack, facts, remote, cacheFolder, cacheLimit, transfers)
         let marked = MarkedDownloads(downloads, handler, download, maxConcurrent: maxConcurrent ?? 8)
         let account = CloudAccount(pusher, push, pulls, downloads, marked)
+        push.listen { [weak transfers] event in transfers?.note(event) }
+        stack.listen { [weak transfers] _ in transfers?.ring() }
         pulls.start(pull, clock) { isFirst in
             if isFirst, pull.isPushWaiting, !isSuspended { push.resume() }
             marked.look()
@@ -118,6 +121,7 @@ public final class CloudAccount: Sendable {
         await marked.stop()
         await push.close(grace: grace)
         await downloads.close()
+        downloads.transfers.close()
     }
 
     // MARK: Downloading

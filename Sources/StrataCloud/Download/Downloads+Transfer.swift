@@ -29,10 +29,13 @@ extension Downloads {
     func transfer(_ place: Place) async -> Result<Arrival, any Error> {
         do {
             var source = try await source(of: place)
+            let key = TransferBook.Key(direction: .download, number: place.node, section: place.section)
+            let transfer = transfers.begin(key, of: place.node, size: source.size)
+            defer { transfer.end() }
             var version = source.eTag
             for attempt in 1... {
                 do {
-                    return .success(try await fetch(source, version, place))
+                    return .success(try await fetch(source, version, place, transfer))
                 } catch let error as RemoteError where attempt < Self.tries && Self.isPassing(error) {
                     // Another version is there by now: that is downloaded, and the answer names it.
                     if error.code == .conditionFailed {
@@ -59,7 +62,12 @@ extension Downloads {
     }
 
     /// Goes on behind what has arrived of a version.
-    private func fetch(_ source: Source, _ version: ETag?, _ place: Place) async throws -> Arrival {
+    private func fetch(
+        _ source: Source,
+        _ version: ETag?,
+        _ place: Place,
+        _ transfer: FollowedTransfer
+    ) async throws -> Arrival {
         let key = source.key
         let partial = try PartialFile(folder.appending(path: "partial"), facts.account, place.name, version)
         // A version that is weak may stand for another content.
@@ -69,7 +77,13 @@ extension Downloads {
         let range = begin > 0 ? source.size.map { begin..<$0 } : nil
         let download = try await remote.get(key, range: range, if: version.map { .matches($0) } ?? .none)
         try partial.cut(at: download.range.lowerBound)
-        for try await chunk in download.chunks { try partial.append(chunk) }
+        var position = download.range.lowerBound
+        transfer.resume(at: position, of: download.object.size)
+        for try await chunk in download.chunks {
+            try partial.append(chunk)
+            position += Int64(chunk.count)
+            transfer.pass(Int64(chunk.count), to: position)
+        }
         // To a task that is cancelled the chunks just end.
         try Task.checkCancellation()
         let size = try partial.size()
@@ -77,6 +91,8 @@ extension Downloads {
             if size > whole { try partial.cut(at: 0) }
             throw RemoteError(.damagedContent, "Of the \(whole) bytes of \(key), \(size) have arrived.", key: key)
         }
-        return Arrival(try partial.finish(), download.object.eTag ?? version)
+        let file = try partial.finish()
+        transfer.pass(all: size)
+        return Arrival(file, download.object.eTag ?? version)
     }
 }

@@ -41,9 +41,19 @@ public final class Downloads: Sendable {
     let facts: AccountFacts
     let remote: any Remote
     let folder: URL
+    /// What is told of bytes as they pass.
+    let transfers: TransferBook
     private let limit: Int64
 
-    init(_ stack: ContextStack, _ facts: AccountFacts, _ remote: any Remote, _ folder: URL?, _ limit: Int64) {
+    init(
+        _ stack: ContextStack,
+        _ facts: AccountFacts,
+        _ remote: any Remote,
+        _ folder: URL?,
+        _ limit: Int64,
+        _ transfers: TransferBook
+    ) {
+        self.transfers = transfers
         (self.stack, self.facts, self.remote, self.limit) = (stack, facts, remote, limit)
         self.folder = folder ?? Self.usualFolder(stack)
     }

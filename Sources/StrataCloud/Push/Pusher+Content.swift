@@ -30,8 +30,13 @@ extension Pusher {
                 link: node.link ?? work.sourceLink
             )
             guard let body = try await handler.content(for: request) else { continue }
-            switch try await send(body, section, to: key, target, attempt) {
-            case .sent(let object, let print): sent.append(Sent(section: section, object: object, print: print))
+            let place = TransferBook.Key(direction: .upload, number: attempt.id.number, section: section)
+            let transfer = transfers.begin(place, of: work.node, size: body.size)
+            defer { transfer.end() }
+            switch try await send(body, section, to: key, target, attempt, transfer) {
+            case .sent(let object, let print):
+                transfer.pass(all: body.size)
+                sent.append(Sent(section: section, object: object, print: print))
             case .evaded(let outcome): return outcome
             }
         }
@@ -59,10 +64,11 @@ extension Pusher {
         _ section: ContentSections,
         to key: RemoteKey,
         _ target: Target,
-        _ attempt: Attempt<CloudWork>
+        _ attempt: Attempt<CloudWork>,
+        _ transfer: FollowedTransfer
     ) async throws -> Sending {
         let print = try await ContentPrint(of: body)
-        var body = body
+        var body = body.followed(by: transfer)
         body.mark = print.text
         // Parts that go with the content are overwritten: whose the content is, theirs are.
         let earlier = section == .data ? target.remote?.prints ?? [] : nil

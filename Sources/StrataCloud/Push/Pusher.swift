@@ -15,6 +15,8 @@ final class Pusher: Sendable {
     let handler: any CloudHandler
     /// How large the parts of large uploads are at least, in bytes.
     let partSize: Int64
+    /// What is told of bytes as they pass.
+    let transfers: TransferBook
     /// What operations wait for while the remote cannot be reached.
     let reachability: Constraint
     /// How often the credentials have changed.
@@ -27,8 +29,10 @@ final class Pusher: Sendable {
         _ remote: any Remote,
         _ handler: any CloudHandler,
         _ reachability: Constraint,
-        partSize: Int64
+        partSize: Int64,
+        _ transfers: TransferBook
     ) {
+        self.transfers = transfers
         self.partSize = max(1, partSize)
         (self.stack, self.facts, self.remote, self.handler) = (stack, facts, remote, handler)
         self.reachability = reachability

@@ -141,7 +141,8 @@ struct CloudStage {
         pull: PullPolicy = .manual,
         download: DownloadPolicy = .onDemand,
         cacheFolder: URL? = nil,
-        isSuspended: Bool = true
+        isSuspended: Bool = true,
+        clock: any PipelineClock = .system
     ) async throws {
         self.remote = remote
         self.handler = handler
@@ -162,7 +163,8 @@ struct CloudStage {
             pull: pull,
             download: download,
             cacheFolder: cacheFolder,
-            isSuspended: isSuspended
+            isSuspended: isSuspended,
+            clock: clock
         )
     }
 
