@@ -12,6 +12,7 @@ let package = Package(
         .library(name: "StrataHTTP", targets: ["StrataHTTP"]),
         .library(name: "StrataTesting", targets: ["StrataTesting"]),
         .executable(name: "history", targets: ["history"]),
+        .executable(name: "mirror", targets: ["mirror"]),
     ],
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -98,6 +99,26 @@ let package = Package(
         ),
         .executableTarget(name: "chat", dependencies: ["ChatKit"], path: "Examples/chat/chat"),
         .executableTarget(name: "chat-server", dependencies: ["ChatKit"], path: "Examples/chat/chat-server"),
+        // Calls of the system that its C library does not have everywhere.
+        .target(name: "CMirrorFiles", path: "Examples/mirror/CMirrorFiles"),
+        .target(
+            name: "MirrorKit",
+            dependencies: [
+                "CMirrorFiles", "Strata", "StrataCloud", "StrataHTTP", "StrataPipeline",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            path: "Examples/mirror/MirrorKit"
+        ),
+        .executableTarget(
+            name: "mirror",
+            dependencies: [
+                "MirrorKit",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            path: "Examples/mirror/mirror"
+        ),
         .target(name: "TestRepositories", dependencies: ["HistoryKit"], path: "Tests/Fixtures/TestRepositories"),
         .testTarget(
             name: "ChatTests",
@@ -105,6 +126,13 @@ let package = Package(
                 "ChatKit", "chat", "chat-server", "TestRepositories",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+            ]
+        ),
+        .testTarget(
+            name: "MirrorTests",
+            dependencies: [
+                "MirrorKit", "mirror", "Strata", "StrataCloud", "TestRepositories",
+                .product(name: "Crypto", package: "swift-crypto"),
             ]
         ),
         .testTarget(name: "HistoryKitTests", dependencies: ["HistoryKit", "TestRepositories"]),
@@ -201,7 +229,7 @@ let package = Package(
             // Every remote against real servers, which Scripts/lib.sh installs, and against one that does what it is told.
             name: "StrataHTTPTests",
             dependencies: [
-                "Strata", "StrataCloud", "StrataHTTP", "StrataPipeline",
+                "Strata", "StrataCloud", "StrataHTTP", "StrataPipeline", "mirror",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

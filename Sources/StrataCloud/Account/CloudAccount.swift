@@ -91,11 +91,12 @@ public final class CloudAccount: Sendable {
         }
         let facts = try await AccountSetup(stack, id, remote, names, isSealed: sealing != nil).facts()
         let reachability = reachability ?? ManualConstraint(Constraint(rawValue: "reachable.\(id)"), isSatisfied: true)
-        let downloads = Downloads(stack, facts, remote, sealing, cacheFolder, cacheLimit)
+        let transfers = TransferBook(clock)
+        let downloads = Downloads(stack, facts, remote, sealing, cacheFolder, cacheLimit, transfers)
         let marked = MarkedDownloads(downloads, handler, download, maxConcurrent: maxConcurrent ?? 8)
         let isFirstPullAwaited = pull.isPushWaiting && !isSuspended
         let pulls = PullLoop(Puller(stack: stack, facts: facts, remote: remote, handler: handler), pull, clock)
-        let pusher = Pusher(stack, facts, remote, handler, sealing, reachability.constraint, partSize: partSize) {
+        let pusher = Pusher(stack, facts, remote, handler, sealing, reachability.constraint, partSize: partSize, transfers) {
             pulls.beAwaited()
         }
         let push = try await Pipeline.open(
@@ -108,6 +109,8 @@ public final class CloudAccount: Sendable {
             clock: clock
         ) { (attempt: Attempt<CloudWork>) in try await pusher.carryOut(attempt) }
         let account = CloudAccount(pusher, push, pulls, downloads, marked)
+        push.listen { [weak transfers] event in transfers?.note(event) }
+        stack.listen { [weak transfers] _ in transfers?.ring() }
         pulls.start { isFirst in
             if isFirst, isFirstPullAwaited { push.resume() }
             marked.look()
@@ -129,6 +132,7 @@ public final class CloudAccount: Sendable {
         await marked.stop()
         await push.close(grace: grace)
         await downloads.close()
+        downloads.transfers.close()
     }
 
     // MARK: Downloading

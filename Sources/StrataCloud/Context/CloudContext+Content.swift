@@ -8,6 +8,7 @@ extension CloudContext {
     ///   - sections: which sections have.
     ///   - isLatestEnough: whether one upload does for all that are queued before it begins, since each asks for the newest content. Where each
     ///     version matters they are all sent, one behind the other.
+    ///   - size: how many bytes there are, where that is known: for ``CloudAccount/progress()``.
     /// - Returns: the operation; nil for a node that is detached, which nobody sends.
     /// - Throws: ``CloudError`` with `wrongKind` for the data of a folder, `foreignNode`.
     @discardableResult
@@ -15,6 +16,7 @@ extension CloudContext {
         _ node: CloudNode,
         _ sections: ContentSections = .data,
         isLatestEnough: Bool = true,
+        size: Int64? = nil,
         priority: Int = 0
     ) throws -> QueuedOperation? {
         try check(node)
@@ -28,7 +30,8 @@ extension CloudContext {
             parent: parent.id.number,
             name: node.name,
             sections: sections,
-            isLatestEnough: isLatestEnough
+            isLatestEnough: isLatestEnough,
+            size: size
         )
         return queue(
             work,

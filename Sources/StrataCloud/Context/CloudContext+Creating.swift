@@ -18,25 +18,37 @@ extension CloudContext {
     ///   - path: where. Folders above it that are not there are made.
     ///   - content: the application's object that it stands for; ``CloudHandler`` is asked for the content when it is sent.
     ///   - sections: which sections there are to send.
+    ///   - size: how many bytes that is, where it is known: for ``CloudAccount/progress()``.
     /// - Throws: as ``createFolder(at:)``, and `alreadyLinked`.
     @discardableResult
     public func createNode<Object: Model>(
         at path: TreePath,
         content: ObjectID<Object>,
-        sections: ContentSections = .data
+        sections: ContentSections = .data,
+        size: Int64? = nil
     ) throws -> CloudNode {
-        try createNode(at: path, link: content.description, sections)
+        try createNode(at: path, link: content.description, sections, size)
     }
 
     /// Makes a file that stands for no object of the application's, and queues the upload of its content.
     @discardableResult
-    public func createNode(at path: TreePath, sections: ContentSections = .data) throws -> CloudNode {
-        try createNode(at: path, link: nil, sections)
+    public func createNode(
+        at path: TreePath,
+        sections: ContentSections = .data,
+        size: Int64? = nil
+    ) throws -> CloudNode {
+        try createNode(at: path, link: nil, sections, size)
     }
 
-    private func createNode(at path: TreePath, link: String?, _ sections: ContentSections) throws -> CloudNode {
+    private func createNode(
+        at path: TreePath,
+        link: String?,
+        _ sections: ContentSections,
+        _ size: Int64?
+    ) throws -> CloudNode {
         let name = try lastName(of: path)
-        return try create(name, in: folder(at: path.parent), isFolder: false, link: link, sections: sections)
+        let folder = try folder(at: path.parent)
+        return try create(name, in: folder, isFolder: false, link: link, sections: sections, size: size)
     }
 
     /// Makes a node in a folder.
@@ -46,7 +58,8 @@ extension CloudContext {
         in folder: CloudNode,
         isFolder: Bool,
         link: String?,
-        sections: ContentSections
+        sections: ContentSections,
+        size: Int64? = nil
     ) throws -> CloudNode {
         try checkPlace(name, in: folder)
         if let link, let other = try context.first(CloudNode.where({ $0.link == link })) {
@@ -67,12 +80,12 @@ extension CloudContext {
                 link: link
             )
         )
-        try queueCreation(of: node, sections)
+        try queueCreation(of: node, sections, size: size)
         return node
     }
 
     /// Queues what brings a new node to the remote.
-    func queueCreation(of node: CloudNode, _ sections: ContentSections) throws {
+    func queueCreation(of node: CloudNode, _ sections: ContentSections, size: Int64? = nil) throws {
         guard node.trunk != .detached, let parent = node.parent else { return }
         let making: Set<CloudResource> = [.node(node.id), .place(node.place, in: parent.id)]
         let above = Set(node.ancestors.map { CloudResource.node($0.id) })
@@ -95,7 +108,8 @@ extension CloudContext {
                 parent: parent.id.number,
                 name: node.name,
                 sections: sections,
-                isLatestEnough: true
+                isLatestEnough: true,
+                size: size
             ),
             reads: hasRecord ? above.union([.node(node.id)]) : above,
             writes: hasRecord ? [.content(node.id)] : making.union([.content(node.id)])

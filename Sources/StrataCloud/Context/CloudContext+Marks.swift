@@ -15,15 +15,17 @@ extension CloudContext {
 
     /// Takes back the marks of sections: those of a version, or of all.
     ///
-    /// - Parameter eTag: the version that has been downloaded. Marks of others stay, so that nothing is missed that has come meanwhile.
+    /// - Parameter eTag: the version that has been downloaded. Where it is the one that the remote is known to have, the marks of earlier ones go
+    ///   with its own, since those will never arrive; where it is not, the marks of others stay, so that nothing is missed that has come meanwhile.
     public func unmarkNeedsDownload(
         _ node: CloudNode,
         _ sections: ContentSections = .all,
         ifETagMatches eTag: ETag? = nil
     ) throws {
         for section in sections.elements {
+            let isNewest = eTag.map { ETag.isSame($0, node.remote?.eTag(of: section)?.stored) } ?? true
             for mark in try context.fetch(DownloadMark.of(node, section.rawValue)) {
-                if let eTag, let marked = mark.eTag, !ETag.isSame(eTag, marked) { continue }
+                if !isNewest, let eTag, let marked = mark.eTag, !ETag.isSame(eTag, marked) { continue }
                 context.delete(mark)
             }
         }

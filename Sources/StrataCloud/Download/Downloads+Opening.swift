@@ -11,9 +11,14 @@ extension Downloads {
     }
 
     /// Fetches the chunks of a section, behind what of it has arrived.
-    func fetchOpened(_ source: Source, _ place: Place, _ sealing: ContentSealing) async throws -> Arrival {
+    func fetchOpened(
+        _ source: Source,
+        _ place: Place,
+        _ sealing: ContentSealing,
+        _ transfer: FollowedTransfer
+    ) async throws -> Arrival {
         switch try await look(source, place, sealing) {
-        case .plain(let version): return try await fetchPlain(source, version, place)
+        case .plain(let version): return try await fetchPlain(source, version, place, transfer)
         case .sealed(let file, let start, let version):
             guard let section = SealedSection(place.section) else { throw Self.missing(place, source.key) }
             let size = file.size(of: section)
@@ -22,9 +27,15 @@ extension Downloads {
             let print = ContentPrint(sealed: file.preamble.bytes, size: file.size)
             let partial = try partialFile(place.name + "-opened", print.text)
             let begin = try partial.size()
+            transfer.resume(at: begin, of: size)
             if begin < size {
+                var position = begin
                 let rest = try await opened(begin..<size, of: section, file, start, source.key, version)
-                for try await chunk in rest { try partial.append(chunk) }
+                for try await chunk in rest {
+                    try partial.append(chunk)
+                    position += Int64(chunk.count)
+                    transfer.pass(Int64(chunk.count), to: position)
+                }
                 // To a task that is cancelled the chunks just end.
                 try Task.checkCancellation()
             }
@@ -32,7 +43,9 @@ extension Downloads {
                 try partial.cut(at: 0)
                 throw RemoteError(.damagedContent, "Not all bytes of \(source.key) have arrived.", key: source.key)
             }
-            return Arrival(try partial.finish(), version)
+            let arrived = try partial.finish()
+            transfer.pass(all: size)
+            return Arrival(arrived, version)
         }
     }
 
@@ -64,15 +77,17 @@ extension Downloads {
     }
 
     /// A file that is not sealed, where such files are read. What goes with it lies beside it.
-    private func fetchPlain(_ source: Source, _ version: ETag?, _ place: Place) async throws -> Arrival {
+    private func fetchPlain(_ source: Source, _ version: ETag?, _ place: Place, _ transfer: FollowedTransfer) async throws
+        -> Arrival
+    {
         guard place.section != .data else {
             var source = source
             source.version = version
-            return try await fetch(source, place)
+            return try await fetch(source, place, transfer)
         }
         let key = Sidecar.key(source.key, place.section)
         guard let there = try await remote.head(key) else { throw Self.missing(place, key) }
-        return try await fetch(Source(key: key, eTag: there.eTag, version: there.eTag, size: there.size), place)
+        return try await fetch(Source(key: key, eTag: there.eTag, version: there.eTag, size: there.size), place, transfer)
     }
 
     private static func missing(_ place: Place, _ key: RemoteKey) -> RemoteError {

@@ -46,10 +46,14 @@ extension Downloads {
     /// Brings a section here. Where that breaks off, what has arrived stays for the next time.
     func transfer(_ place: Place) async -> Result<Arrival, any Error> {
         do {
+            let key = TransferBook.Key(direction: .download, number: place.node, section: place.section)
+            let transfer = transfers.begin(key, of: place.node, size: nil)
+            defer { transfer.end() }
             return .success(
                 try await persistently(place) { source in
-                    if let sealing { return try await self.fetchOpened(source, place, sealing) }
-                    return try await self.fetch(source, place)
+                    if let sealing { return try await self.fetchOpened(source, place, sealing, transfer) }
+                    transfer.resume(at: 0, of: source.size)
+                    return try await self.fetch(source, place, transfer)
                 }
             )
         } catch {
@@ -97,7 +101,7 @@ extension Downloads {
     }
 
     /// Goes on behind what has arrived of a version.
-    func fetch(_ source: Source, _ place: Place) async throws -> Arrival {
+    func fetch(_ source: Source, _ place: Place, _ transfer: FollowedTransfer) async throws -> Arrival {
         let (key, version) = (source.key, source.version)
         let partial = try partialFile(place.name, version?.stored ?? "")
         // A version that is weak may stand for another content.
@@ -107,7 +111,13 @@ extension Downloads {
         let range = begin > 0 ? source.size.map { begin..<$0 } : nil
         let download = try await remote.get(key, range: range, if: version.map { .matches($0) } ?? .none)
         try partial.cut(at: download.range.lowerBound)
-        for try await chunk in download.chunks { try partial.append(chunk) }
+        var position = download.range.lowerBound
+        transfer.resume(at: position, of: download.object.size)
+        for try await chunk in download.chunks {
+            try partial.append(chunk)
+            position += Int64(chunk.count)
+            transfer.pass(Int64(chunk.count), to: position)
+        }
         // To a task that is cancelled the chunks just end.
         try Task.checkCancellation()
         let size = try partial.size()
@@ -115,7 +125,9 @@ extension Downloads {
             if size > whole { try partial.cut(at: 0) }
             throw RemoteError(.damagedContent, "Of the \(whole) bytes of \(key), \(size) have arrived.", key: key)
         }
-        return Arrival(try partial.finish(), download.object.eTag ?? version)
+        let file = try partial.finish()
+        transfer.pass(all: size)
+        return Arrival(file, download.object.eTag ?? version)
     }
 
     /// - Parameter version: what tells the bytes from those of another time.

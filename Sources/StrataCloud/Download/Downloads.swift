@@ -43,6 +43,8 @@ public final class Downloads: Sendable {
     /// How content is opened; nil where it is not sealed.
     let sealing: ContentSealing?
     let folder: URL
+    /// What is told of bytes as they pass.
+    let transfers: TransferBook
     private let limit: Int64
 
     init(
@@ -51,8 +53,10 @@ public final class Downloads: Sendable {
         _ remote: any Remote,
         _ sealing: ContentSealing?,
         _ folder: URL?,
-        _ limit: Int64
+        _ limit: Int64,
+        _ transfers: TransferBook
     ) {
+        self.transfers = transfers
         (self.stack, self.facts, self.remote, self.sealing, self.limit) = (stack, facts, remote, sealing, limit)
         self.folder = Self.folder(folder, of: stack)
     }

@@ -36,6 +36,8 @@ struct CloudWork: OperationPayload {
     var sections: ContentSections?
     /// Whether a later upload of the same sections does instead of this one.
     var isLatestEnough: Bool?
+    /// How many bytes there are to send, where the application has said so: for who looks at progress.
+    var size: Int64?
     /// Of copies: the node that is copied.
     var source: Int64?
     /// Of copies: what that stood for, in case that it never arrives there.

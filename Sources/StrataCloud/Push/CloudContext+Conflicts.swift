@@ -10,8 +10,9 @@ extension CloudContext {
 
     /// Says what is to be done about a conflict, from the commit on.
     ///
+    /// - Parameter name: how the new node of `.both` is to be called, or with a number where that is taken; by default as the node itself.
     /// - Throws: ``CloudError`` with `invalidName`; what the store reports.
-    public func resolve(_ conflict: CloudConflict, _ resolution: ConflictResolution) throws {
+    public func resolve(_ conflict: CloudConflict, _ resolution: ConflictResolution, name: String? = nil) throws {
         defer { context.delete(conflict) }
         guard let node = conflict.node, let remote = node.remote else { return }
         let uploads = try operations(for: node).filter { try $0.payload(as: CloudWork.self).kind == .content }
@@ -29,16 +30,16 @@ extension CloudContext {
             remote.setETag(conflict.remoteETag, of: conflict.section)
             remote.sending = []
             for upload in uploads { upload.skip() }
-            try keepBoth(node, conflict.section)
+            try keepBoth(node, conflict.section, name: name ?? node.name)
         }
     }
 
     /// Lets the node stand for what the remote has, and makes another one for what this machine has.
-    private func keepBoth(_ node: CloudNode, _ section: ContentSections) throws {
+    private func keepBoth(_ node: CloudNode, _ section: ContentSections, name: String) throws {
         guard let parent = node.parent else { return }
         let link = node.link
         node.link = nil
-        let name = try freeName(for: node.name, in: parent)
+        let name = try freeName(for: name, in: parent)
         let sections = node.remote?.snapshot.sections(isSealed: facts.isSealed) ?? .data
         try create(name, in: parent, isFolder: false, link: link, sections: sections)
         markNeedsDownload(node, facts.isSealed ? .given : section.union(.data))

@@ -52,8 +52,13 @@ extension Pusher {
         if !parts.isEmpty { try await intend(parts, work) }
         var sent: [Sent] = []
         for part in parts {
-            switch try await send(part, to: key, target, attempt) {
-            case .sent(let object): sent.append(Sent(part: part, object: object))
+            let place = TransferBook.Key(direction: .upload, number: attempt.id.number, section: part.section)
+            let transfer = transfers.begin(place, of: work.node, size: part.body.size)
+            defer { transfer.end() }
+            switch try await send(part, to: key, target, attempt, transfer) {
+            case .sent(let object):
+                transfer.pass(all: part.body.size)
+                sent.append(Sent(part: part, object: object))
             case .taken: return try await evade(attempt, key)
             // Of what lay there nothing is left that could be compared with this.
             case .replaced: return sendAnew(work)
@@ -116,9 +121,10 @@ extension Pusher {
         _ part: Part,
         to key: RemoteKey,
         _ target: Target,
-        _ attempt: Attempt<CloudWork>
+        _ attempt: Attempt<CloudWork>,
+        _ transfer: FollowedTransfer
     ) async throws -> Sending {
-        var body = part.body
+        var body = part.body.followed(by: transfer)
         body.mark = part.print.text
         let place = Sidecar.key(key, part.section)
         let earlier = part.section == .data ? target.remote?.prints : target.remote?.sentPrints(of: part.section)

@@ -17,6 +17,8 @@ final class Pusher: Sendable {
     let sealing: ContentSealing?
     /// How large the parts of large uploads are at least, in bytes.
     let partSize: Int64
+    /// What is told of bytes as they pass.
+    let transfers: TransferBook
     /// What operations wait for while the remote cannot be reached.
     let reachability: Constraint
     /// How often the credentials have changed.
@@ -33,8 +35,10 @@ final class Pusher: Sendable {
         _ sealing: ContentSealing?,
         _ reachability: Constraint,
         partSize: Int64,
+        _ transfers: TransferBook,
         awaitPull: @escaping @Sendable () -> Void
     ) {
+        self.transfers = transfers
         (self.partSize, self.awaitPull) = (max(1, partSize), awaitPull)
         (self.stack, self.facts, self.remote, self.handler) = (stack, facts, remote, handler)
         (self.sealing, self.reachability) = (sealing, reachability)

@@ -34,7 +34,7 @@ extension OperationPayload {
     }
 
     /// The payload of stored bytes.
-    static func decoded(_ data: Data, version: Int) throws -> Self {
+    package static func decoded(_ data: Data, version: Int) throws -> Self {
         if version == payloadVersion { return try JSONDecoder().decode(Self.self, from: data) }
         guard version < payloadVersion else {
             throw PipelineError(

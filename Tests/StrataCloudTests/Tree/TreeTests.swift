@@ -218,6 +218,25 @@ import Testing
             #expect(try !cloud.isMarkedForDownload(node, .data))
         }
     }
+
+    @Test func `the mark of a version that this machine has replaced goes with the download of its own`() async throws {
+        let stage = try await CloudStage()
+        let id = try await stage.commit { try $0.createNode(at: "/n").id }
+        try await stage.drain()
+        try await stage.commit { cloud in
+            let node = try cloud.node(at: "/n")
+            cloud.markNeedsDownload(node, .data)
+            try cloud.upload(node)
+        }
+        stage.handler.set("another version", of: id)
+        try await stage.drain()
+        try await stage.commit { cloud in
+            let node = try cloud.node(at: "/n")
+            #expect(try cloud.isMarkedForDownload(node, .data))
+            try cloud.unmarkNeedsDownload(node, .data, ifETagMatches: node.eTag)
+            #expect(try !cloud.isMarkedForDownload(node, .data))
+        }
+    }
 }
 
 extension String {

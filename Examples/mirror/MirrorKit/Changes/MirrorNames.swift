@@ -1,0 +1,39 @@
+import Foundation
+
+/// Names of files.
+enum MirrorNames {
+    /// The folder that a path lies in; nil at the top.
+    static func folder(of path: String) -> String? {
+        path.lastIndex(of: "/").map { String(path[..<$0]) }
+    }
+
+    static func last(of path: String) -> String {
+        path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
+    }
+
+    static func join(_ folder: String?, _ name: String) -> String { folder.map { $0 + "/" + name } ?? name }
+
+    /// Whether a name of the tree can be one of a file here. Names of the tree may hold any character.
+    static func isPossible(_ name: String) -> Bool {
+        !name.isEmpty && name != "." && name != ".." && name.utf8.count <= 255
+            && !name.utf8.contains { $0 == UInt8(ascii: "/") || $0 == 0 } && !name.hasPrefix(LocalFolder.workPrefix)
+    }
+}
+
+/// What a second version of a file is called: `notes (conflict from here 2026-11-23).txt`.
+struct ConflictName: Sendable {
+    let host: String
+    let now: @Sendable () -> Date
+
+    /// - Returns: a name of at most 255 bytes.
+    func name(for name: String) -> String {
+        let dot = name.dropFirst().lastIndex(of: ".")
+        var (stem, suffix) = dot.map { (String(name[..<$0]), String(name[$0...])) } ?? (name, "")
+        let day = now().formatted(.iso8601.year().month().day())
+        let mark = " (conflict from \(host) \(day))"
+        if suffix.utf8.count > 64 { (stem, suffix) = (name, "") }
+        // Room for a number as well.
+        while stem.utf8.count + mark.utf8.count + suffix.utf8.count > 240, !stem.isEmpty { stem.removeLast() }
+        return stem + mark + suffix
+    }
+}

@@ -1,0 +1,192 @@
+import Strata
+import StrataCloud
+import StrataPipeline
+
+/// Brings what was changed in the folder into the tree and into what is known of the folder: all of it in the changes of one context, and so in
+/// one commit with the operations that follow from it.
+final class TreeChanges {
+    private let cloud: CloudContext
+    private let conflictName: ConflictName
+    private var entries: [String: MirrorEntry] = [:]
+    /// Whether something of the tree is in the way, or has to follow, which is for the other direction to see to.
+    private(set) var hasMet = false
+    /// How much was changed.
+    private(set) var count = 0
+
+    private var context: ObjectContext { cloud.context }
+
+    init(_ cloud: CloudContext, _ conflictName: ConflictName) throws {
+        (self.cloud, self.conflictName) = (cloud, conflictName)
+        for entry in try cloud.context.fetch(MirrorEntry.all) { entries[entry.path] = entry }
+    }
+
+    /// - Parameter prints: what was read of files that are new or touched, by their paths. Those that were being written are left to the
+    ///   next time.
+    func apply(_ changes: FolderChanges, _ prints: [String: LocalFolder.Print]) throws {
+        // What was moved out of a folder must be out of it before that is deleted; all else is deleted first, since it may be in the way.
+        let sources = changes.moved.compactMap { MirrorNames.folder(of: $0.known.path) }
+        let (late, early) = changes.deleted.reduce(into: ([FolderChanges.Known](), [FolderChanges.Known]())) {
+            (parts, known) in
+            let isSource = sources.contains { $0 == known.path || $0.hasPrefix(known.path + "/") }
+            if isSource { parts.0.append(known) } else { parts.1.append(known) }
+        }
+        try delete(early)
+        var made = changes.moved.map { (path: $0.item.path, known: Optional($0.known), item: $0.item) }
+        made += changes.new.map { ($0.path, nil, $0) }
+        for (_, known, item) in made.sorted(by: { $0.path < $1.path }) {
+            if let known { try move(known, item) } else { try add(item, prints[item.path]) }
+        }
+        for (known, item) in changes.touched { try update(known, item, prints[item.path]) }
+        try delete(late)
+    }
+
+    // MARK: What is there
+
+    private func add(_ item: FolderItem, _ print: LocalFolder.Print?, as old: MirrorEntry? = nil) throws {
+        guard item.isFolder || print != nil, let parent = try folder(of: item.path) else { return }
+        let name = MirrorNames.last(of: item.path)
+        let taken = try cloud.child(name, of: parent)
+        // Folders that both have made are one.
+        if let taken, !(taken.isFolder && item.isFolder && taken.link == nil) {
+            hasMet = true
+            if let old { forget(old) }
+            return
+        }
+        let entry =
+            old ?? context.insert(MirrorEntry(path: item.path, isFolder: item.isFolder, stamp: item.stamp))
+        note(entry, item, print)
+        entries[item.path] = entry
+        count += 1
+        let path = parent.path.appending(name)
+        if item.isFolder {
+            try cloud.link(taken ?? cloud.createFolder(at: path), to: entry.id)
+        } else {
+            try cloud.createNode(at: path, content: entry.id, size: print?.stamp.size)
+        }
+    }
+
+    private func move(_ known: FolderChanges.Known, _ item: FolderItem) throws {
+        guard let entry = try context.find(known.id), let parent = try folder(of: item.path) else { return }
+        let name = MirrorNames.last(of: item.path)
+        let node = try cloud.node(for: entry.id)
+        if entry.destination == item.path {
+            // This was done here for others, and could not be written down.
+            hasMet = true
+        } else if let node {
+            if let taken = try cloud.child(name, of: parent), taken !== node {
+                hasMet = true
+                return
+            }
+            try cloud.move(node, into: parent, as: name)
+        }
+        count += 1
+        carry(entry, to: item.path)
+        (entry.stamp, entry.destination) = (item.stamp, nil)
+        // Somebody else has deleted it, and here it was moved.
+        if node == nil { forget(entry) }
+    }
+
+    private func carry(_ entry: MirrorEntry, to path: String) {
+        let old = entry.path
+        if entry.isFolder {
+            for (place, child) in entries where place.hasPrefix(old + "/") {
+                child.path = path + place.dropFirst(old.count)
+                (entries[place], entries[child.path]) = (nil, child)
+            }
+        }
+        entry.path = path
+        (entries[old], entries[path]) = (nil, entry)
+    }
+
+    private func update(_ known: FolderChanges.Known, _ item: FolderItem, _ print: LocalFolder.Print?) throws {
+        guard let entry = try context.find(known.id) else { return }
+        if item.isFolder { return (entry.stamp, entry.incoming) = (item.stamp, nil) }
+        guard let print else { return }
+        let isSame = print.digest == entry.digest || print.digest == entry.incoming
+        note(entry, item, print)
+        if isSame { return }
+        guard let node = try cloud.node(for: entry.id) else { return try add(item, print, as: entry) }
+        count += 1
+        guard try !cloud.isMarkedForDownload(node, .data) else { return try part(entry, from: node, print) }
+        // What waits for a failed upload would wait for ever.
+        for operation in try cloud.operations(for: node) where operation.status == .failed { operation.retry() }
+        try cloud.upload(node, size: print.stamp.size)
+    }
+
+    /// Here it was changed before what others have made of it has arrived: each version is a file from now on.
+    private func part(_ entry: MirrorEntry, from node: CloudNode, _ print: LocalFolder.Print) throws {
+        guard let parent = node.parent else { return }
+        try cloud.unlink(node)
+        let name = try cloud.freeName(for: conflictName.name(for: node.name), in: parent)
+        try cloud.createNode(at: parent.path.appending(name), content: entry.id, size: print.stamp.size)
+        hasMet = true
+    }
+
+    private func note(_ entry: MirrorEntry, _ item: FolderItem, _ print: LocalFolder.Print?) {
+        entry.stamp = print?.stamp ?? item.stamp
+        entry.isFresh = print?.isFresh ?? false
+        entry.digest = print?.digest
+        entry.incoming = nil
+    }
+
+    private func forget(_ entry: MirrorEntry) {
+        entries[entry.path] = nil
+        context.delete(entry)
+    }
+
+    /// The node of the folder that a path lies in. What others have deleted, and has something new in it here, is made once more.
+    private func folder(of path: String) throws -> CloudNode? {
+        guard let path = MirrorNames.folder(of: path) else { return try cloud.root() }
+        // Itself in the way of something of the tree.
+        guard let entry = entries[path] else { return nil }
+        if let node = try cloud.node(for: entry.id) { return node }
+        guard let parent = try folder(of: path) else { return nil }
+        let name = MirrorNames.last(of: path)
+        if let taken = try cloud.child(name, of: parent) {
+            guard taken.isFolder, taken.link == nil else { return nil }
+            try cloud.link(taken, to: entry.id)
+            return taken
+        }
+        let node = try cloud.createFolder(at: parent.path.appending(name))
+        try cloud.link(node, to: entry.id)
+        return node
+    }
+
+    // MARK: What is gone
+
+    private func delete(_ known: [FolderChanges.Known]) throws {
+        let gone = Set(known.map(\.id.number))
+        for known in known.reversed() {
+            // Folders come first here, and take with them what lies in them.
+            guard let entry = try context.find(known.id), !entry.isDeleted else { continue }
+            count += 1
+            guard let node = try cloud.node(for: entry.id) else { continue }
+            // What has never arrived was deleted by nobody.
+            if try entry.incoming == nil && isAllGone(node, gone) {
+                try cloud.delete(node)
+            } else {
+                try cloud.unlink(node)
+            }
+        }
+        for known in known {
+            if let entry = try context.find(known.id) { forget(entry) }
+        }
+        hasMet = hasMet || !known.isEmpty
+    }
+
+    /// Whether others have left nothing in it that has not come here yet.
+    private func isAllGone(_ node: CloudNode, _ gone: Set<Int64>) throws -> Bool {
+        var isAllGone = true
+        func look(_ node: CloudNode) throws {
+            let entry = node.link.flatMap { ObjectID<MirrorEntry>($0) }
+            let isGone = entry.map { gone.contains($0.number) } ?? false
+            if try !isGone || cloud.isMarkedForDownload(node, .data) { isAllGone = false }
+        }
+        try look(node)
+        try cloud.walk(node) { child, _ in
+            try look(child)
+            return isAllGone ? .proceed : .stop
+        }
+        return isAllGone
+    }
+}

@@ -1,0 +1,301 @@
+public import Foundation
+public import ServiceLifecycle
+import Strata
+public import StrataCloud
+import StrataHTTP
+import StrataPipeline
+
+/// A folder and a remote that are kept the same.
+///
+/// Each turn brings what others have done into the tree (a pull), the folder to what the tree is (a placement), and what was done in the folder into
+/// the tree (a scan, whose changes are one commit). What follows for the remote is queued by that commit, and sent meanwhile.
+///
+/// Isolation: its own; one turn at a time.
+public actor Mirror: Service {
+    /// What a mirror is of.
+    public struct Configuration: Sendable {
+        /// The folder; it must be there.
+        public var folder: URL
+        /// The file of the store, outside of the folder.
+        public var store: URL
+        public var remote: any Remote
+        /// What is at the other end of a network says when it can be reached.
+        public var reachability: Reachability?
+        /// The name of this machine, for conflicts.
+        public var host: String
+        /// Whether it ends when both are the same.
+        public var isOnce = false
+        /// How long it rests between looks at the folder, and at the remote.
+        public var scanInterval = Duration.seconds(1)
+        public var pullInterval = Duration.seconds(5)
+        /// How many bytes a second are sent at most.
+        public var limit: Int?
+
+        /// - Parameter host: the name of this machine.
+        public init(folder: URL, store: URL, remote: any Remote, host: String) {
+            (self.folder, self.store, self.remote, self.host) = (folder, store, remote, host)
+        }
+    }
+
+    let configuration: Configuration
+    let stack: ContextStack
+    let account: CloudAccount
+    let folder: LocalFolder
+    let conflictName: ConflictName
+    let bell: Bell
+    let screen: MirrorScreen
+    private let lock: StoreLock
+    /// Whether both are the same, for one that works for that.
+    public private(set) var isDone = false
+    private var nextPull = ContinuousClock.now
+    /// What is in the way of being done with.
+    private var isOffline = false
+    private var skipped: Set<String> = []
+
+    private init(
+        _ configuration: Configuration,
+        _ stack: ContextStack,
+        _ account: CloudAccount,
+        _ handler: MirrorHandler,
+        _ screen: MirrorScreen,
+        _ lock: StoreLock
+    ) {
+        (self.configuration, self.stack, self.account) = (configuration, stack, account)
+        (folder, conflictName, bell) = (handler.folder, handler.conflictName, handler.bell)
+        (self.screen, self.lock) = (screen, lock)
+    }
+
+    /// Opens the store, and goes on with what was queued when it was closed.
+    ///
+    /// - Throws: ``MirrorError`` where another process has the store; what the store and the file system report.
+    public static func open(_ configuration: Configuration, screen: MirrorScreen) async throws -> Mirror {
+        let lock = try StoreLock(configuration.store)
+        let stack = try await ContextStack.open(
+            .sqlite(configuration.store),
+            models: [MirrorEntry.self] + CloudAccount.models,
+            stack: .rootOnly
+        )
+        let handler = MirrorHandler(
+            stack: stack,
+            folder: LocalFolder(root: configuration.folder),
+            conflictName: ConflictName(host: configuration.host) { Date() },
+            throttle: configuration.limit.map { Throttle($0) },
+            bell: Bell()
+        )
+        do {
+            try handler.folder.sweep()
+            let account = try await CloudAccount.open(
+                stack,
+                id: "mirror",
+                remote: configuration.remote,
+                handler: handler,
+                reachability: configuration.reachability,
+                cacheFolder: configuration.store.deletingPathExtension().appendingPathExtension("downloads")
+            )
+            return Mirror(configuration, stack, account, handler, screen, lock)
+        } catch {
+            try await stack.close()
+            throw error
+        }
+    }
+
+    /// Mirrors until it is shut down, or with `isOnce` until both are the same.
+    ///
+    /// - Throws: ``MirrorError`` with what has to be seen to by a person.
+    public func run() async throws {
+        do {
+            try await cancelWhenGracefulShutdown { try await self.mirror() }
+        } catch is CancellationError {
+            if configuration.isOnce { screen.note("stopped; the same command goes on from here") }
+        } catch {
+            await close()
+            throw error
+        }
+        await close()
+    }
+
+    private func close() async {
+        await account.close()
+        await (configuration.remote as? S3Remote)?.close()
+        await (configuration.remote as? WebDAVRemote)?.close()
+        screen.finish()
+        do { try await stack.close() } catch { screen.note("the store: \(error)") }
+    }
+
+    private func mirror() async throws {
+        let (account, screen) = (account, screen)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { for try await progress in account.progressChanges() { screen.show(progress) } }
+            group.addTask { [bell, interval = configuration.scanInterval] in
+                while true {
+                    try await Task.sleep(for: interval)
+                    bell.ring()
+                }
+            }
+            group.addTask { [bell, events = account.push.events] in
+                for await event in events {
+                    switch event {
+                    // A node may have taken another name, or have become two: by a commit that is done when this is told.
+                    case .retrying, .waiting: bell.ringForPlacement()
+                    default: break
+                    }
+                }
+            }
+            defer { group.cancelAll() }
+            while try await !turn() {
+                for await _ in bell.rings { break }
+                try Task.checkCancellation()
+            }
+            isDone = true
+        }
+    }
+
+    // MARK: Turns
+
+    /// - Returns: whether there is nothing left to do, where that is what it works for.
+    private func turn() async throws -> Bool {
+        // Without a look at the remote nobody knows.
+        var isQuiet = false
+        if try await isPullDue() {
+            isQuiet = try await pull()
+            nextPull = .now + configuration.pullInterval
+        }
+        if bell.takePlacement() {
+            let placed = try await place()
+            if placed.postponed > 0 || placed.changes > 0 {
+                isQuiet = false
+                bell.ringForPlacement()
+                if placed.changes == 0 { try await Task.sleep(for: configuration.scanInterval) }
+            }
+        }
+        if try await scan() > 0 { isQuiet = false }
+        guard configuration.isOnce, isQuiet else { return false }
+        return try await isSettled()
+    }
+
+    /// Where it is to end, it looks once more as soon as nothing else is left.
+    private func isPullDue() async throws -> Bool {
+        if ContinuousClock.now >= nextPull { return true }
+        guard configuration.isOnce, !isOffline else { return false }
+        return try await account.progress().isIdle
+    }
+
+    /// - Returns: whether there was nothing new.
+    private func pull() async throws -> Bool {
+        do {
+            let summary = try await account.pull()
+            if isOffline { screen.note("the remote can be reached again") }
+            isOffline = false
+            return summary == PullSummary()
+        } catch let error as RemoteError {
+            switch error.code {
+            case .unauthorized, .forbidden, .untrusted, .misconfigured: throw MirrorError("\(error.message)")
+            default: break
+            }
+            if !isOffline {
+                screen.note("the remote cannot be reached: \(error.message) What is changed here is sent later.")
+            }
+            isOffline = true
+            return false
+        } catch let error as CloudError where error.code == .remoteUnfit {
+            throw MirrorError("\(error.message)")
+        }
+    }
+
+    private func place() async throws -> Placement.Summary {
+        let account = account
+        let tree = try await stack.background { context in try WantedTree.read(context.cloud(account)) }
+        for path in tree.impossible where skipped.insert(path).inserted {
+            screen.note("\(path) is left out: no file here can have that name")
+        }
+        let placement = Placement(
+            stack: stack,
+            account: account,
+            folder: folder,
+            conflictName: conflictName,
+            note: { [screen] in screen.noteOnce($0) }
+        )
+        do {
+            return try await placement.run(tree)
+        } catch let error as StrataError where error.code == .conflict || error.code == .notUnique {
+            // The push has written about the same nodes meanwhile.
+            return Placement.Summary(changes: 0, postponed: 1)
+        }
+    }
+
+    /// - Returns: how much was changed in the folder since the last time.
+    private func scan() async throws -> Int {
+        let scan = try folder.scan()
+        for (path, reason) in scan.skipped.sorted(by: { $0.key < $1.key }) where skipped.insert(path).inserted {
+            screen.note("\(path) is left out: \(reason)")
+        }
+        let known = try await stack.background { context in
+            try context.rows(MirrorEntry.all).map {
+                FolderChanges.Known(
+                    id: $0.id,
+                    path: $0.path,
+                    isFolder: $0.isFolder,
+                    stamp: $0.stamp,
+                    isFresh: $0.isFresh
+                )
+            }
+        }
+        if scan.items.isEmpty, known.count > 1 {
+            throw MirrorError(
+                "\(folder.root.path) is empty, and was not: is it not mounted? Nothing is deleted at the remote. If that is what you want, "
+                    + "make a file in it and start again."
+            )
+        }
+        let changes = FolderChanges(scan, known)
+        guard !changes.isEmpty else { return 0 }
+        let prints = try prints(of: changes)
+        let (account, conflictName) = (account, conflictName)
+        do {
+            let (count, hasMet) = try await stack.background { context in
+                let tree = try TreeChanges(context.cloud(account), conflictName)
+                try tree.apply(changes, prints)
+                try context.commit()
+                return (tree.count, tree.hasMet)
+            }
+            if hasMet { bell.ringForPlacement() }
+            // What was being written is looked at once more.
+            let files = changes.new.filter { !$0.isFolder }.count + changes.touched.filter { !$0.item.isFolder }.count
+            return count + files - prints.count
+        } catch let error as StrataError where error.code == .conflict || error.code == .notUnique {
+            bell.ring()
+            return 1
+        }
+    }
+
+    /// Reads what is new or may have changed.
+    private func prints(of changes: FolderChanges) throws -> [String: LocalFolder.Print] {
+        var prints: [String: LocalFolder.Print] = [:]
+        for item in changes.new + changes.touched.map(\.item) where !item.isFolder {
+            try Task.checkCancellation()
+            do {
+                prints[item.path] = try folder.print(item.path)
+            } catch let error as FolderError {
+                if skipped.insert(item.path).inserted { screen.note("\(error)") }
+            }
+        }
+        return prints
+    }
+
+    /// Whether all has been sent and has come.
+    private func isSettled() async throws -> Bool {
+        let progress = try await account.progress()
+        if progress.isIdle {
+            let account = account
+            let tree = try await stack.background { context in try WantedTree.read(context.cloud(account)) }
+            if !tree.isFollowed { bell.ringForPlacement() }
+            return tree.isFollowed
+        }
+        guard progress.operationsFailed > 0, progress.operationsFailed == progress.operationsLeft else { return false }
+        let failed = try await stack.background { context in
+            try context.fetch(QueuedOperation.where { $0.status == .failed }).compactMap {
+                $0.failures.list.last?.message
+            }
+        }
+        throw MirrorError("\(failed.count) operations have failed:\n" + Set(failed).sorted().joined(separator: "\n"))
+    }
+}

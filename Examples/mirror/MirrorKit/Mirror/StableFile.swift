@@ -1,0 +1,79 @@
+import Foundation
+import StrataCloud
+
+/// A file that is sent: as it is when it is asked for, or not at all. A file that is written while it is read would arrive as something that
+/// it never was.
+enum StableFile {
+    /// - Parameter throttle: is asked before each piece.
+    /// - Throws: ``RemoteError`` with `unavailable` where there is no file: it is being moved, or the next scan finds that it is deleted.
+    static func body(_ file: URL, _ throttle: Throttle?) throws -> RemoteBody {
+        guard let stamp = try? stamp(file) else {
+            throw RemoteError(.unavailable, "'\(file.path)' is not there.", retryAfter: .milliseconds(200))
+        }
+        return RemoteBody(size: stamp.size) { range in
+            let reader = Reader(file, stamp, range, throttle)
+            return AsyncThrowingStream(unfolding: { try await reader.next() })
+        }
+    }
+
+    private static func stamp(_ file: URL) throws -> FileStamp {
+        let handle = try FileHandle(forReadingFrom: file)
+        defer { try? handle.close() }
+        return try LocalFolder.stamp(handle)
+    }
+
+    private actor Reader {
+        private let file: URL
+        private let stamp: FileStamp
+        private var range: Range<Int64>
+        private let throttle: Throttle?
+        private var handle: FileHandle?
+
+        init(_ file: URL, _ stamp: FileStamp, _ range: Range<Int64>, _ throttle: Throttle?) {
+            (self.file, self.stamp, self.range, self.throttle) = (file, stamp, range, throttle)
+        }
+
+        func next() async throws -> Data? {
+            guard !range.isEmpty else { return nil }
+            let size = throttle?.piece ?? 256 * 1024
+            let data = try read(Int(min(Int64(size), range.upperBound - range.lowerBound)))
+            try await throttle?.pass(data.count)
+            return data
+        }
+
+        private func read(_ count: Int) throws -> Data {
+            do {
+                let handle = try handle ?? open()
+                guard let data = try handle.read(upToCount: count), !data.isEmpty else { throw changed }
+                range = range.lowerBound + Int64(data.count)..<range.upperBound
+                if range.isEmpty {
+                    // The last piece is given only where it goes with the others.
+                    guard try LocalFolder.stamp(handle) == stamp else { throw changed }
+                    try handle.close()
+                    self.handle = nil
+                }
+                return data
+            } catch let error as RemoteError {
+                throw error
+            } catch {
+                throw RemoteError(.unreadableBody, "'\(file.path)' cannot be read: \(error)", underlying: error)
+            }
+        }
+
+        private func open() throws -> FileHandle {
+            let handle = try FileHandle(forReadingFrom: file)
+            guard try LocalFolder.stamp(handle) == stamp else { throw changed }
+            try handle.seek(toOffset: UInt64(range.lowerBound))
+            self.handle = handle
+            return handle
+        }
+
+        private var changed: RemoteError {
+            RemoteError(
+                .unavailable,
+                "'\(file.path)' is being written; it is sent when that is over.",
+                retryAfter: .seconds(1)
+            )
+        }
+    }
+}

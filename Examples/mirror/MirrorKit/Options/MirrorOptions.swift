@@ -1,0 +1,134 @@
+public import Foundation
+
+/// What the command line of `mirror` asks for.
+public struct MirrorOptions: Sendable {
+    public var folder = URL(filePath: "/")
+    public var remote = RemotePlace.folder(URL(filePath: "/"))
+    /// The file of the store.
+    public var store = URL(filePath: "/")
+    public var host = "here"
+    public var isOnce = false
+    public var scanInterval = Duration.seconds(1)
+    public var pullInterval = Duration.seconds(5)
+    /// How many bytes a second are sent at most.
+    public var limit: Int?
+    public var help = false
+
+    public static let usage = """
+        usage: mirror FOLDER REMOTE [options]
+
+        Keeps a folder and a remote the same, until it is ended by ^C. What is changed while it does not run, or while the remote cannot be
+        reached, is made up for later. Where both have changed a file, both versions stay.
+
+          FOLDER                a folder of this machine
+          REMOTE                a folder, s3://BUCKET/PREFIX, webdav://HOST/PATH (http) or webdavs://HOST/PATH (https)
+          --once                end when both are the same
+          --endpoint URL        the server of s3://, if it is not AWS
+          --region NAME         its region
+          --store FILE          where it is kept what is known (default: a file in the user's state folder, one for each FOLDER and REMOTE)
+          --host NAME           what this machine is called in the names of conflicts (default: its name)
+          --scan SECONDS        how long to rest between looks at the folder (default: 1)
+          --pull SECONDS        how long to rest between looks at the remote (default: 5)
+          --limit BYTES         send no more than so many bytes a second, as 500k or 2M
+          --help                show this
+
+        Credentials are read from the environment: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (or ~/.aws/credentials) for s3://,
+        MIRROR_USER and MIRROR_PASSWORD for webdav:// and webdavs://.
+        """
+
+    /// Reads the arguments, without the program's name.
+    ///
+    /// - Throws: ``UsageError``.
+    public init(
+        arguments: [String],
+        environment: [String: String] = ProcessInfo.processInfo.environment,
+        host: String = ProcessInfo.processInfo.hostName
+    ) throws {
+        let arguments = try Arguments(
+            arguments,
+            options: ["--endpoint", "--region", "--store", "--host", "--scan", "--pull", "--limit"],
+            flags: ["--once", "--help", "-h"]
+        )
+        help = !arguments.flags.isDisjoint(with: ["--help", "-h"])
+        isOnce = arguments.flags.contains("--once")
+        scanInterval = try arguments.seconds("--scan") ?? scanInterval
+        pullInterval = try arguments.seconds("--pull") ?? pullInterval
+        limit = try arguments.bytes("--limit")
+        self.host = try Self.host(arguments.text("--host") ?? host)
+        if help { return }
+        guard arguments.words.count == 2 else { throw UsageError("a folder and a remote are needed") }
+        folder = try Self.folder(arguments.words[0])
+        remote = try RemotePlace(
+            arguments.words[1],
+            endpoint: arguments.text("--endpoint"),
+            region: arguments.text("--region")
+        )
+        store =
+            arguments.text("--store").map { Self.real(URL(filePath: $0)) }
+            ?? Self.store(of: folder, remote, environment)
+        try check()
+    }
+
+    private static func folder(_ path: String) throws -> URL {
+        let folder = real(URL(filePath: path))
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: folder.path, isDirectory: &isFolder), isFolder.boolValue else {
+            throw UsageError("\(path) is no folder")
+        }
+        return folder
+    }
+
+    /// A name that may stand in that of a file.
+    private static func host(_ name: String) throws -> String {
+        let first = String(name.prefix { $0 != "." })
+        guard !first.isEmpty, first.utf8.count <= 64, !first.contains("/"), first == MirrorScreen.printable(first)
+        else {
+            throw UsageError("\"\(name)\" cannot stand in the name of a file; use --host")
+        }
+        return first
+    }
+
+    private func check() throws {
+        if case .folder(let other) = remote {
+            let other = Self.real(other)
+            guard !Self.isWithin(other, folder), !Self.isWithin(folder, other) else {
+                throw UsageError("one of the two folders lies in the other")
+            }
+        }
+        guard !Self.isWithin(store, folder) else {
+            throw UsageError("the store would lie in the folder that is mirrored")
+        }
+    }
+
+    private static func isWithin(_ url: URL, _ folder: URL) -> Bool {
+        url.pathComponents.starts(with: folder.pathComponents)
+    }
+
+    static func real(_ url: URL) -> URL {
+        // Of what is not there yet, the folder that it is to lie in.
+        var (rest, url) = ([String](), url.absoluteURL.standardizedFileURL)
+        while !FileManager.default.fileExists(atPath: url.path), url.path != "/" {
+            rest.append(url.lastPathComponent)
+            url.deleteLastPathComponent()
+        }
+        url = url.resolvingSymlinksInPath()
+        for name in rest.reversed() { url.append(path: name) }
+        return URL(filePath: url.path)
+    }
+
+    /// `$XDG_STATE_HOME/strata-mirror/NAME-HASH.sqlite`, or under `~/.local/state`.
+    static func store(of folder: URL, _ remote: RemotePlace, _ environment: [String: String]) -> URL {
+        // By the XDG base directory specification a relative path is to be ignored.
+        let state = environment["XDG_STATE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+        let name = folder.lastPathComponent.filter { $0.isASCII && ($0.isLetter || $0.isNumber) }.prefix(40)
+        return URL(filePath: state ?? NSHomeDirectory() + "/.local/state").appending(path: "strata-mirror")
+            .appending(path: "\(name.isEmpty ? "folder" : name)-\(hash("\(folder.path)\n\(remote)")).sqlite")
+    }
+
+    /// FNV-1a, 64 bits: `Hasher` gives another value in each run.
+    private static func hash(_ text: String) -> String {
+        let value = text.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+        let digits = String(value, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+}

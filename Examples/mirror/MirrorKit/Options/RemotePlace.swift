@@ -1,0 +1,91 @@
+public import Foundation
+public import StrataCloud
+import StrataHTTP
+
+/// Where a folder is mirrored to.
+public enum RemotePlace: Hashable, Sendable, CustomStringConvertible {
+    case folder(URL)
+    case s3(bucket: String, prefix: [String], endpoint: URL?, region: String?)
+    case webDAV(URL)
+
+    /// - Parameters:
+    ///   - endpoint: the server of a bucket; that of AWS by default.
+    ///   - region: its region.
+    /// - Throws: ``UsageError``.
+    init(_ text: String, endpoint: String?, region: String?) throws {
+        guard let mark = text.range(of: "://") else {
+            self = .folder(MirrorOptions.real(URL(filePath: text)))
+            try Self.refuse(endpoint, region)
+            return
+        }
+        guard let url = URL(string: text), let host = url.host, !host.isEmpty else {
+            throw UsageError("\"\(text)\" is no URL")
+        }
+        guard url.user == nil, url.password == nil else {
+            throw UsageError("others can read the command line: give credentials in the environment")
+        }
+        switch text[..<mark.lowerBound] {
+        case "s3":
+            let server = try endpoint.map { text in
+                guard let url = URL(string: text), url.host != nil, ["http", "https"].contains(url.scheme ?? "") else {
+                    throw UsageError("--endpoint is a URL of http or https, not \"\(text)\"")
+                }
+                return url
+            }
+            let prefix = url.path.split(separator: "/").map(String.init)
+            self = .s3(bucket: host, prefix: prefix, endpoint: server, region: region)
+        case "webdav", "webdavs":
+            try Self.refuse(endpoint, region)
+            var parts = URLComponents(url: url, resolvingAgainstBaseURL: false)
+            parts?.scheme = text.hasPrefix("webdavs:") ? "https" : "http"
+            guard let url = parts?.url else { throw UsageError("\"\(text)\" is no URL") }
+            self = .webDAV(url)
+        case let scheme: throw UsageError("\(scheme):// is none of s3://, webdav:// and webdavs://")
+        }
+    }
+
+    private static func refuse(_ endpoint: String?, _ region: String?) throws {
+        if endpoint != nil || region != nil { throw UsageError("--endpoint and --region are for s3://") }
+    }
+
+    public var description: String {
+        switch self {
+        case .folder(let url): url.path
+        case .s3(let bucket, let prefix, let endpoint, _):
+            "s3://\(([bucket] + prefix).joined(separator: "/"))" + (endpoint.map { " at \($0)" } ?? "")
+        case .webDAV(let url): url.absoluteString
+        }
+    }
+
+    /// The remote, and what knows whether it can be reached.
+    ///
+    /// - Parameter isKnown: whether it was mirrored to before: then a folder that is not there is not made anew.
+    /// - Throws: ``MirrorError``, ``RemoteError``.
+    public func make(
+        isKnown: Bool,
+        environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws -> (any Remote, Reachability?) {
+        switch self {
+        case .folder(let url):
+            guard !isKnown || FileManager.default.fileExists(atPath: url.path) else {
+                throw MirrorError("\(url.path) is not there any more: is it not mounted? To begin anew, make it.")
+            }
+            return (try FolderRemote(url), nil)
+        case .s3(let bucket, let prefix, let endpoint, let region):
+            let location = try S3Location(
+                bucket: bucket,
+                prefix: RemoteKey(prefix),
+                endpoint: endpoint,
+                region: region,
+                environment: environment
+            )
+            return (try S3Remote(location), location.endpoint.host.map { Reachability(host: $0) })
+        case .webDAV(let url):
+            let (user, password) = (environment["MIRROR_USER"], environment["MIRROR_PASSWORD"])
+            let credentials = user.map { HTTPCredentials.basic(user: $0, password: password ?? "") }
+            return (
+                try WebDAVRemote(url, credentials: credentials), url.host.map { Reachability(host: $0) }
+            )
+        }
+    }
+}

@@ -1,0 +1,133 @@
+import Foundation
+import Strata
+import StrataCloud
+
+/// Downloads what is to be here and puts it in its place, several at once.
+struct Arrivals: Sendable {
+    private let placement: Placement
+    private let entries: [ObjectID<MirrorEntry>: WantedTree.Entry]
+    private let paths: [String: WantedTree.Entry]
+
+    /// How many files come at once.
+    private static let width = 4
+
+    init(_ placement: Placement, _ tree: WantedTree) {
+        (self.placement, entries) = (placement, tree.entries)
+        paths = Dictionary(tree.entries.values.map { ($0.path, $0) }) { first, _ in first }
+    }
+
+    /// - Returns: how many are in their place.
+    /// - Throws: `CancellationError`. What does not arrive stays marked.
+    func fetch(_ items: [WantedTree.Item]) async throws -> Int {
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            var placed = 0
+            for (index, item) in items.enumerated() {
+                if index >= Self.width, try await group.next() ?? false { placed += 1 }
+                group.addTask { try await self.fetch(item) }
+            }
+            for try await isPlaced in group where isPlaced { placed += 1 }
+            return placed
+        }
+    }
+
+    private func fetch(_ item: WantedTree.Item) async throws -> Bool {
+        do {
+            let file = try await placement.account.downloads.fetch(item.node)
+            defer { file.release() }
+            let staged = try placement.folder.stage(file.file, for: item.path)
+            defer { staged.discard() }
+            return try await place(staged, file.eTag, item)
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            try Task.checkCancellation()
+            // It stays marked. Where the remote cannot be reached, the pulls say so.
+            if (error as? RemoteError)?.code != .unreachable { placement.note("\(item.path): \(error)") }
+            return false
+        }
+    }
+
+    private func place(_ staged: LocalFolder.Staged, _ eTag: ETag?, _ item: WantedTree.Item) async throws -> Bool {
+        let folder = placement.folder
+        if let entry = item.entry.flatMap({ entries[$0] }) {
+            guard entry.path == item.path, try folder.item(entry.path)?.stamp == entry.stamp else { return false }
+            if entry.digest != staged.digest {
+                try await placement.commit { [digest = staged.digest] cloud in
+                    try cloud.context.find(entry.id)?.incoming = digest
+                }
+                guard try folder.replace(entry.path, entry.stamp, with: staged) else { return false }
+            }
+            return try await settle(item, entry.id, staged.digest, eTag)
+        }
+        if let twin = paths[item.path] { return try await unite(twin, staged.digest, eTag, item) }
+        if try folder.item(item.path) != nil, try folder.print(item.path)?.digest != staged.digest {
+            try placement.setAside(item.path)
+        }
+        guard let id = try await placement.announce(item, staged.digest) else { return false }
+        // What is there by now is the same, or was put there this very moment.
+        if try !folder.place(staged, at: item.path), try folder.print(item.path)?.digest != staged.digest {
+            try await placement.forget(id)
+            return false
+        }
+        return try await settle(item, id, staged.digest, eTag)
+    }
+
+    /// Writes down that a file is here.
+    private func settle(
+        _ item: WantedTree.Item,
+        _ id: ObjectID<MirrorEntry>,
+        _ digest: String,
+        _ eTag: ETag?
+    ) async throws -> Bool {
+        guard let print = try placement.folder.print(item.path), print.digest == digest else {
+            // It was changed already: both are kept then.
+            return false
+        }
+        return try await placement.commit { cloud in
+            guard let node = try cloud.context.find(item.node), let entry = try cloud.context.find(id) else {
+                return false
+            }
+            (entry.stamp, entry.isFresh) = (print.stamp, print.isFresh)
+            (entry.digest, entry.incoming) = (digest, nil)
+            try cloud.unmarkNeedsDownload(node, .data, ifETagMatches: eTag)
+            return true
+        }
+    }
+
+    /// What was made here, and has had to give way to what others have made, is the same after all: then one node is enough.
+    private func unite(
+        _ entry: WantedTree.Entry,
+        _ digest: String,
+        _ eTag: ETag?,
+        _ item: WantedTree.Item
+    ) async throws -> Bool {
+        guard entry.digest == digest else {
+            try await part(entry)
+            return false
+        }
+        return try await placement.commit { cloud in
+            guard let node = try cloud.context.find(item.node), let own = try cloud.node(for: entry.id),
+                own.remote?.eTag == nil
+            else { return false }
+            try cloud.delete(own)
+            try cloud.link(node, to: entry.id)
+            try cloud.unmarkNeedsDownload(node, .data, ifETagMatches: eTag)
+            return true
+        }
+    }
+
+    /// They are two: what was made here goes where its node is, and the other one has its place the next time.
+    private func part(_ entry: WantedTree.Entry) async throws {
+        let folder = placement.folder
+        let path = try await placement.commit { cloud in
+            try cloud.node(for: entry.id)?.path.names.joined(separator: "/")
+        }
+        guard let path, path != entry.path, try folder.move(entry.path, to: path) else { return }
+        let stamp = try folder.item(path)?.stamp
+        try await placement.commit { cloud in
+            guard let known = try cloud.context.find(entry.id) else { return }
+            known.path = path
+            if let stamp, stamp.hasContent(of: entry.stamp) { known.stamp = stamp }
+        }
+    }
+}

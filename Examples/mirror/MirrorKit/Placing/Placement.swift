@@ -1,0 +1,217 @@
+import Foundation
+import Strata
+import StrataCloud
+
+/// Brings the folder to what the tree is: deletes, moves, new folders, and then what is downloaded.
+///
+/// Each step is made in the folder first and written down behind that. Where the process is killed between the two, the next scan finds what was
+/// done, and takes it for what it is: a move that the tree has as well, a folder that is there on both sides, a content that was announced.
+struct Placement: Sendable {
+    let stack: ContextStack
+    let account: CloudAccount
+    let folder: LocalFolder
+    let conflictName: ConflictName
+    let note: @Sendable (String) -> Void
+
+    /// What came of it.
+    struct Summary: Sendable {
+        var changes = 0
+        /// What could not be done now, and may be the next time.
+        var postponed = 0
+    }
+
+    func run(_ tree: WantedTree) async throws -> Summary {
+        var tree = tree
+        var summary = Summary()
+        let wanted = Set(tree.items.compactMap(\.entry))
+        let left = try await delete(tree.entries.values.filter { !wanted.contains($0.id) }, &tree, &summary)
+        var downloads: [WantedTree.Item] = []
+        var waiting = tree.items
+        // What is in the way of one thing may itself have somewhere to go.
+        while true {
+            var next: [WantedTree.Item] = []
+            for item in waiting {
+                try Task.checkCancellation()
+                switch try await arrange(item, &tree) {
+                case .nothing: break
+                case .done: summary.changes += 1
+                case .download: downloads.append(item)
+                case .blocked: next.append(item)
+                }
+            }
+            if next.isEmpty { break }
+            if next.count == waiting.count {
+                summary.postponed += next.count
+                guard try await unblock(next, &tree) else { break }
+            }
+            waiting = next
+        }
+        // What was moved out of a folder is not in its way any more.
+        _ = try await delete(left.compactMap { tree.entries[$0.id] }, &tree, &summary)
+        let arrived = try await Arrivals(self, tree).fetch(downloads)
+        summary.changes += arrived
+        summary.postponed += downloads.count - arrived
+        return summary
+    }
+
+    // MARK: What is gone
+
+    /// - Returns: what stays: it was changed here, or there is something in it. The next scan brings that back into the tree.
+    private func delete(
+        _ entries: [WantedTree.Entry],
+        _ tree: inout WantedTree,
+        _ summary: inout Summary
+    ) async throws -> [WantedTree.Entry] {
+        var (gone, left) = ([ObjectID<MirrorEntry>](), [WantedTree.Entry]())
+        // What lies in a folder comes before it.
+        for entry in entries.sorted(by: { $0.path > $1.path }) {
+            guard try folder.delete(entry.path, isFolder: entry.isFolder, entry.stamp) else {
+                left.append(entry)
+                continue
+            }
+            gone.append(entry.id)
+            tree.entries[entry.id] = nil
+        }
+        guard !gone.isEmpty else { return left }
+        summary.changes += gone.count
+        try await commit { [gone] cloud in
+            for id in gone { if let entry = try cloud.context.find(id) { cloud.context.delete(entry) } }
+        }
+        return left
+    }
+
+    // MARK: What lies somewhere else
+
+    private enum Step { case nothing, done, download, blocked }
+
+    private func arrange(_ item: WantedTree.Item, _ tree: inout WantedTree) async throws -> Step {
+        guard let entry = item.entry.flatMap({ tree.entries[$0] }) else {
+            if !item.isFolder { return item.isThere ? .download : .nothing }
+            return try await make(item, &tree)
+        }
+        guard entry.path != item.path else { return item.isMarked && !item.isFolder ? .download : .nothing }
+        if isTwin(entry, item, tree) { return .nothing }
+        if let occupant = try folder.item(item.path) {
+            if tree.entries.values.contains(where: { $0.path == item.path }) { return .blocked }
+            // Nobody knows it yet: it makes way, and is found by the next scan.
+            try setAside(occupant.path)
+        }
+        try await commit { cloud in try cloud.context.find(entry.id)?.destination = item.path }
+        guard try folder.move(entry.path, to: item.path) else { return .blocked }
+        try await carry(entry, to: item.path, &tree)
+        return .done
+    }
+
+    /// Whether somebody else has made, with as many bytes, what was made here and has had to give way: the two may be the same.
+    private func isTwin(_ entry: WantedTree.Entry, _ item: WantedTree.Item, _ tree: WantedTree) -> Bool {
+        guard !item.isThere, !entry.isFolder else { return false }
+        return tree.items.contains {
+            $0.path == entry.path && $0.entry == nil && !$0.isFolder && $0.size == entry.stamp.size
+        }
+    }
+
+    private func make(_ item: WantedTree.Item, _ tree: inout WantedTree) async throws -> Step {
+        if let there = try folder.item(item.path), !there.isFolder {
+            if tree.entries.values.contains(where: { $0.path == item.path }) { return .blocked }
+            try setAside(item.path)
+        }
+        if let known = tree.entries.values.first(where: { $0.path == item.path }), known.isFolder { return .blocked }
+        guard let id = try await announce(item, "a folder") else { return .nothing }
+        guard let made = try folder.makeFolder(item.path) else {
+            try await forget(id)
+            return .blocked
+        }
+        try await commit { cloud in
+            guard let entry = try cloud.context.find(id) else { return }
+            (entry.stamp, entry.incoming) = (made.stamp, nil)
+        }
+        tree.entries[id] = WantedTree.Entry(id: id, path: item.path, isFolder: true, stamp: made.stamp, digest: nil)
+        return .done
+    }
+
+    /// Writes down that something is about to come.
+    ///
+    /// - Returns: what stands for it; nil where its node is gone.
+    func announce(_ item: WantedTree.Item, _ incoming: String) async throws -> ObjectID<MirrorEntry>? {
+        try await commit { cloud in
+            guard let node = try cloud.context.find(item.node) else { return nil }
+            let entry = cloud.context.insert(
+                MirrorEntry(path: item.path, isFolder: item.isFolder, stamp: .none, incoming: incoming)
+            )
+            try cloud.link(node, to: entry.id)
+            return entry.id
+        }
+    }
+
+    /// Takes back that something was about to come.
+    func forget(_ id: ObjectID<MirrorEntry>) async throws {
+        try await commit { cloud in
+            guard let entry = try cloud.context.find(id) else { return }
+            if let node = try cloud.node(for: id) { try cloud.unlink(node) }
+            cloud.context.delete(entry)
+        }
+    }
+
+    private func carry(_ entry: WantedTree.Entry, to path: String, _ tree: inout WantedTree) async throws {
+        let old = entry.path
+        // Moving changes the time of its last change, and nothing else that counts.
+        let found = try folder.item(path)?.stamp
+        let stamp = found.flatMap { $0.hasContent(of: entry.stamp) ? $0 : nil } ?? entry.stamp
+        var paths: [ObjectID<MirrorEntry>: String] = [entry.id: path]
+        for other in tree.entries.values where entry.isFolder && other.path.hasPrefix(old + "/") {
+            paths[other.id] = path + other.path.dropFirst(old.count)
+        }
+        for (id, path) in paths { tree.entries[id]?.path = path }
+        tree.entries[entry.id]?.stamp = stamp
+        try await commit { [paths] cloud in
+            for (id, path) in paths { try cloud.context.find(id)?.path = path }
+            guard let known = try cloud.context.find(entry.id) else { return }
+            (known.stamp, known.destination) = (stamp, nil)
+        }
+    }
+
+    /// Two that are in each other's way: one of them goes aside, and on from there.
+    private func unblock(_ items: [WantedTree.Item], _ tree: inout WantedTree) async throws -> Bool {
+        for item in items {
+            guard let entry = item.entry.flatMap({ tree.entries[$0] }), entry.path != item.path,
+                items.contains(where: { $0.path == entry.path })
+            else { continue }
+            let aside = try freePath(entry.path)
+            try await commit { cloud in try cloud.context.find(entry.id)?.destination = aside }
+            guard try folder.move(entry.path, to: aside) else { continue }
+            try await carry(entry, to: aside, &tree)
+            return true
+        }
+        return false
+    }
+
+    /// Gives something here that nobody knows yet another name.
+    @discardableResult
+    func setAside(_ path: String) throws -> Bool {
+        let other = try freePath(path)
+        note("\(path) is \(other) now: another one has come")
+        return try folder.move(path, to: other)
+    }
+
+    private func freePath(_ path: String) throws -> String {
+        let name = conflictName.name(for: MirrorNames.last(of: path))
+        let dot = name.dropFirst().lastIndex(of: ".") ?? name.endIndex
+        for number in 1... {
+            let mark = number == 1 ? "" : " \(number)"
+            let other = MirrorNames.join(MirrorNames.folder(of: path), name[..<dot] + mark + name[dot...])
+            if try folder.item(other) == nil { return other }
+        }
+        return path
+    }
+
+    // MARK: Committing
+
+    func commit<T: Sendable>(_ body: sending @escaping (CloudContext) throws -> T) async throws -> T {
+        let account = account
+        return try await stack.background { context in
+            let result = try body(context.cloud(account))
+            try context.commit()
+            return result
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import Foundation
+import Logging
+import MirrorKit
+import ServiceLifecycle
+
+/// The program.
+@main struct Main {
+    /// Exit status: 0 when done or ended by a signal, 1 for an error, 2 for a command line that makes no sense.
+    static func main() async {
+        // A screen that is gone is an error of writing to it.
+        signal(SIGPIPE, SIG_IGN)
+        do {
+            let options = try MirrorOptions(arguments: Array(CommandLine.arguments.dropFirst()))
+            if options.help { return print(MirrorOptions.usage) }
+            try await run(options)
+        } catch let error as UsageError {
+            note("mirror: \(error)\n\n\(MirrorOptions.usage)")
+            exit(2)
+        } catch {
+            note("mirror: \(error)")
+            exit(1)
+        }
+    }
+
+    private static func run(_ options: MirrorOptions) async throws {
+        let isKnown = FileManager.default.fileExists(atPath: options.store.path)
+        let (remote, reachability) = try options.remote.make(isKnown: isKnown)
+        var configuration = Mirror.Configuration(
+            folder: options.folder,
+            store: options.store,
+            remote: remote,
+            host: options.host
+        )
+        configuration.reachability = reachability
+        configuration.isOnce = options.isOnce
+        configuration.scanInterval = options.scanInterval
+        configuration.pullInterval = options.pullInterval
+        configuration.limit = options.limit
+        let screen = MirrorScreen()
+        let mirror = try await Mirror.open(configuration, screen: screen)
+        screen.note("mirroring \(options.folder.path) and \(options.remote)")
+        var logger = Logger(label: "mirror")
+        logger.logLevel = .error
+        let group = ServiceGroup(
+            configuration: .init(
+                services: [.init(service: mirror, successTerminationBehavior: .gracefullyShutdownGroup)],
+                gracefulShutdownSignals: [.sigint, .sigterm],
+                logger: logger
+            )
+        )
+        try await group.run()
+        if options.isOnce, await mirror.isDone { screen.note("both are the same") }
+    }
+
+    private static func note(_ text: String) {
+        try? FileHandle.standardError.write(contentsOf: Data((text + "\n").utf8))
+    }
+}

@@ -1,0 +1,86 @@
+import Foundation
+import Strata
+import Testing
+
+@testable import MirrorKit
+
+/// What tells a scan from what was known.
+@Suite struct FolderChangesTests {
+    private static func stamp(_ inode: UInt64, size: Int64? = nil) -> FileStamp {
+        FileStamp(inode: inode, size: size ?? Int64(inode), modified: 1, changed: 1)
+    }
+
+    /// What was known, by paths and inodes; of folders the path ends with a slash.
+    private static func known(_ things: [(String, UInt64)]) async throws -> [FolderChanges.Known] {
+        let stack = try await ContextStack.open(.inMemory, models: [MirrorEntry.self], stack: .rootOnly)
+        let known = try await stack.background { context in
+            things.map { path, inode in
+                let isFolder = path.hasSuffix("/")
+                let path = isFolder ? String(path.dropLast()) : path
+                let entry = context.insert(MirrorEntry(path: path, isFolder: isFolder, stamp: stamp(inode)))
+                return FolderChanges.Known(
+                    id: entry.id,
+                    path: path,
+                    isFolder: isFolder,
+                    stamp: entry.stamp,
+                    isFresh: false
+                )
+            }
+        }
+        try await stack.close()
+        return known
+    }
+
+    private static func scan(_ things: [(String, UInt64)]) -> FolderScan {
+        FolderScan(
+            items: things.map { path, inode in
+                let isFolder = path.hasSuffix("/")
+                return FolderItem(
+                    path: isFolder ? String(path.dropLast()) : path,
+                    isFolder: isFolder,
+                    stamp: stamp(inode)
+                )
+            }
+        )
+    }
+
+    /// What was found, as one text: `+new ~touched old>moved -deleted`.
+    private static func text(_ changes: FolderChanges) -> String {
+        let parts =
+            changes.new.map { "+" + $0.path } + changes.touched.map { "~" + $0.item.path }
+            + changes.moved.map { $0.known.path + ">" + $0.item.path } + changes.deleted.map { "-" + $0.path }
+        return parts.joined(separator: " ")
+    }
+
+    static let cases: [([(String, UInt64)], [(String, UInt64)], String)] = [
+        ([("a", 1), ("f/", 2)], [("a", 1), ("f/", 2)], ""),
+        ([], [("f/", 1), ("f/a", 2)], "+f +f/a"),
+        ([("f/", 1), ("f/a", 2)], [], "-f/a -f"),
+        ([("a", 1)], [("b", 1)], "a>b"),
+        // Editors write anew and rename.
+        ([("a", 1)], [("a", 2)], "~a"),
+        ([("a", 1)], [("a", 2), ("b", 1)], "+b ~a"),
+        ([("a", 1), ("b", 2)], [("a", 2), ("b", 1)], "~a ~b"),
+        ([("a", 1), ("b", 2)], [("b", 1)], "~b -a"),
+        // Folders with what is in them, and what was moved out of them.
+        ([("f/", 1), ("f/a", 2), ("f/b", 3)], [("g/", 1), ("g/a", 2), ("g/b", 3)], "f>g"),
+        ([("f/", 1), ("f/a", 2), ("f/b", 3)], [("b", 3), ("g/", 1), ("g/c", 2)], "f/b>b f>g g/a>g/c"),
+        ([("f/", 1), ("f/a", 2)], [("a", 2)], "f/a>a -f"),
+        ([("f/", 1), ("f/g/", 2), ("f/g/a", 3)], [("g/", 2), ("g/a", 3)], "f/g>g -f"),
+        // An inode that is used again is another kind of thing.
+        ([("a", 1)], [("f/", 1)], "+f -a"),
+        ([("x/", 1)], [("x", 2)], "+x -x"),
+    ]
+
+    @Test(arguments: cases.indices)
+    func `a change is told as what it is`(index: Int) async throws {
+        let (before, after, expected) = Self.cases[index]
+        #expect(Self.text(FolderChanges(Self.scan(after), try await Self.known(before))) == expected)
+    }
+
+    @Test func `a file of the same inode and another size is another one`() async throws {
+        let known = try await Self.known([("a", 1)])
+        let item = FolderItem(path: "b", isFolder: false, stamp: Self.stamp(1, size: 7))
+        #expect(Self.text(FolderChanges(FolderScan(items: [item]), known)) == "+b -a")
+    }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import StrataCloud
+import Testing
+
+@testable import MirrorKit
+
+/// Nothing that somebody has written is written over, and nothing is read while it is written.
+@Suite struct LocalFolderTests {
+    private final class Scratch {
+        let folder: LocalFolder
+        let source: URL
+
+        init() throws {
+            let root = FileManager.default.temporaryDirectory.appending(path: "folder-\(UUID().uuidString)")
+            try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
+            folder = LocalFolder(root: root)
+            source = root.appendingPathExtension("source")
+            try Data("theirs".utf8).write(to: source)
+        }
+
+        deinit {
+            try? FileManager.default.removeItem(at: folder.root)
+            try? FileManager.default.removeItem(at: source)
+        }
+
+        func write(_ path: String, _ text: String) throws { try Data(text.utf8).write(to: folder.url(path)) }
+        func read(_ path: String) throws -> String { try String(contentsOf: folder.url(path), encoding: .utf8) }
+        var names: [String] {
+            get throws { try FileManager.default.contentsOfDirectory(atPath: folder.root.path).sorted() }
+        }
+    }
+
+    @Test func `a file that is as it was is replaced, and one that is not stays`() throws {
+        let scratch = try Scratch()
+        try scratch.write("a", "ours")
+        let stamp = try #require(try scratch.folder.item("a")).stamp
+        let staged = try scratch.folder.stage(scratch.source, for: "a")
+        #expect(try scratch.folder.replace("a", stamp, with: staged))
+        staged.discard()
+        #expect(try scratch.read("a") == "theirs" && scratch.names == ["a"])
+        // By now it is another one.
+        let again = try scratch.folder.stage(scratch.source, for: "a")
+        try scratch.write("a", "ours once more")
+        #expect(try !scratch.folder.replace("a", stamp, with: again))
+        again.discard()
+        #expect(try scratch.read("a") == "ours once more" && scratch.names == ["a"])
+    }
+
+    @Test func `nothing is put where there is something`() throws {
+        let scratch = try Scratch()
+        let staged = try scratch.folder.stage(scratch.source, for: "a")
+        try scratch.write("a", "ours")
+        #expect(try !scratch.folder.place(staged, at: "a"))
+        #expect(try scratch.folder.place(staged, at: "b"))
+        #expect(try scratch.read("a") == "ours" && scratch.read("b") == "theirs")
+        #expect(try !scratch.folder.move("a", to: "b"))
+        #expect(try !scratch.folder.move("nothing", to: "c"))
+    }
+
+    @Test func `what has changed is not deleted, and a folder with something in it is not`() throws {
+        let scratch = try Scratch()
+        try scratch.write("a", "ours")
+        let stamp = try #require(try scratch.folder.item("a")).stamp
+        try scratch.write("a", "changed")
+        #expect(try !scratch.folder.delete("a", isFolder: false, stamp))
+        let now = try #require(try scratch.folder.item("a")).stamp
+        #expect(try scratch.folder.delete("a", isFolder: false, now))
+        #expect(try scratch.folder.delete("a", isFolder: false, now), "What is gone is gone.")
+        let folder = try #require(try scratch.folder.makeFolder("f"))
+        try scratch.write("f/x", "1")
+        #expect(try !scratch.folder.delete("f", isFolder: true, folder.stamp))
+    }
+
+    @Test func `a scan leaves out what is being written, and a sweep removes it`() throws {
+        let scratch = try Scratch()
+        try scratch.write("a", "1")
+        _ = try scratch.folder.stage(scratch.source, for: "a")
+        #expect(try scratch.folder.scan().items.map(\.path) == ["a"])
+        try scratch.folder.sweep()
+        #expect(try scratch.names == ["a"])
+    }
+
+    @Test func `a file that is written while it is sent is not sent`() async throws {
+        let scratch = try Scratch()
+        try Data(repeating: 1, count: 600_000).write(to: scratch.folder.url("a"))
+        let body = try StableFile.body(scratch.folder.url("a"), nil)
+        var chunks = try await body.chunks().makeAsyncIterator()
+        #expect(try await chunks.next() != nil)
+        let handle = try FileHandle(forWritingTo: scratch.folder.url("a"))
+        try handle.write(contentsOf: Data(repeating: 2, count: 600_000))
+        try handle.close()
+        await #expect(throws: (any Error).self) { while try await chunks.next() != nil {} }
+        #expect(throws: RemoteError.self) { try StableFile.body(scratch.folder.url("nothing"), nil) }
+    }
+
+    @Test func `a folder that is not there is an error, and no empty one`() throws {
+        let scratch = try Scratch()
+        try FileManager.default.removeItem(at: scratch.folder.root)
+        #expect(throws: FolderError.self) { try scratch.folder.scan() }
+    }
+}

@@ -1,0 +1,49 @@
+import Foundation
+import Testing
+
+@testable import MirrorKit
+
+/// What a command line says, and what it cannot say.
+@Suite struct OptionsTests {
+    private let folder = FileManager.default.temporaryDirectory.resolvingSymlinksInPath().path
+
+    private func options(_ arguments: String..., environment: [String: String] = ["XDG_STATE_HOME": "/state"]) throws
+        -> MirrorOptions
+    {
+        try MirrorOptions(arguments: arguments, environment: environment, host: "here.example.org")
+    }
+
+    @Test func `remotes are read`() throws {
+        #expect(try options(folder, "/nowhere/else").remote == .folder(URL(filePath: "/nowhere/else")))
+        let bucket = try options(folder, "s3://bucket/a/b", "--endpoint", "http://127.0.0.1:9000", "--region=eu").remote
+        let endpoint = URL(string: "http://127.0.0.1:9000")
+        #expect(bucket == .s3(bucket: "bucket", prefix: ["a", "b"], endpoint: endpoint, region: "eu"))
+        #expect(try options(folder, "webdav://host:8080/dav").remote.description == "http://host:8080/dav")
+        #expect(try options(folder, "webdavs://host/dav").remote.description == "https://host/dav")
+    }
+
+    @Test func `the store lies in the state folder, one for each pair`() throws {
+        let stores = try ["/r1", "/r2", "s3://r1"].map { try options(folder, $0).store.path }
+        #expect(Set(stores).count == 3 && stores.allSatisfy { $0.hasPrefix("/state/strata-mirror/") })
+        #expect(try options(folder, "/r1").store.path == stores[0])
+        #expect(
+            try options(folder, "/r1", environment: ["XDG_STATE_HOME": "relative"]).store.path.contains(".local/state")
+        )
+        #expect(try options(folder, "/r1").host == "here")
+    }
+
+    @Test(arguments: [
+        [], ["/"], ["/nowhere", "/x"], ["/", "ftp://host/x"], ["/", "s3://"], ["/", "webdav://user:word@host/x"],
+        ["/", "/x", "--endpoint", "http://host"], ["/", "s3://b", "--endpoint", "host"], ["/tmp", "/tmp/below"],
+        ["/tmp", "/"], ["/tmp", "/x", "--scan", "0"], ["/tmp", "/x", "--limit", "lots"], ["/tmp", "/x", "--limit"],
+        ["/tmp", "/x", "--store", "/tmp/store"], ["/tmp", "/x", "--host", "a/b"], ["/tmp", "/x", "y"], ["--what"],
+    ])
+    func `what makes no sense is refused`(arguments: [String]) {
+        #expect(throws: UsageError.self) { try MirrorOptions(arguments: arguments, environment: [:], host: "here") }
+    }
+
+    @Test(arguments: [("500k", 500_000), ("2M", 2_000_000), ("1G", 1_000_000_000), ("7", 7)])
+    func `bytes are read`(text: String, expected: Int) throws {
+        #expect(try options(folder, "/x", "--limit", text).limit == expected)
+    }
+}

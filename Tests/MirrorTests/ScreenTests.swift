@@ -1,0 +1,73 @@
+import Foundation
+import StrataCloud
+import Synchronization
+import Testing
+
+@testable import MirrorKit
+
+/// What is shown, and where.
+@Suite struct ScreenTests {
+    private final class Paper: Sendable {
+        let text = Mutex("")
+        var written: String { text.withLock { $0 } }
+
+        func screen(isTerminal: Bool) -> MirrorScreen {
+            MirrorScreen(isTerminal: isTerminal, width: { 100 }) { more in self.text.withLock { $0 += more } }
+        }
+    }
+
+    private var half: CloudProgress {
+        var progress = CloudProgress()
+        (progress.uploads.filesDone, progress.uploads.filesLeft) = (3, 5)
+        (progress.uploads.bytesDone, progress.uploads.bytesTotal) = (1_200_000, 4_000_000)
+        progress.uploads.throughput = 500_000
+        progress.operationsLeft = 5
+        return progress
+    }
+
+    @Test func `a line says how far it is`() {
+        #expect(
+            ProgressLine.text(half, width: 100)
+                == "↑ [###-------] 3 of 8 files  1.2 MB of 4.0 MB  500.0 kB/s  6 s left"
+        )
+        #expect(ProgressLine.text(CloudProgress(), width: 100) == "up to date")
+        #expect(ProgressLine.text(half, width: 12).count == 12)
+    }
+
+    @Test(arguments: [
+        (999, "999 B"), (1000, "1.0 kB"), (999_949, "999.9 kB"), (999_950, "1.0 MB"), (2_500_000_000, "2.5 GB"),
+    ])
+    func `bytes are for people`(count: Int64, expected: String) { #expect(ProgressLine.bytes(count) == expected) }
+
+    @Test func `a terminal has a bar that is drawn over itself, and notes above it`() {
+        let paper = Paper()
+        let screen = paper.screen(isTerminal: true)
+        screen.show(half)
+        screen.note("a\u{1B}[2Jnote")
+        screen.finish()
+        let line = ProgressLine.text(half, width: 99)
+        #expect(paper.written == "\r\(line)\u{1B}[K\r\u{1B}[Ka?[2Jnote\n\r\(line)\u{1B}[K\n")
+    }
+
+    @Test func `elsewhere there are lines, and none for each value`() {
+        let paper = Paper()
+        let screen = paper.screen(isTerminal: false)
+        for done in 0..<100 {
+            var progress = half
+            progress.uploads.bytesDone = Int64(done)
+            screen.show(progress)
+        }
+        #expect(paper.written == "")
+        var whole = half
+        (whole.uploads.filesDone, whole.uploads.filesLeft, whole.operationsLeft) = (8, 0, 0)
+        screen.show(whole)
+        #expect(paper.written.hasPrefix("↑ [##########] 8 of 8 files") && paper.written.hasSuffix("\n"))
+    }
+
+    @Test func `a conflict is named by where and when, and fits`() {
+        let name = ConflictName(host: "here") { Date(timeIntervalSince1970: 1_795_392_000) }
+        #expect(name.name(for: "notes.txt") == "notes (conflict from here 2026-11-23).txt")
+        #expect(name.name(for: ".hidden") == ".hidden (conflict from here 2026-11-23)")
+        #expect(name.name(for: String(repeating: "ü", count: 127) + ".t").utf8.count <= 255)
+    }
+}
