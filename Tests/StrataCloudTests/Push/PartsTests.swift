@@ -71,7 +71,8 @@ import Testing
         }
         try await make(stage, "1234567890")
         try await stage.drain()
-        #expect(verbs(stage) == ["BEGIN", "PART 1", "PART 2", "COMPLETE", "COMPLETE"])
+        // Some remotes have kept parts of it all the same.
+        #expect(verbs(stage) == ["BEGIN", "PART 1", "PART 2", "COMPLETE", "COMPLETE", "ABORT"])
         #expect(stage.remote.tree["home/n"] == "1234567890")
         #expect(try await stage.read { try $0.conflicts().isEmpty && $0.context.count(PartialUpload.all) == 0 })
     }
