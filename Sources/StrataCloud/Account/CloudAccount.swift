@@ -96,7 +96,16 @@ public final class CloudAccount: Sendable {
         let marked = MarkedDownloads(downloads, handler, download, maxConcurrent: maxConcurrent ?? 8)
         let isFirstPullAwaited = pull.isPushWaiting && !isSuspended
         let pulls = PullLoop(Puller(stack: stack, facts: facts, remote: remote, handler: handler), pull, clock)
-        let pusher = Pusher(stack, facts, remote, handler, sealing, reachability.constraint, partSize: partSize, transfers) {
+        let pusher = Pusher(
+            stack,
+            facts,
+            remote,
+            handler,
+            sealing,
+            reachability.constraint,
+            partSize: partSize,
+            transfers
+        ) {
             pulls.beAwaited()
         }
         let push = try await Pipeline.open(

@@ -77,7 +77,8 @@ extension Downloads {
     }
 
     /// A file that is not sealed, where such files are read. What goes with it lies beside it.
-    private func fetchPlain(_ source: Source, _ version: ETag?, _ place: Place, _ transfer: FollowedTransfer) async throws
+    private func fetchPlain(_ source: Source, _ version: ETag?, _ place: Place, _ transfer: FollowedTransfer)
+        async throws
         -> Arrival
     {
         guard place.section != .data else {
@@ -87,7 +88,11 @@ extension Downloads {
         }
         let key = Sidecar.key(source.key, place.section)
         guard let there = try await remote.head(key) else { throw Self.missing(place, key) }
-        return try await fetch(Source(key: key, eTag: there.eTag, version: there.eTag, size: there.size), place, transfer)
+        return try await fetch(
+            Source(key: key, eTag: there.eTag, version: there.eTag, size: there.size),
+            place,
+            transfer
+        )
     }
 
     private static func missing(_ place: Place, _ key: RemoteKey) -> RemoteError {
