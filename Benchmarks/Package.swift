@@ -6,6 +6,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(name: "strata", path: ".."),
     ],
     targets: [
@@ -16,7 +17,9 @@ let package = Package(
                 "CBench",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Strata", package: "strata"),
+                .product(name: "StrataCloud", package: "strata"),
                 .product(name: "StrataPipeline", package: "strata"),
             ]
         ),

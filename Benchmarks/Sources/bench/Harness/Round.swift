@@ -38,6 +38,12 @@ struct Sizes: Sendable {
     var worked = 20_000
     /// Operations that are queued already.
     var backlog = 1_000_000
+    /// Uploads that are queued one a commit.
+    var cloudQueued = 1_000
+    var nodes = 100_000
+    var files = 2_000
+    /// In bytes.
+    var sealed = 64 << 20
     var gitCommits = 20_000
     var gitChanges = 100_000
 
@@ -66,6 +72,10 @@ struct Sizes: Sendable {
         migrated: 50_000,
         worked: 500,
         backlog: 2_000,
+        cloudQueued: 100,
+        nodes: 2_000,
+        files: 50,
+        sealed: 1 << 20,
         gitCommits: 1_000,
         gitChanges: 5_000
     )

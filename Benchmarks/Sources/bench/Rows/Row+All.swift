@@ -18,6 +18,8 @@ extension Row {
             workBacklog(sizes, sizes.backlog, .workBacklog),
             workOfBacklog(sizes), workAfter(sizes), workTied(sizes, .chain), workTied(sizes, .fan),
             workLanes(sizes, 1), workLanes(sizes, 1_000), workPoisoned(sizes), openQueue(sizes), openQueueMemory(sizes),
+            cloudDependencies(sizes), cloudWalk(sizes), folder(sizes, isPush: false), folder(sizes, isPush: true),
+            seal(sizes),
         ]
     }
 }

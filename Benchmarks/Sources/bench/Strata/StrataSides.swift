@@ -31,6 +31,8 @@ enum StrataSides {
             .workPoisoned: { try await workPoisoned(blocked: $0.sizes.worked / 2, $0) },
             .workLane: { try await workLanes($0, 1) }, .workLanes: { try await workLanes($0, 1_000) },
             .openQueue: { try await openQueue($0, of: $0.sizes.backlog) },
+            .cloudDependencies: { try await cloudDependencies($0, backlog: $0.sizes.backlog) }, .cloudWalk: cloudWalk,
+            .putToFolder: putToFolder, .pushToFolder: pushToFolder, .seal: seal,
             .openQueueMemory: { try await openQueue($0, of: $0.sizes.backlog, isMemory: true) },
         ]
     )
