@@ -55,7 +55,7 @@ private struct AccountRemoval {
 
     func run(discardsUnsent: Bool) async throws {
         if !discardsUnsent { try await checkSent() }
-        while try await leaveOut() {}
+        try await leaveOutAll()
         let (account, name) = (facts.account, facts.pipeline)
         try await stack.overStore { context in
             try context.batchDelete(FinishedOperation.where { $0.pipeline == name })
@@ -79,17 +79,29 @@ private struct AccountRemoval {
         }
     }
 
+    private func leaveOutAll() async throws {
+        var before = Int.max
+        while true {
+            let count = try await leaveOut()
+            if count == 0 { return }
+            // What another process has begun is left out when that notices, or its lease has ended.
+            if count >= before { try await Task.sleep(for: .milliseconds(100)) }
+            before = count
+        }
+    }
+
     /// Leaves out some of what is queued, those first that depend on others.
     ///
-    /// - Returns: whether there may be more.
-    private func leaveOut() async throws -> Bool {
+    /// - Returns: how many were queued.
+    private func leaveOut() async throws -> Int {
         let name = facts.pipeline
         return try await stack.overStore { context in
             let query = QueuedOperation.where { $0.pipeline == name }
             let operations = try context.fetch(query.sorted { $0.commit.descending }.limit(Self.portion))
             for operation in operations { operation.skip() }
+            let count = try context.count(query)
             try context.commit()
-            return !operations.isEmpty
+            return count
         }
     }
 
@@ -99,6 +111,10 @@ private struct AccountRemoval {
         for part in try context.fetch(PartialUpload.all)
         where try context.find(cloud.nodeID(part.node))?.account == facts.account {
             context.delete(part)
+        }
+        for upload in try context.fetch(SealedUpload.all)
+        where try context.find(cloud.nodeID(upload.node))?.account == facts.account {
+            context.delete(upload)
         }
         try context.commit()
     }

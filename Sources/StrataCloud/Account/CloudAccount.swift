@@ -102,7 +102,7 @@ public final class CloudAccount: Sendable {
             remote,
             handler,
             sealing,
-            reachability.constraint,
+            reachability,
             partSize: partSize,
             transfers
         ) {
@@ -113,7 +113,7 @@ public final class CloudAccount: Sendable {
             named: facts.pipeline,
             maxConcurrent: maxConcurrent,
             retry: retry,
-            constraints: [reachability, pulls.awaited],
+            constraints: [reachability, pulls.awaited, pusher.credentials],
             isSuspended: isSuspended || pull.isPushWaiting,
             clock: clock
         ) { (attempt: Attempt<CloudWork>) in try await pusher.carryOut(attempt) }
@@ -124,10 +124,11 @@ public final class CloudAccount: Sendable {
             if isFirst, isFirstPullAwaited { push.resume() }
             marked.look()
         }
-        reachability.observe {
-            guard reachability.isSatisfied else { return }
-            pulls.hasten()
-            marked.look()
+        // What observes is kept for ever by what it observes.
+        reachability.observe { [weak pusher, weak pulls, weak marked] in
+            guard let pusher, pusher.reachability.isSatisfied else { return }
+            pulls?.hasten()
+            marked?.look()
         }
         marked.look()
         return account
@@ -179,7 +180,7 @@ public final class CloudAccount: Sendable {
     ///
     /// - Throws: what the store reports.
     public func credentialsChanged() async throws {
-        pusher.credentials.add(1, ordering: .acquiringAndReleasing)
+        pusher.credentialsChanged()
         let name = facts.pipeline
         try await push.stack.overStore { context in
             let constraint = Self.credentials.rawValue

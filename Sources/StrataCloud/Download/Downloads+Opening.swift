@@ -121,7 +121,7 @@ extension Downloads {
             if let size = download.object.size { try file.check(size: size) }
             if known == nil { try await learn(KnownSeal(file, version), of: place) }
             return .sealed(file, start: start, version)
-        } catch let error as CloudError where error.code == .notSealed || start.isEmpty {
+        } catch let error as CloudError where known == nil && (error.code == .notSealed || start.isEmpty) {
             let content = try plain(source.key, version, sealing)
             try await learn(.plain(version), of: place)
             return content

@@ -15,8 +15,6 @@ final class PullLoop: Sendable {
         var next: Date?
         /// Before when no pull begins that an operation waits for.
         var earliest = Date.distantPast
-        /// Whether any waits for a pull that has not begun.
-        var isAwaited = false
     }
 
     /// What operations wait for that want a pull.
@@ -31,26 +29,31 @@ final class PullLoop: Sendable {
 
     /// Runs one pull at a time.
     private actor Line {
-        private var last: Task<PullSummary, any Error>?
+        private var tasks: [Int: Task<PullSummary, any Error>] = [:]
+        private var last = 0
         private var isClosed = false
 
         func run(_ body: @escaping @Sendable () async throws -> PullSummary) -> Task<PullSummary, any Error> {
-            let (before, isClosed) = (last, isClosed)
+            let (before, isClosed) = (tasks[last], isClosed)
+            last += 1
+            let number = last
             let task = Task {
+                defer { tasks[number] = nil }
                 _ = await before?.result
                 if isClosed { throw CloudError(.closed, "The account is closed.") }
                 try Task.checkCancellation()
                 return try await body()
             }
-            last = task
+            tasks[number] = task
             return task
         }
 
-        /// Breaks off what is under way, and waits for it.
+        /// Breaks off what is under way, and what waits behind it, and waits for the end of both.
         func close() async {
             isClosed = true
-            last?.cancel()
-            _ = await last?.result
+            let tasks = tasks.values
+            for task in tasks { task.cancel() }
+            for task in tasks { _ = await task.result }
         }
     }
 
@@ -62,14 +65,15 @@ final class PullLoop: Sendable {
         let task = await line.run { [self] in
             let now = clock.now
             let due = state.withLock { state in
-                defer { (state.next, state.isAwaited) = (nil, false) }
+                defer { state.next = nil }
                 state.earliest = now.addingTimeInterval(Self.pause / .seconds(1))
                 return state.next
             }
             do {
                 let summary = try await puller.pull()
                 plan(in: policy.interval, hasFailed: false)
-                if state.withLock({ !$0.isAwaited }) { awaited.set(true) }
+                // What has begun to wait since this pull began finds out once more.
+                awaited.set(true)
                 return summary
             } catch {
                 // What waits for a pull waits for one that comes to its end.
@@ -105,7 +109,6 @@ final class PullLoop: Sendable {
 
     /// Has a pull begin soon, for which operations wait from now on.
     func beAwaited() {
-        state.withLock { $0.isAwaited = true }
         awaited.set(false)
         want()
     }
@@ -167,7 +170,7 @@ final class PullLoop: Sendable {
 
     func stop() async {
         let task = state.withLock { state in
-            defer { state.task = nil }
+            defer { (state.task, state.end) = (nil, nil) }
             return state.task
         }
         task?.cancel()

@@ -203,13 +203,9 @@ extension Pusher {
                 let remote = try cloud.remoteForSending(work)
                 for sent in sent { sent.note(in: remote) }
             }
-            var conflict = try context.first(CloudConflict.where { $0.nodeNumber == work.node })
-            if conflict == nil {
-                conflict = context.insert(
-                    CloudConflict(account: facts.account, nodeNumber: work.node, section: section)
-                )
-            }
-            guard let conflict else { return }
+            let conflict =
+                try context.first(CloudConflict.where { $0.nodeNumber == work.node })
+                ?? context.insert(CloudConflict(account: facts.account, nodeNumber: work.node, section: section))
             (conflict.section, conflict.knownETag) = (section, known?.stored)
             (conflict.remoteETag, conflict.remoteSize) = (there.eTag?.stored, there.size)
             try handler.didFind(conflict, in: cloud)

@@ -20,9 +20,11 @@ final class Pusher: Sendable {
     /// What is told of bytes as they pass.
     let transfers: TransferBook
     /// What operations wait for while the remote cannot be reached.
-    let reachability: Constraint
+    let reachability: any ConstraintObserver
+    /// What operations wait for whose credentials, or keys, the remote or a file has refused.
+    let credentials = ManualConstraint(CloudAccount.credentials, isSatisfied: true)
     /// How often the credentials have changed.
-    let credentials = Atomic(0)
+    private let epoch = Mutex(0)
     /// Has a pull begin soon, and operations wait for it.
     private let awaitPull: @Sendable () -> Void
     private let trunks = Mutex<Set<String>>([])
@@ -33,7 +35,7 @@ final class Pusher: Sendable {
         _ remote: any Remote,
         _ handler: any CloudHandler,
         _ sealing: ContentSealing?,
-        _ reachability: Constraint,
+        _ reachability: any ConstraintObserver,
         partSize: Int64,
         _ transfers: TransferBook,
         awaitPull: @escaping @Sendable () -> Void
@@ -45,7 +47,7 @@ final class Pusher: Sendable {
     }
 
     func carryOut(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
-        let epoch = credentials.load(ordering: .acquiring)
+        let epoch = epoch.withLock { $0 }
         do {
             return switch attempt.payload.kind {
             case .record: try await sendRecord(attempt)
@@ -73,17 +75,29 @@ final class Pusher: Sendable {
 
     /// Waits for other credentials, or keys. They may have changed while it was being asked with the old ones.
     private func waiting(since epoch: Int) -> Outcome {
-        epoch == credentials.load(ordering: .acquiring) ? .wait(CloudAccount.credentials) : .postpone(for: .zero)
+        self.epoch.withLock { now in
+            guard now == epoch else { return .postpone(for: .zero) }
+            credentials.set(false)
+            return .wait(CloudAccount.credentials)
+        }
+    }
+
+    func credentialsChanged() {
+        epoch.withLock { epoch in
+            epoch += 1
+            credentials.set(true)
+        }
     }
 
     /// What becomes of an operation that the remote has refused, or was not told of.
     private func outcome(of error: RemoteError, _ epoch: Int) throws -> Outcome {
         switch error.code {
-        case .unreachable: return .wait(reachability)
+        case .unreachable: return .wait(reachability.constraint)
         case .throttled: return .postpone(for: error.retryAfter ?? Self.pause)
         case .unauthorized, .untrusted: return waiting(since: epoch)
         case .parentMissing:
             // Somebody has taken away what it was to lie in. The pull brings that back before this, or takes this along.
+            trunks.withLock { $0 = [] }
             awaitPull()
             return .wait(CloudAccount.pullToEnd)
         case .invalidKey, .unsupported, .misconfigured: return .fail(error.description)
@@ -185,7 +199,16 @@ final class Pusher: Sendable {
 
     func makeTrunk(of key: RemoteKey) async throws {
         guard let trunk = key.segments.first, !trunks.withLock({ $0.contains(trunk) }) else { return }
-        try await remote.createFolder(RemoteKey(escaped: [trunk]))
+        let (folder, facts) = (RemoteKey(escaped: [trunk]), facts)
+        let isKnown = try await stack.overStore { try CloudContext($0, facts).hasKnown(inTrunk: trunk) }
+        if isKnown, try await remote.capabilities().hasFolders {
+            // Where there was something, and there is nothing, it is not begun anew: the pull says what that means.
+            guard try await remote.head(folder) != nil else {
+                throw RemoteError(.parentMissing, "\(folder) is not there any more.", key: folder)
+            }
+        } else {
+            try await remote.createFolder(folder)
+        }
         trunks.withLock { _ = $0.insert(trunk) }
     }
 
@@ -216,6 +239,14 @@ extension CloudContext {
     /// What the remote has of a node, also of one that was deleted here.
     func remote(_ number: Int64) throws -> RemoteNode? {
         try context.find(nodeID(number).counterpart(RemoteNode.self))
+    }
+
+    /// Whether the remote is known to have anything in a trunk.
+    fileprivate func hasKnown(inTrunk name: String) throws -> Bool {
+        guard let id = Trunk(rawValue: name).flatMap({ facts.trunks[$0] }), let trunk = try remote(id.number) else {
+            return false
+        }
+        return try trunk.children.where { $0.isCertain }.first != nil
     }
 
     /// The same, made where there is none yet.

@@ -6,7 +6,7 @@ import Synchronization
 
 @testable import StrataCloud
 
-/// A content that a test gives piece by piece, when it is read for being sent.
+/// A content that a test gives piece by piece, when it is read for being sent: larger than what is read once, and kept until then.
 final class Feed: Sendable {
     enum Step: Sendable { case request, chunk }
 

@@ -44,23 +44,23 @@ import Testing
 
     @Test func `bytes count as they pass, with throughput and time left`() async throws {
         let clock = VirtualClock()
-        let feed = Feed(size: 1000)
+        let feed = Feed(size: 1_000_000)
         let world = try await FeedWorld(feed, clock)
         try await feed.reached(.request)
         clock.advance(by: .seconds(1))
-        feed.give(300)
+        feed.give(300_000)
         try await feed.reached(.chunk)
         clock.advance(by: .seconds(1))
         let half = try await world.account.progress()
-        #expect(half.uploads.description == "0 of 1 files, 300 of 1000 bytes")
-        #expect(half.uploads.throughput == 150 && half.uploads.fraction == 0.3)
+        #expect(half.uploads.description == "0 of 1 files, 300000 of 1000000 bytes")
+        #expect(half.uploads.throughput == 150_000 && half.uploads.fraction == 0.3)
         #expect(half.uploads.timeLeft == .seconds(700.0 / 150))
-        feed.give(700)
+        feed.give(700_000)
         feed.finish()
         try await world.drained()
         let whole = try await world.account.progress()
-        #expect(whole.uploads.description == "1 of 1 files, 1000 of 1000 bytes")
-        #expect(whole.uploads.throughput == 500)
+        #expect(whole.uploads.description == "1 of 1 files, 1000000 of 1000000 bytes")
+        #expect(whole.uploads.throughput == 500_000)
         clock.advance(by: .seconds(60))
         #expect(try await world.account.progress().uploads.throughput == 0)
         await world.account.close()
@@ -132,21 +132,21 @@ import Testing
 
     @Test func `whoever follows is told the newest, and a full bar begins anew with the next work`() async throws {
         let clock = VirtualClock()
-        let feed = Feed(size: 100)
+        let feed = Feed(size: 1_000_000)
         let world = try await FeedWorld(feed, clock)
         var changes = world.account.progressChanges(every: .zero).makeAsyncIterator()
         try await feed.reached(.request)
         #expect(try await changes.next()?.uploads.filesLeft == 1)
-        feed.give(60)
-        try await changes.wait { $0.uploads.bytesDone == 60 && $0.uploads.bytesTotal == 100 }
-        feed.give(40)
+        feed.give(600_000)
+        try await changes.wait { $0.uploads.bytesDone == 600_000 && $0.uploads.bytesTotal == 1_000_000 }
+        feed.give(400_000)
         feed.finish()
-        try await changes.wait { $0.isIdle && $0.uploads.description == "1 of 1 files, 100 of 100 bytes" }
+        try await changes.wait { $0.isIdle && $0.uploads.description == "1 of 1 files, 1000000 of 1000000 bytes" }
         // By the account, all is counted; by the loop, what is new.
         world.account.push.suspend()
         let node = try await world.commit { try $0.createNode(at: "/other", size: 7).id }
         try await changes.wait { $0.uploads.description == "0 of 1 files, 0 of 7 bytes" }
-        #expect(try await world.account.progress().uploads.description == "1 of 2 files, 100 of 107 bytes")
+        #expect(try await world.account.progress().uploads.description == "1 of 2 files, 1000000 of 1000007 bytes")
         #expect(try await world.account.progress(of: node).uploads.filesLeft == 1)
         await world.account.close()
         #expect(try await changes.next() == nil)

@@ -130,6 +130,8 @@ import StrataTesting
                 {
                     return true
                 }
+                // One that comes to wait when the pull has ended already is tried again in a second.
+                clock.advance(by: .milliseconds(1))
                 try await Task.sleep(for: .milliseconds(1))
             }
             return false

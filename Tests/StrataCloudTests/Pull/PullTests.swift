@@ -134,6 +134,38 @@ import StrataTesting
         #expect(try await paths(stage) == ["home/f/", "home/f/a"])
     }
 
+    @Test func `nothing is sent to a remote that has lost everything before somebody has looked at that`() async throws
+    {
+        let stage = try await stage(["/a", "/b"])
+        await stage.account.close()
+        let again = try await CloudStage(stage.remote, stack: stage.stack)
+        again.account.suspendPulls()
+        for path in ["home/a", "home/b", "home"] { stage.remote.write(path, nil) }
+        try await again.commit { _ = try $0.upload($0.node(at: "/a")) }
+        try await again.drain()
+        #expect(stage.remote.tree == [:])
+        await #expect(throws: CloudError.self) { try await again.account.pull() }
+        #expect(try await paths(again) == ["home/a", "home/b"])
+        // It was not mounted.
+        for path in ["home/a", "home/b"] { stage.remote.write(path, "theirs") }
+        stage.remote.folder("home")
+        try await again.account.pull()
+        try await again.drain()
+        #expect(try await again.read { try $0.conflicts().count } == 1)
+    }
+
+    @Test func `a trunk in which nothing was is made once more`() async throws {
+        let stage = try await stage(["/a"])
+        try await stage.commit { try $0.delete($0.node(at: "/a")) }
+        try await stage.drain()
+        stage.remote.write("home", nil)
+        try await stage.commit { _ = try $0.createNode(at: "/b") }
+        try await stage.drain()
+        try await stage.account.pull()
+        try await stage.drain()
+        #expect(stage.remote.tree == ["home/": "", "home/b": "content of /b"])
+    }
+
     @Test func `what is being sent is not taken for somebody else's`() async throws {
         let (begun, hasBegun) = AsyncStream.makeStream(of: Void.self)
         let gate = Gate()

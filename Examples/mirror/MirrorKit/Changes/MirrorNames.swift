@@ -16,7 +16,7 @@ enum MirrorNames {
     /// Whether a name of the tree can be one of a file here. Names of the tree may hold any character.
     static func isPossible(_ name: String) -> Bool {
         !name.isEmpty && name != "." && name != ".." && name.utf8.count <= 255
-            && !name.utf8.contains { $0 == UInt8(ascii: "/") || $0 == 0 } && !name.hasPrefix(LocalFolder.workPrefix)
+            && !name.utf8.contains { $0 == UInt8(ascii: "/") || $0 == 0 } && !LocalFolder.isWork(name)
     }
 }
 

@@ -114,8 +114,10 @@ extension LocalFolder {
 
     /// Removes what processes that were killed have left half written.
     func sweep() throws {
-        guard let files = FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil) else { return }
-        for case let file as URL in files where file.lastPathComponent.hasPrefix(Self.workPrefix) {
+        let keys: [URLResourceKey] = [.isRegularFileKey]
+        guard let files = FileManager.default.enumerator(at: root, includingPropertiesForKeys: keys) else { return }
+        for case let file as URL in files where Self.isWork(file.lastPathComponent) {
+            guard try file.resourceValues(forKeys: Set(keys)).isRegularFile ?? false else { continue }
             try FileManager.default.removeItem(at: file)
         }
     }

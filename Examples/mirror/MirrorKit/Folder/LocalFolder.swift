@@ -11,6 +11,11 @@ struct LocalFolder: Sendable {
     /// Where names of files begin that are being written, and are nobody's yet.
     static let workPrefix = ".mirror-"
 
+    /// Whether a name is one of those.
+    static func isWork(_ name: String) -> Bool {
+        name.hasPrefix(workPrefix) && UUID(uuidString: String(name.dropFirst(workPrefix.count))) != nil
+    }
+
     func url(_ path: String) -> URL { root.appending(path: path) }
 
     /// What is there now; nil where there is nothing.
@@ -38,7 +43,10 @@ struct LocalFolder: Sendable {
                 let path = folder.isEmpty ? name : folder + "/" + name
                 var status = stat()
                 // What has vanished since it was listed is deleted.
-                guard lstat(url(path).path, &status) == 0 else { continue }
+                guard lstat(url(path).path, &status) == 0 else {
+                    if errno == ENOENT || errno == ENOTDIR { continue }
+                    throw FolderError("look at", path, errno)
+                }
                 let kind = status.st_mode & S_IFMT
                 guard kind == S_IFREG || kind == S_IFDIR else {
                     scan.skipped[path] = kind == S_IFLNK ? "a symbolic link" : "no file and no folder"
@@ -58,12 +66,18 @@ struct LocalFolder: Sendable {
     private func names(in folder: String, _ scan: inout FolderScan) throws -> [String] {
         guard let stream = opendir(url(folder).path) else {
             // A folder that was deleted since it was seen is empty; the one that is mirrored is not.
-            if errno == ENOENT, !folder.isEmpty { return [] }
+            if errno == ENOENT || errno == ENOTDIR, !folder.isEmpty { return [] }
             throw FolderError("read", folder, errno)
         }
         defer { closedir(stream) }
         var names: [String] = []
-        while let entry = readdir(stream) {
+        while true {
+            errno = 0
+            guard let entry = readdir(stream) else {
+                // Its end, or an error.
+                guard errno == 0 else { throw FolderError("read", folder, errno) }
+                break
+            }
             let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
                 String(validating: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }
@@ -71,7 +85,7 @@ struct LocalFolder: Sendable {
                 scan.skipped[folder + "/?"] = "a name that is no text"
                 continue
             }
-            if name == "." || name == ".." || name.hasPrefix(Self.workPrefix) { continue }
+            if name == "." || name == ".." || Self.isWork(name) { continue }
             names.append(name)
         }
         return names.sorted()

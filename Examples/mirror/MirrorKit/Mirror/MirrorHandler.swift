@@ -17,11 +17,14 @@ struct MirrorHandler: CloudHandler {
         return try path.map { try StableFile.body(folder.url($0), throttle) }
     }
 
+    /// Whether it can be a file here. What cannot is left out, and nothing waits for it.
+    private func isPossible(_ node: CloudNode) -> Bool { node.path.names.allSatisfy(MirrorNames.isPossible) }
+
     func didPull(_ change: PulledChange, in cloud: CloudContext) throws {
         switch change {
-        case .new(let node): if !node.isFolder { cloud.markNeedsDownload(node, .data) }
+        case .new(let node): if !node.isFolder, isPossible(node) { cloud.markNeedsDownload(node, .data) }
         case .modified(let node, let sections):
-            if sections.contains(.data) { cloud.markNeedsDownload(node, .data) }
+            if sections.contains(.data), isPossible(node) { cloud.markNeedsDownload(node, .data) }
         case .moved, .deleted, .kept, .renamed: break
         }
         // Pulls and placements are of one turn, one behind the other.
