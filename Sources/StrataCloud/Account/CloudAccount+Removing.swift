@@ -105,16 +105,12 @@ private struct AccountRemoval {
         }
     }
 
-    /// Forgets what large uploads have sent of their parts. There are as many as were broken off.
+    /// Forgets the uploads that have begun. There are as many as were broken off.
     private func removeParts(_ context: ObjectContext) throws {
         let cloud = CloudContext(context, facts)
-        for part in try context.fetch(PartialUpload.all)
-        where try context.find(cloud.nodeID(part.node))?.account == facts.account {
-            context.delete(part)
-        }
-        for upload in try context.fetch(SealedUpload.all)
-        where try context.find(cloud.nodeID(upload.node))?.account == facts.account {
-            context.delete(upload)
+        let begun = try context.fetch(PartialUpload.all).map(\.node) + context.fetch(SealedUpload.all).map(\.node)
+        for number in Set(begun) where try context.find(cloud.nodeID(number))?.account == facts.account {
+            try cloud.forgetParts(of: number)
         }
         try context.commit()
     }

@@ -24,17 +24,8 @@ extension CloudContext {
             throw CloudError(.wrongKind, "\(node.path) is a folder, which has no data.", nodes: [node.id.number])
         }
         guard node.trunk != .detached, let parent = node.parent else { return nil }
-        let work = CloudWork(
-            kind: .content,
-            node: node.id.number,
-            parent: parent.id.number,
-            name: node.name,
-            sections: sections,
-            isLatestEnough: isLatestEnough,
-            size: size
-        )
         return queue(
-            work,
+            .content(of: node, in: parent, sections, isLatestEnough: isLatestEnough, size: size),
             reads: Set(([node] + node.ancestors).map { .node($0.id) }),
             writes: [.content(node.id)],
             priority: priority
@@ -96,14 +87,11 @@ extension CloudContext {
 
     private func uploadRecord(of node: CloudNode) throws {
         guard facts.keepsRecords, node.trunk != .detached, let parent = node.parent else { return }
-        let work = CloudWork(
-            kind: .record,
-            node: node.id.number,
-            isFolder: node.isFolder,
-            parent: parent.id.number,
-            name: node.name
+        queue(
+            .record(of: node, in: parent),
+            reads: Set(([node] + node.ancestors).map { .node($0.id) }),
+            writes: [.record(node.id)]
         )
-        queue(work, reads: Set(([node] + node.ancestors).map { .node($0.id) }), writes: [.record(node.id)])
     }
 
     // MARK: Operations by hand

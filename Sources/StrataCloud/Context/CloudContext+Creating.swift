@@ -91,26 +91,11 @@ extension CloudContext {
         let above = Set(node.ancestors.map { CloudResource.node($0.id) })
         let hasRecord = node.isFolder || facts.keepsRecords
         if hasRecord {
-            let work = CloudWork(
-                kind: .record,
-                node: node.id.number,
-                isFolder: node.isFolder,
-                parent: parent.id.number,
-                name: node.name
-            )
-            queue(work, reads: above, writes: making)
+            queue(.record(of: node, in: parent), reads: above, writes: making)
         }
         guard !sections.isEmpty else { return }
         queue(
-            CloudWork(
-                kind: .content,
-                node: node.id.number,
-                parent: parent.id.number,
-                name: node.name,
-                sections: sections,
-                isLatestEnough: true,
-                size: size
-            ),
+            .content(of: node, in: parent, sections, size: size),
             reads: hasRecord ? above.union([.node(node.id)]) : above,
             writes: hasRecord ? [.content(node.id)] : making.union([.content(node.id)])
         )

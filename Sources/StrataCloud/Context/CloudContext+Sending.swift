@@ -5,25 +5,8 @@ extension CloudContext {
     /// Queues what brings a node to the remote once more, since somebody has deleted it there: before all that waits for it to be there.
     func sendAnew(_ node: CloudNode, _ sections: ContentSections) throws {
         guard let parent = node.parent, node.trunk != .detached else { return }
-        let work =
-            node.isFolder
-            ? CloudWork(
-                kind: .record,
-                node: node.id.number,
-                isFolder: true,
-                parent: parent.id.number,
-                name: node.name
-            )
-            : CloudWork(
-                kind: .content,
-                node: node.id.number,
-                parent: parent.id.number,
-                name: node.name,
-                sections: sections,
-                isLatestEnough: true
-            )
         queue(
-            work,
+            node.isFolder ? .record(of: node, in: parent) : .content(of: node, in: parent, sections),
             reads: Set(node.ancestors.map { .node($0.id) }),
             writes: [.node(node.id), .place(node.place, in: parent.id)],
             before: .node(node.id)

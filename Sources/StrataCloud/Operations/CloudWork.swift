@@ -43,3 +43,35 @@ struct CloudWork: OperationPayload {
     /// Of copies: what that stood for, in case that it never arrives there.
     var sourceLink: String?
 }
+
+extension CloudWork {
+    /// Makes a folder, or sends the record of a file.
+    static func record(of node: CloudNode, in parent: CloudNode) -> CloudWork {
+        CloudWork(
+            kind: .record,
+            node: node.id.number,
+            isFolder: node.isFolder,
+            parent: parent.id.number,
+            name: node.name
+        )
+    }
+
+    /// Sends sections of the content of a file.
+    static func content(
+        of node: CloudNode,
+        in parent: CloudNode,
+        _ sections: ContentSections,
+        isLatestEnough: Bool = true,
+        size: Int64? = nil
+    ) -> CloudWork {
+        CloudWork(
+            kind: .content,
+            node: node.id.number,
+            parent: parent.id.number,
+            name: node.name,
+            sections: sections,
+            isLatestEnough: isLatestEnough,
+            size: size
+        )
+    }
+}
