@@ -25,8 +25,16 @@ struct ProgressReading: Sendable {
     func read(_ scope: ProgressScope) async throws -> CloudProgress {
         let before = book.snapshot
         let left = try await left(scope, known: before)
-        let passed = before.entries.filter { $0.key.direction == .download && $0.value.hasPassed }.keys
-        book.settle(downloads: passed.filter { left.contains($0.number) && left.downloads[$0] == nil })
+        // What has passed, and is in the store no more, is done, whether its end was told of yet or not.
+        book.settle(
+            before.entries.filter { key, entry in
+                guard entry.hasPassed, left.contains(entry.node) else { return false }
+                return switch key.direction {
+                case .upload: left.uploads[entry.node]?[key.number] == nil
+                case .download: left.downloads[key] == nil
+                }
+            }.map(\.key)
+        )
         let now = book.snapshot
         var progress = CloudProgress()
         (progress.operationsLeft, progress.operationsFailed) = (left.operations, left.failed)
@@ -39,7 +47,6 @@ struct ProgressReading: Sendable {
         var progress = done(.upload, left, now)
         var running: [Int64: [TransferBook.Entry]] = [:]
         for (key, entry) in now.entries where key.direction == .upload && left.contains(entry.node) {
-            // What is finished and not told of yet counts as left for this moment.
             running[entry.node, default: []].append(entry)
         }
         for node in Set(left.uploads.keys).union(running.keys) {

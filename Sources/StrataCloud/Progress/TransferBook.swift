@@ -106,8 +106,8 @@ final class TransferBook: Sendable {
         }
     }
 
-    /// Counts downloads as done whose marks are gone.
-    func settle(downloads keys: [Key]) {
+    /// Counts transfers as done whose operations or marks are gone.
+    func settle(_ keys: [Key]) {
         guard !keys.isEmpty else { return }
         state.withLock { state in
             for key in keys where state.entries[key]?.hasPassed ?? false { state.settle(key) }

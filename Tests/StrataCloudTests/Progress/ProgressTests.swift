@@ -42,6 +42,27 @@ import Testing
         await stage.account.close()
     }
 
+    @Test func `an upload whose operation is in the store no more is done, before its end is told of and behind that`()
+        async throws
+    {
+        let stage = try await CloudStage()
+        let (node, operation) = try await stage.commit { cloud in
+            let node = try cloud.createNode(at: "/a")
+            return (node.id, try cloud.operations(for: node)[0].id)
+        }
+        let book = stage.account.downloads.transfers
+        let key = TransferBook.Key(direction: .upload, number: operation.number, section: .data)
+        let transfer = book.begin(key, of: node.number, size: 5)
+        transfer.pass(all: 5)
+        transfer.end()
+        #expect(try await stage.account.progress().uploads.description == "0 of 1 files, 5 of 5 bytes")
+        try await stage.commit { for operation in try $0.context.fetch(QueuedOperation.all) { operation.skip() } }
+        #expect(try await stage.account.progress().uploads.description == "1 of 1 files, 5 of 5 bytes")
+        book.note(.finished(operation, .skipped))
+        #expect(try await stage.account.progress().uploads.description == "1 of 1 files, 5 of 5 bytes")
+        await stage.account.close()
+    }
+
     @Test func `bytes count as they pass, with throughput and time left`() async throws {
         let clock = VirtualClock()
         let feed = Feed(size: 1_000_000)

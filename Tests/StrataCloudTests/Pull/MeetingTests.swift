@@ -130,15 +130,15 @@ import StrataTesting
                 {
                     return true
                 }
-                // One that comes to wait when the pull has ended already is tried again in a second.
-                clock.advance(by: .milliseconds(1))
+                // One that comes to wait when the pull has ended already is tried again in a second. It has been at work while that looked at its
+                // folder, perhaps, and waits for the next pull then, five seconds behind.
+                clock.advance(by: .milliseconds(5))
                 try await Task.sleep(for: .milliseconds(1))
             }
             return false
         }
         try await stage.commit { _ = try $0.createNode(at: "/f/1") }
         try #require(try await becomes([]))
-        // Of the first one nobody has to wait long.
         for path in ["home/f/1", "home/f"] { stage.remote.write(path, nil) }
         try await stage.commit { _ = try $0.createNode(at: "/f/2") }
         try #require(try await becomes([]))
