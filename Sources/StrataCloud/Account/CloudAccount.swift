@@ -90,6 +90,9 @@ public final class CloudAccount: Sendable {
             throw CloudError(.modelsMissing, "Open the stack with `CloudAccount.models` beside your own.")
         }
         let facts = try await AccountSetup(stack, id, remote, names, isSealed: sealing != nil).facts()
+        try await stack.overStore { context in
+            if try CloudContext(context, facts).sweepHolders() { try context.commit() }
+        }
         let reachability = reachability ?? ManualConstraint(Constraint(rawValue: "reachable.\(id)"), isSatisfied: true)
         let transfers = TransferBook(clock)
         let downloads = Downloads(stack, facts, remote, sealing, cacheFolder, cacheLimit, transfers)

@@ -16,6 +16,13 @@ public protocol CloudHandler: Sendable {
     /// - Throws: whatever; the upload is tried again as the account's pipeline says.
     func header(for request: ContentRequest) async throws -> SealedHeader
 
+    /// The remote of another account, asked for when a file is sent there by ``CloudContext/send(_:to:)-(CloudNode,_)``.
+    ///
+    /// - Parameter account: the id of the account that sends.
+    /// - Returns: what that account is opened with, as far as this one may write there; nil where nobody has this id.
+    /// - Throws: whatever; it is tried again as the account's pipeline says.
+    func remote(of recipient: String, for account: String) async throws -> (any Remote)?
+
     /// Called inside the commit that completes an upload, with its context: what is changed there is part of it.
     func didUpload(_ sections: ContentSections, of node: CloudNode, in cloud: CloudContext) throws
 
@@ -46,6 +53,9 @@ public protocol CloudHandler: Sendable {
 extension CloudHandler {
     /// A header without dates, and without anything of the application's.
     public func header(for request: ContentRequest) async throws -> SealedHeader { SealedHeader() }
+
+    /// None.
+    public func remote(of recipient: String, for account: String) async throws -> (any Remote)? { nil }
 
     /// Nothing.
     public func didDownload(_ header: ContentHeader, of node: CloudNode, in cloud: CloudContext) throws {}

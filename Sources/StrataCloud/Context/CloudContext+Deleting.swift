@@ -60,7 +60,7 @@ extension CloudContext {
         let (resource, move) = (CloudResource.node(node.id).text, CloudAccess.Role.move.rawValue)
         switch try operation.payload(as: CloudWork.self).kind {
         case .content, .copy: return true
-        case .move, .delete: return false
+        case .move, .delete, .message: return false
         case .record: return try !context.exists(CloudAccess.where { $0.resource == resource && $0.role == move })
         }
     }

@@ -63,15 +63,20 @@ extension CloudContext {
         }
         try check(name)
         if try isFree(name) { return name }
-        // A first dot begins the name of a hidden file, not an extension.
-        let dot = name.dropFirst().lastIndex(of: ".")
-        let (stem, suffix) = dot.map { (name[..<$0], name[$0...]) } ?? (name[...], "")
+        let (stem, suffix) = Self.parts(of: name)
         var number = 2
         while true {
             let candidate = "\(stem) \(number)\(suffix)"
             if try isFree(candidate) { return candidate }
             number += 1
         }
+    }
+
+    /// A name without its extension, and that.
+    static func parts(of name: String) -> (stem: Substring, suffix: Substring) {
+        // A first dot begins the name of a hidden file, not an extension.
+        let dot = name.dropFirst().lastIndex(of: ".")
+        return dot.map { (name[..<$0], name[$0...]) } ?? (name[...], "")
     }
 
     /// What a walk does behind a node.

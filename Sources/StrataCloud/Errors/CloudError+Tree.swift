@@ -27,6 +27,10 @@ extension CloudError.Code {
     public static let remoteUnfit = CloudError.Code("remoteUnfit")
     /// Sections are asked for that do not come together.
     public static let wrongSections = CloudError.Code("wrongSections")
+    /// It cannot be sent to other accounts.
+    public static let cannotSend = CloudError.Code("cannotSend")
+    /// The inbox of another account does not take what was sent to it.
+    public static let inboxRefused = CloudError.Code("inboxRefused")
     /// Something of the account was not sent yet.
     public static let unsentWork = CloudError.Code("unsentWork")
     /// The account is closed.

@@ -13,13 +13,15 @@ struct CloudWork: OperationPayload {
         case move
         case copy
         case delete
+        /// Puts a copy of a file into the inbox of another account.
+        case message
 
         var role: CloudAccess.Role {
             switch self {
             case .content, .copy: .upload
             case .record: .record
             case .move: .move
-            case .delete: .other
+            case .delete, .message: .other
             }
         }
     }
@@ -29,7 +31,7 @@ struct CloudWork: OperationPayload {
     var node: Int64
     /// Whether it is about a folder: of what is made or moved.
     var isFolder: Bool?
-    /// The folder that it is to lie in, and the name there: of what is made, moved or copied.
+    /// The folder that it is to lie in, and the name there: of what is made, moved or copied. Of messages the name in the inbox.
     var parent: Int64?
     var name: String?
     /// Which sections are sent.
@@ -40,8 +42,10 @@ struct CloudWork: OperationPayload {
     var size: Int64?
     /// Of copies: the node that is copied.
     var source: Int64?
-    /// Of copies: what that stood for, in case that it never arrives there.
+    /// Of copies: what that stood for, in case that it never arrives there. Of messages: the object that is sent.
     var sourceLink: String?
+    /// Of messages: the id of the account that it is for.
+    var recipient: String?
 }
 
 extension CloudWork {

@@ -160,13 +160,7 @@ extension Pusher {
             guard let object = try await remote.head(source) else {
                 throw RemoteError(.notFound, "\(source) is not there.", key: source)
             }
-            let remote = remote
-            var body = RemoteBody(size: object.size ?? 0) { range in
-                if range.isEmpty { return AsyncThrowingStream { $0.finish() } }
-                return try await remote.get(source, range: range, if: object.eTag.map { .matches($0) } ?? .none).chunks
-            }
-            body.mark = object.mark
-            return try await remote.put(body, at: destination, if: .isAbsent)
+            return try await remote.put(body(of: object), at: destination, if: .isAbsent)
         } catch let error as RemoteError where error.code == .conditionFailed {
             guard let (from, to) = try await both(source, destination), from.size == to.size else { throw error }
             if let mark = from.mark, mark == to.mark { return to }
@@ -174,6 +168,17 @@ extension Pusher {
             guard try await isOwn(to, print) else { throw error }
             return to
         }
+    }
+
+    /// The content of an object of the remote, in the version that it has, by way of this machine.
+    func body(of object: RemoteObject) -> RemoteBody {
+        let remote = remote
+        var body = RemoteBody(size: object.size ?? 0) { range in
+            if range.isEmpty { return AsyncThrowingStream { $0.finish() } }
+            return try await remote.get(object.key, range: range, if: object.eTag.map { .matches($0) } ?? .none).chunks
+        }
+        body.mark = object.mark
+        return body
     }
 
     private func both(_ first: RemoteKey, _ second: RemoteKey) async throws -> (RemoteObject, RemoteObject)? {

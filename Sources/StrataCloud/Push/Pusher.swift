@@ -55,6 +55,7 @@ final class Pusher: Sendable {
             case .move: try await move(attempt)
             case .copy: try await copy(attempt)
             case .delete: try await delete(attempt)
+            case .message: try await sendMessage(attempt)
             }
         } catch let error as RemoteError {
             return try outcome(of: error, epoch)

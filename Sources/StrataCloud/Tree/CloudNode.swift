@@ -29,6 +29,8 @@ public final class CloudNode: Model {
     @Attribute(.unique) public internal(set) var link: String?
     /// Another node that it points at.
     public internal(set) var pointer: CloudNode?
+    /// Whether it only holds what is being sent to others, and goes with the last operation that sends it.
+    var isHolder: Bool = false
     /// When it was made here, or found.
     @Attribute(.createdAt) public internal(set) var createdAt: Date?
     /// What the remote has of it; nil as long as nothing was sent.

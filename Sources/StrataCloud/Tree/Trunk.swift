@@ -10,6 +10,6 @@ public enum Trunk: String, AttributeValue, Codable, Sendable, CaseIterable {
     case inbox
     /// What is to be sent.
     case outbox
-    /// Nodes that have no place in the tree (yet).
+    /// Nodes that have no place in the tree (yet), and what is being sent to others without having one.
     case detached
 }

@@ -89,6 +89,35 @@ extension Scenario {
         remote: files(["home/stays": 4])
     )
 
+    static let messages = Scenario(
+        "messages",
+        earlier: { try $0.draft(1, at: "/letter") },
+        change: { cloud in
+            try cloud.draft(2, at: "/new")
+            try cloud.send(cloud.node(at: "/letter"), to: ["bob"])
+            try cloud.send(cloud.node(at: "/new"), to: ["bob"])
+            try cloud.delete(cloud.node(at: "/letter"))
+            let draft = cloud.context.insert(Draft(seed: 3, size: large))
+            try cloud.send("greeting.txt", content: draft.id, to: ["bob", "carol"])
+        },
+        messages: [Bytes.data(1), Bytes.data(2), Bytes.data(3, size: large), Bytes.data(3, size: large)],
+        remote: files(["home/new": 2]),
+        reports: ["uploaded data of /new"]
+    )
+
+    /// Sealed content: at once, instead of what is there, and in parts.
+    static let sealed = Scenario(
+        "sealed",
+        earlier: { try $0.draft(1, at: "/letter", sections: sidecars) },
+        change: { cloud in
+            try cloud.edit("/letter", seed: 2, sections: sidecars)
+            try cloud.draft(3, at: "/large", size: large)
+        },
+        isSealed: true,
+        remote: files(["home/letter": 2], sidecars: true).merging(["home/large": Bytes.data(3, size: large)]) { $1 },
+        reports: ["uploaded data of /large", "uploaded metadata, thumbnail, data of /letter"]
+    )
+
     /// All at once, while somebody else is at work.
     static let everything = Scenario(
         "everything",

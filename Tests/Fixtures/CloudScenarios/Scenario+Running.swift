@@ -12,7 +12,7 @@ extension Scenario {
     /// Makes what was there before.
     public func prepare(_ place: ScenarioPlace) async throws {
         let stack = try await place.openStack()
-        let account = try await place.openAccount(stack)
+        let account = try await place.openAccount(stack, sealing: sealing())
         try await stack.background { [earlier] context in
             try earlier(context.cloud(account))
             try context.commit()
@@ -35,7 +35,7 @@ extension Scenario {
     /// - Parameter opened: called when store and account are open. What is marked is being downloaded by then.
     public func run(_ place: ScenarioPlace, opened: () throws -> Void) async throws {
         let stack = try await place.openStack()
-        let account = try await place.openAccount(stack, download: downloads ? .all : .onDemand)
+        let account = try await place.openAccount(stack, sealing: sealing(), download: downloads ? .all : .onDemand)
         try opened()
         if let change {
             try await stack.background { context in

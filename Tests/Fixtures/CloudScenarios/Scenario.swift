@@ -1,6 +1,6 @@
 public import Foundation
 import Strata
-import StrataCloud
+public import StrataCloud
 
 /// Some work of an account that a process is killed at, and what must have come of it in the end, however often.
 public struct Scenario: Sendable, CustomStringConvertible {
@@ -21,7 +21,11 @@ public struct Scenario: Sendable, CustomStringConvertible {
     let downloads: Bool
     /// What is downloaded by asking for it.
     let fetches: [TreePath]
-    /// The files of the remote by their paths; folders have a slash at the end and nothing in them.
+    /// Whether content is sealed.
+    public let isSealed: Bool
+    /// What lies in the inboxes of others in the end.
+    public let messages: [Data]
+    /// The files of the remote by their paths, sealed ones as they are opened; folders have a slash at the end and nothing in them.
     public let remote: [String: Data]
     /// What the handler is told, each as often as it stands here, in whichever order.
     public let reports: [String]
@@ -36,12 +40,15 @@ public struct Scenario: Sendable, CustomStringConvertible {
         pulls: Bool = false,
         downloads: Bool = false,
         fetches: [TreePath] = [],
+        isSealed: Bool = false,
+        messages: [Data] = [],
         remote: [String: Data],
         reports: [String] = [],
         marks: [String] = []
     ) {
         (self.name, self.earlier, self.others, self.change) = (name, earlier, others, change)
         (self.pulls, self.downloads, self.fetches) = (pulls, downloads, fetches)
+        (self.isSealed, self.messages) = (isSealed, messages)
         (self.remote, self.reports, self.marks) = (remote, reports.sorted(), marks.sorted())
     }
 
@@ -52,8 +59,17 @@ public struct Scenario: Sendable, CustomStringConvertible {
     /// The size of a file of three parts.
     static let large = 10_000
 
+    /// How the content is sealed, by the same key in each process.
+    public func sealing() throws -> ContentSealing? { try isSealed ? ContentSealing(Self.key()) : nil }
+
+    /// The key of accounts that seal.
+    public static func key() throws -> AccountKey {
+        let id = UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16))
+        return try AccountKey(id: id, bytes: Data(repeating: 7, count: 32))
+    }
+
     public static let all: [Scenario] = [
-        upload, replacement, parts, folders, move, copy, delete, everything, pull, download, fetch,
+        upload, replacement, parts, folders, move, copy, delete, messages, everything, sealed, pull, download, fetch,
     ]
 }
 

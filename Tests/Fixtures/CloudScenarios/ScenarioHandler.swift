@@ -6,11 +6,17 @@ import StrataCloud
 /// Gives the bytes of drafts, and writes down what it is told with the commit that it is told in.
 struct ScenarioHandler: CloudHandler {
     let stack: ContextStack
+    /// Where the remotes of others are.
+    let others: URL
 
     func content(for request: ContentRequest) async throws -> RemoteBody? {
         guard let id = request.object(as: Draft.self) else { return nil }
         let draft = try await stack.background { context in try context.find(id)?.snapshot }
         return draft.map { RemoteBody(Bytes.of(request.section, $0.seed, size: $0.size)) }
+    }
+
+    func remote(of recipient: String, for account: String) async throws -> (any Remote)? {
+        try FolderRemote(others.appending(path: recipient))
     }
 
     func didUpload(_ sections: ContentSections, of node: CloudNode, in cloud: CloudContext) throws {

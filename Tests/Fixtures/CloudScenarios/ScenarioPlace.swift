@@ -7,6 +7,8 @@ public struct ScenarioPlace: Sendable {
     public let store: URL
     public let remote: URL
     public let cache: URL
+    /// The remotes of others, whom messages are sent to.
+    public let others: URL
     public let root: URL
 
     public init(_ root: URL) {
@@ -14,6 +16,7 @@ public struct ScenarioPlace: Sendable {
         store = root.appending(path: "store.sqlite")
         remote = root.appending(path: "remote")
         cache = root.appending(path: "cache")
+        others = root.appending(path: "others")
     }
 
     /// The store and what SQLite keeps beside it.
@@ -33,6 +36,7 @@ public struct ScenarioPlace: Sendable {
 
     public func openAccount(
         _ stack: ContextStack,
+        sealing: ContentSealing?,
         download: DownloadPolicy = .onDemand,
         isSuspended: Bool = true
     ) async throws -> CloudAccount {
@@ -40,7 +44,8 @@ public struct ScenarioPlace: Sendable {
             stack,
             id: "alice",
             remote: try openRemote(),
-            handler: ScenarioHandler(stack: stack),
+            handler: ScenarioHandler(stack: stack, others: others),
+            sealing: sealing,
             partSize: Scenario.partSize,
             download: download,
             cacheFolder: cache,

@@ -17,7 +17,7 @@ struct Witness {
     /// - Parameter place: as it is before the work.
     init(_ scenario: Scenario, _ place: ScenarioPlace, _ comment: String) throws {
         (self.scenario, self.place, self.comment) = (scenario, place, Comment(rawValue: comment))
-        contents = try Array(Self.tree(place.remote).values) + Array(scenario.remote.values)
+        contents = try Array(Self.tree(of: scenario, place).values) + Array(scenario.remote.values)
     }
 
     // MARK: On the way
@@ -25,7 +25,7 @@ struct Witness {
     /// What a killed process has left: files that are whole, and of each commit all or nothing.
     func inspect() async throws {
         let known = Set(contents)
-        for (path, data) in try Self.tree(place.remote) where !path.hasSuffix("/") {
+        for (path, data) in try Self.tree(of: scenario, place) where !path.hasSuffix("/") {
             #expect(known.contains(data), "\(path) is half of something, \(comment)")
         }
         // A copy, so that the next process finds the store as it was left.
@@ -62,9 +62,10 @@ struct Witness {
     /// What there is at last: what was to be, and nothing else anywhere.
     func check() async throws {
         try expectTree()
+        try expectMessages()
         try expectNoRests()
         let stack = try await place.openStack()
-        let account = try await place.openAccount(stack)
+        let account = try await place.openAccount(stack, sealing: scenario.sealing())
         // What this machine knows is what there is: nothing is found that was not known, and nobody is told of anything.
         #expect(try await account.pull() == PullSummary(), "\(comment)")
         try await expectDownloads(account, stack)
@@ -85,9 +86,19 @@ struct Witness {
     }
 
     private func expectTree() throws {
-        let (found, expected) = (try Self.tree(place.remote), scenario.remote)
+        let (found, expected) = (try Self.tree(of: scenario, place), scenario.remote)
         #expect(Set(found.keys) == Set(expected.keys), "\(comment)")
         for (path, data) in expected { #expect(found[path] == data, "\(path), \(comment)") }
+    }
+
+    /// Each has arrived, and only once.
+    private func expectMessages() throws {
+        let found = try Self.names(place.others).flatMap { recipient in
+            let inbox = place.others.appending(path: "\(recipient)/inbox")
+            return try Self.names(inbox).map { try Data(contentsOf: inbox.appending(path: $0)) }
+        }
+        func order(_ one: Data, _ other: Data) -> Bool { one.lexicographicallyPrecedes(other) }
+        #expect(found.sorted(by: order) == scenario.messages.sorted(by: order), "\(comment)")
     }
 
     /// What was begun by those that were killed is gone, but for uploads in parts that were begun without anybody hearing of it: their time comes.
@@ -135,6 +146,8 @@ struct Witness {
         #expect(try context.count(CloudConflict.all) == 0, "\(comment)")
         #expect(try context.count(CloudAccess.all) == 0, "\(comment)")
         #expect(try context.count(PartialUpload.all) == 0, "\(comment)")
+        #expect(try context.count(SealedUpload.all) == 0, "\(comment)")
+        #expect(try context.count(CloudNode.where { $0.isHolder == true }) == 0, "\(comment)")
         #expect(try context.count(OperationHold.all) + context.count(OperationDependency.all) == 0, "\(comment)")
         for row in try context.rows(RemoteNode.all) where row.parent != nil {
             #expect(row.isCertain && row.sending.isEmpty && row.node != nil, "\(row), \(comment)")
@@ -159,6 +172,23 @@ struct Witness {
     private static func names(_ folder: URL) throws -> [String] {
         guard FileManager.default.fileExists(atPath: folder.path) else { return [] }
         return try FileManager.default.contentsOfDirectory(atPath: folder.path)
+    }
+
+    /// The same of what is sealed: what is in it. What is half of something cannot be opened.
+    private static func tree(of scenario: Scenario, _ place: ScenarioPlace) throws -> [String: Data] {
+        var tree = try tree(place.remote)
+        guard scenario.isSealed else { return tree }
+        for (path, bytes) in tree where !path.hasSuffix("/") {
+            for section in [SealedSection.data, .metadata, .thumbnail] {
+                let content = try SealedWorld.open(bytes, section, AccountKeys(Scenario.key()))
+                if section == .data {
+                    tree[path] = content
+                } else if !content.isEmpty {
+                    tree["\(path)%\(section)"] = content
+                }
+            }
+        }
+        return tree
     }
 
     /// The files below the trunks of a remote by their paths, and the folders with a slash behind them.

@@ -32,6 +32,8 @@ final class TestHandler: CloudHandler {
     }
 
     let state = Mutex(State())
+    /// The remotes of other accounts, by their ids.
+    let others = Mutex<[String: any Remote]>([:])
     let resolution: ConflictResolution?
 
     init(resolution: ConflictResolution? = nil) { self.resolution = resolution }
@@ -89,6 +91,10 @@ final class TestHandler: CloudHandler {
         if let sections { return sections[request.section].map { RemoteBody($0) } }
         let suffix = request.section == .data ? "" : " \(request.section)"
         return RemoteBody(Data((text ?? "content of \(request.path)").utf8) + Data(suffix.utf8))
+    }
+
+    func remote(of recipient: String, for account: String) async throws -> (any Remote)? {
+        others.withLock { $0[recipient] }
     }
 
     func header(for request: ContentRequest) async throws -> SealedHeader { state.withLock { $0.header } }

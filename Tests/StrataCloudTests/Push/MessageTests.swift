@@ -1,0 +1,192 @@
+import Foundation
+import Strata
+import StrataPipeline
+import Testing
+
+@testable import StrataCloud
+
+@Suite("N1 files that are sent into the inboxes of other accounts") struct MessageTests {
+    /// A stage with remotes for bob and carol.
+    private func stage(
+        _ fault: @escaping @Sendable (StrictRemote.Request, Int) -> StrictRemote.Fault? = { _, _ in nil },
+        retry: RetryPolicy = RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))
+    ) async throws -> (CloudStage, bob: StrictRemote, carol: StrictRemote) {
+        let stage = try await CloudStage(retry: retry)
+        let (bob, carol) = (StrictRemote(name: "bob", fault: fault), StrictRemote(name: "carol"))
+        stage.handler.others.withLock { $0 = ["bob": bob, "carol": carol] }
+        return (stage, bob, carol)
+    }
+
+    /// What lies in the inbox of a remote, without the numbers in the names.
+    private func inbox(_ remote: StrictRemote) -> [String] {
+        remote.tree.filter { $0.key.hasPrefix("inbox/") && $0.key != "inbox/" }
+            .map { "\($0.key.replacing(#/ [0-9a-f]{16}/#, with: "")): \($0.value)" }.sorted()
+    }
+
+    private func holders(_ stage: CloudStage) async throws -> Int {
+        try await stage.read { try $0.context.count(CloudNode.where { $0.isHolder == true }) }
+    }
+
+    @Test("A13 a message comes behind the upload that it copies, and before what changes the file") func a13()
+        async throws
+    {
+        let (stage, bob, _) = try await stage()
+        try await stage.commit { cloud in
+            let node = try cloud.createNode(at: "/a.txt")
+            _ = try cloud.send(node, to: ["bob", "bob"])
+        }
+        try await stage.commit { try $0.delete($0.node(at: "/a.txt")) }
+        try await stage.drain()
+        // It was deleted before anything of it was at the remote.
+        #expect(inbox(bob) == [])
+        try await stage.commit { cloud in
+            let node = try cloud.createNode(at: "/b.txt")
+            _ = try cloud.send(node, to: ["bob", "bob"])
+        }
+        try await stage.drain()
+        try await stage.commit { cloud in
+            _ = try cloud.send(cloud.node(at: "/b.txt"), to: ["bob"])
+            try cloud.move(cloud.node(at: "/b.txt"), to: "/c.txt")
+        }
+        try await stage.commit { try $0.delete($0.node(at: "/c.txt")) }
+        try await stage.drain()
+        #expect(inbox(bob) == ["inbox/b.txt: content of /b.txt", "inbox/b.txt: content of /b.txt"])
+        #expect(stage.remote.tree == ["home/": ""])
+        #expect(stage.remote.refusals == [])
+        #expect(try await stage.queued() == [])
+    }
+
+    @Test("M20 what holds a message stays until the last of its operations is done") func m20() async throws {
+        let (gate, begun) = (Gate(), AsyncStream.makeStream(of: Void.self))
+        let (stage, bob, carol) = try await stage { request, _ in
+            guard request.verb == "PUT" else { return nil }
+            begun.continuation.yield()
+            return .gate(gate)
+        }
+        let number = try await stage.commit { cloud in
+            let note = cloud.context.insert(Note(text: "Hello"))
+            return try cloud.send("greeting.txt", content: note.id, to: ["carol", "bob"]).id.number
+        }
+        stage.handler.state.withLock { $0.texts[number] = "Hello" }
+        stage.account.push.resume()
+        // The first is done, the second is under way.
+        var arrivals = begun.stream.makeAsyncIterator()
+        await arrivals.next()
+        #expect(inbox(carol) == ["inbox/greeting.txt: Hello"])
+        #expect(try await holders(stage) == 1)
+        gate.open()
+        try await stage.drain()
+        #expect(inbox(bob) == ["inbox/greeting.txt: Hello"])
+        #expect(try await holders(stage) == 0)
+        #expect(try await stage.read { try $0.context.count(QueuedOperation.all) } == 0)
+    }
+
+    @Test("a message whose answer is lost is there once, and the next one of the same name beside it")
+    func lostAnswer() async throws {
+        let (stage, bob, _) = try await stage { request, count in
+            request.verb == "PUT" && count < 4 ? .answerLost : nil
+        }
+        for _ in 0..<2 {
+            try await stage.commit { cloud in
+                let note = cloud.context.insert(Note(text: "Hello"))
+                _ = try cloud.send("greeting.txt", content: note.id, to: ["bob"])
+            }
+        }
+        try await stage.drain()
+        let found = inbox(bob)
+        #expect(found.count == 2)
+        #expect(found.allSatisfy { $0.hasPrefix("inbox/greeting.txt: content of detached:/greeting ") }, "\(found)")
+        #expect(bob.requests.count { $0.verb == "PUT" } > 2)
+    }
+
+    @Test("to somebody whom nobody knows nothing is lost: it waits as a failed operation") func unknownRecipient()
+        async throws
+    {
+        let (stage, _, _) = try await stage()
+        try await stage.commit { cloud in
+            let note = cloud.context.insert(Note(text: "Hello"))
+            _ = try cloud.send("greeting.txt", content: note.id, to: ["dave"])
+        }
+        try await stage.drain()
+        let failed = try await stage.read { try $0.context.fetch(QueuedOperation.all).map(\.status) }
+        #expect(failed == [.failed])
+        #expect(try await holders(stage) == 1)
+        let dave = StrictRemote(name: "dave")
+        stage.handler.others.withLock { $0["dave"] = dave }
+        try await stage.commit { for operation in try $0.context.fetch(QueuedOperation.all) { operation.retry() } }
+        try await stage.drain()
+        #expect(inbox(dave).count == 1)
+        #expect(try await holders(stage) == 0)
+    }
+
+    @Test("an inbox that refuses keeps nothing else from being sent") func refusedInbox() async throws {
+        let (stage, bob, _) = try await stage(
+            { request, _ in request.verb == "PUT" ? .before(RemoteError(.unauthorized, "Not you.")) : nil },
+            retry: .never
+        )
+        try await stage.commit { cloud in
+            let node = try cloud.createNode(at: "/a")
+            _ = try cloud.send(node, to: ["bob"])
+            _ = try cloud.createNode(at: "/b")
+        }
+        try await stage.drain()
+        #expect(Set(stage.remote.tree.keys) == ["home/", "home/a", "home/b"])
+        #expect(inbox(bob) == [])
+        let left = try await stage.read { try $0.context.fetch(QueuedOperation.all).map(\.failures.list.last?.message) }
+        #expect(left.count == 1)
+        #expect(left.first??.hasPrefix("inboxRefused") == true)
+    }
+
+    @Test("what is left out by hand leaves no holder behind when the account is opened again") func sweep()
+        async throws
+    {
+        let (stage, _, _) = try await stage()
+        try await stage.commit { cloud in
+            for recipient in ["bob", "carol"] {
+                let note = cloud.context.insert(Note(text: "Hello"))
+                _ = try cloud.send("greeting.txt", content: note.id, to: [recipient])
+            }
+        }
+        try await stage.commit { cloud in
+            try cloud.context.first(QueuedOperation.all.sorted { $0.commit })?.skip()
+        }
+        #expect(try await holders(stage) == 2)
+        await stage.account.close()
+        let again = try await CloudStage(stage.remote, handler: stage.handler, stack: stage.stack)
+        #expect(try await holders(again) == 1)
+        try await again.drain()
+        #expect(try await holders(again) == 0)
+    }
+
+    @Test("another account finds it in its inbox") func arrival() async throws {
+        let (stage, bob, _) = try await stage()
+        let other = try await CloudStage(bob, id: "bob")
+        try await stage.commit { cloud in
+            let node = try cloud.createNode(at: "/a.txt")
+            _ = try cloud.send(node, to: ["bob"])
+        }
+        try await stage.drain()
+        #expect(try await other.account.pull().new == 1)
+        let paths = try await other.read { cloud in
+            try cloud.root(.inbox).children.fetch().map { "\($0.path)" }
+        }
+        let path = try #require(paths.first)
+        #expect(path.wholeMatch(of: /inbox:\/a [0-9a-f]{16}\.txt/) != nil, "\(path)")
+    }
+
+    @Test("folders, and what is sealed, are not sent") func refusals() async throws {
+        let (stage, _, _) = try await stage()
+        await #expect(throws: CloudError.self) {
+            try await stage.commit { _ = try $0.send($0.createFolder(at: "/F"), to: ["bob"]) }
+        }
+        await #expect(throws: CloudError.self) {
+            try await stage.commit { cloud in
+                _ = try cloud.send("x", content: cloud.context.insert(Note(text: "")).id, to: [])
+            }
+        }
+        let sealed = try await CloudStage(id: "sealed", sealing: ContentSealing(AccountKey()))
+        await #expect(throws: CloudError.self) {
+            try await sealed.commit { _ = try $0.send($0.createNode(at: "/a"), to: ["bob"]) }
+        }
+    }
+}
