@@ -14,6 +14,8 @@ public final class AccountRecord {
     public internal(set) var keepsRecords: Bool
     /// Whether the content of files is sealed.
     public internal(set) var isSealed: Bool = false
+    /// From where the next pull goes on, of a remote that has a feed of changes.
+    var feedPosition: FeedPosition?
     /// When it was set up.
     @Attribute(.createdAt) public internal(set) var createdAt: Date?
     /// The numbers of the ids of its trunks.
@@ -22,4 +24,11 @@ public final class AccountRecord {
     var inbox: Int64
     var outbox: Int64
     var detached: Int64
+}
+
+/// Where in the feed of a remote a pull has come to.
+struct FeedPosition: AttributeValue, Codable, Hashable, Sendable {
+    var cursor: String
+    /// Whether the last pull began here already, and has left something.
+    var isRepeated = false
 }

@@ -16,6 +16,8 @@ struct PullPlan: Sendable {
     }
 
     private(set) var steps: [Step] = []
+    /// Whether something is there of which nothing can be said as long as it is being sent or deleted from here.
+    let leavesOut: Bool
 
     init(_ tree: RemoteTree, _ known: KnownTree) {
         // A file where a folder was known is another thing.
@@ -30,7 +32,10 @@ struct PullPlan: Sendable {
             while let next = folder, next.segments.count > 1, !keys.contains(next) { folder = next.parent }
             return folder.map { tree.complete.contains($0) } ?? false
         }
-        let added = tree.objects.filter { !keys.contains($0.key) && !(known[$0.key].map { !$0.isCertain } ?? false) }
+        let added = tree.objects.filter { !keys.contains($0.key) && known[$0.key]?.isCertain != false }
+        leavesOut = tree.objects.contains { object in
+            known[object.key].map { !$0.isCertain || $0.node == nil } ?? false
+        }
         // What makes room for something else is gone first, since the other one may be where it has been moved into.
         let places = Set(added.map(\.key))
         let moves = Self.moves(

@@ -18,18 +18,33 @@ struct RemoteTree: Sendable {
             let key = RemoteKey([trunk.rawValue])
             do {
                 try await tree.add(key, in: remote)
-                // A folder that is not mounted is no folder that somebody has emptied.
-                if isKnown(trunk), !tree.objects.contains(where: { $0.key.isWithin(key) }),
-                    try await remote.head(key) == nil
-                {
-                    throw vanished(remote, trunk)
-                }
+                if isKnown(trunk) { try await tree.checkNotVanished(trunk, remote) }
             } catch let error as RemoteError where error.code == .notFound {
                 guard !isKnown(trunk) else { throw vanished(remote, trunk) }
                 tree.complete.insert(key)
             }
         }
         return tree
+    }
+
+    /// Everything that is there, by its keys.
+    init(_ all: [RemoteKey: RemoteObject]) {
+        for (key, object) in all where key.segments.count > 1 && Self.trunks.contains(key.segments[0]) { add(object) }
+        objects.sort { $0.key.segments.count < $1.key.segments.count }
+        complete = Set(objects.lazy.filter(\.isFolder).map(\.key))
+        for trunk in Self.trunks { complete.insert(RemoteKey([trunk])) }
+    }
+
+    private init() {}
+
+    private static let trunks = Set(Trunk.allCases.filter { $0 != .detached }.map(\.rawValue))
+
+    /// Checks of a trunk in which something is known to lie that it is there: a folder that is not mounted is no folder that somebody has emptied.
+    func checkNotVanished(_ trunk: Trunk, _ remote: any Remote) async throws {
+        let key = RemoteKey([trunk.rawValue])
+        if !objects.contains(where: { $0.key.isWithin(key) }), try await remote.head(key) == nil {
+            throw Self.vanished(remote, trunk)
+        }
     }
 
     private static func vanished(_ remote: any Remote, _ trunk: Trunk) -> CloudError {
@@ -39,19 +54,24 @@ struct RemoteTree: Sendable {
         )
     }
 
+    /// - Returns: whether it is a thing of its own.
+    @discardableResult
+    private mutating func add(_ object: RemoteObject) -> Bool {
+        guard let (_, mark) = object.key.name else { return false }
+        guard let mark else {
+            objects.append(object)
+            return true
+        }
+        if let base = object.key.withoutMark { sidecars[base, default: [:]][mark] = object }
+        return false
+    }
+
     private mutating func add(_ top: RemoteKey, in remote: any Remote) async throws {
         var waiting = [top]
         while let folder = waiting.popLast() {
             do {
-                for object in try await remote.everything(in: folder) {
-                    guard let (_, mark) = object.key.name else { continue }
-                    if let mark {
-                        guard let base = object.key.withoutMark else { continue }
-                        sidecars[base, default: [:]][mark] = object
-                    } else {
-                        objects.append(object)
-                        if object.isFolder { waiting.append(object.key) }
-                    }
+                for object in try await remote.everything(in: folder) where add(object) && object.isFolder {
+                    waiting.append(object.key)
                 }
                 complete.insert(folder)
             } catch let error as RemoteError where error.code == .notFound && folder != top {

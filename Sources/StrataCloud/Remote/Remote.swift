@@ -36,9 +36,13 @@ public protocol Remote: Sendable {
     ///   the remote does not say it can.
     func list(_ folder: RemoteKey, isRecursive: Bool, after next: String?) async throws -> RemoteListing
 
-    /// What has changed since a moment, for remotes that have a feed.
+    /// What has changed since a moment, for remotes that have a feed: each object as it is now.
+    ///
+    /// What was changed before the call is in the answer, or in one that follows it as long as there is more. An object may be told of more
+    /// than once.
     ///
     /// - Parameter cursor: what the last call has given; nil for everything that is there.
+    /// - Throws: `cursorGone` where the remote does not know the moment any more.
     func changes(since cursor: String?) async throws -> RemoteChanges
 
     // MARK: Writing

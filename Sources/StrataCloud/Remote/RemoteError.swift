@@ -43,6 +43,8 @@ public struct RemoteError: Error, Sendable, CustomStringConvertible {
         public static let invalidKey = Code("invalidKey")
         /// The upload in parts is not known any more; it has to begin anew.
         public static let uploadGone = Code("uploadGone")
+        /// The moment from which changes are asked for is not known any more; ask for everything.
+        public static let cursorGone = Code("cursorGone")
         /// The range lies outside of the object (416).
         public static let rangeNotSatisfiable = Code("rangeNotSatisfiable")
         /// The remote cannot do this at all.

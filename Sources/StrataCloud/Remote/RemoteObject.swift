@@ -85,9 +85,9 @@ public struct RemoteDownload: Sendable {
 
 /// What has changed at a remote since a moment.
 public struct RemoteChanges: Sendable {
-    /// What is new or of another version.
+    /// What is new, or of another version, or lies there by a move: also what lies in a folder that was moved.
     public var changed: [RemoteObject]
-    /// What is gone.
+    /// What is gone. Of a folder everything in it is, whether it is named or not, before what is in `changed` came.
     public var removed: [RemoteKey]
     /// The moment from which the next question goes on.
     public var cursor: String

@@ -34,6 +34,7 @@ import Testing
                 hasFolders: true,
                 copies: Bool.random(using: &random),
                 keepsMarks: Bool.random(using: &random),
+                hasChangeFeed: seed.isMultiple(of: 2),
                 isLocal: true
             )
         )

@@ -27,6 +27,7 @@ final class TestHandler: CloudHandler {
         /// What each section has, of nodes whose sections differ.
         var sections: [Int64: [ContentSections: Data]] = [:]
         var header = SealedHeader()
+        var refusesPulls = false
         /// Says whether metadata is not here just now.
         var forgetsMetadata: @Sendable () -> Bool = { false }
     }
@@ -119,7 +120,11 @@ final class TestHandler: CloudHandler {
             case .kept(let node): "kept \(node.path)"
             case .renamed(let node, let path): "renamed \(path) to \(node.path)"
             }
-        state.withLock { $0.pulled.append(text) }
+        let isRefused = state.withLock { state in
+            if !state.refusesPulls { state.pulled.append(text) }
+            return state.refusesPulls
+        }
+        if isRefused { throw CancellationError() }
         switch change {
         case .new(let node), .modified(let node, _): if !node.isFolder { cloud.markNeedsDownload(node, .data) }
         default: break

@@ -20,7 +20,14 @@ final class StrictRemote: Remote {
     }
 
     struct State {
-        var entries: [String: Entry] = [:]
+        var entries: [String: Entry] = [:] {
+            didSet { if keepsFeed { note(oldValue) } }
+        }
+        var keepsFeed = false
+        /// What has changed, in order; a page of the feed has some.
+        var feed: [String] = []
+        /// The moments before this one are not known any more.
+        var firstCursor = 0
         var version = 0
         var requests: [Request] = []
         var refusals: [String] = []
@@ -53,6 +60,7 @@ final class StrictRemote: Remote {
         fault: @escaping @Sendable (Request, Int) -> Fault? = { _, _ in nil }
     ) {
         (self.name, self.abilities, self.fault) = (name, abilities, fault)
+        state.withLock { $0.keepsFeed = abilities.hasChangeFeed }
     }
 
     func capabilities() async throws -> RemoteCapabilities { abilities }
@@ -90,8 +98,10 @@ final class StrictRemote: Remote {
     func write(_ path: String, _ bytes: Data, isNewVersion: Bool) {
         state.withLock { state in
             if isNewVersion { state.version += 1 }
-            state.entries[path, default: Entry()].data = bytes
-            if isNewVersion { state.entries[path]?.version = state.version }
+            var entry = state.entries[path] ?? Entry()
+            entry.data = bytes
+            if isNewVersion { entry.version = state.version }
+            state.entries[path] = entry
         }
     }
 
@@ -113,16 +123,22 @@ final class StrictRemote: Remote {
     /// Moves a folder with everything in it.
     func carry(_ path: String, to other: String) {
         state.withLock { state in
+            var entries = state.entries
             for (key, entry) in state.entries where key == path || key.hasPrefix(path + "/") {
-                state.entries[key] = nil
-                state.entries[other + key.dropFirst(path.count)] = entry
+                entries[key] = nil
+                entries[other + key.dropFirst(path.count)] = entry
             }
+            state.entries = entries
         }
     }
 
     /// Moves a file as somebody else does.
     func rename(_ path: String, to other: String) {
-        state.withLock { state in state.entries[other] = state.entries.removeValue(forKey: path) }
+        state.withLock { state in
+            var entries = state.entries
+            entries[other] = entries.removeValue(forKey: path)
+            state.entries = entries
+        }
     }
 
     // MARK: Requests
@@ -222,6 +238,34 @@ final class StrictRemote: Remote {
             }
             return RemoteListing(objects: objects)
         }
+    }
+
+    func changes(since cursor: String?) async throws -> RemoteChanges {
+        try await request("FEED", RemoteKey([])) { state in
+            guard self.abilities.hasChangeFeed else { throw RemoteError(.unsupported, "feed") }
+            guard let cursor else {
+                let all = state.entries.compactMap { path, entry in Self.key(path).map { Self.object($0, entry) } }
+                return RemoteChanges(changed: all, removed: [], cursor: "\(state.feed.count)")
+            }
+            guard let first = Int(cursor), first >= state.firstCursor else {
+                throw RemoteError(.cursorGone, "\(cursor)")
+            }
+            let last = min(first + 3, state.feed.count)
+            var page = RemoteChanges(changed: [], removed: [], cursor: "\(last)", hasMore: last < state.feed.count)
+            for path in Set(state.feed[first..<last]) {
+                guard let key = Self.key(path) else { continue }
+                if let entry = state.entries[path] {
+                    page.changed.append(Self.object(key, entry))
+                } else {
+                    page.removed.append(key)
+                }
+            }
+            return page
+        }
+    }
+
+    private static func key(_ path: String) -> RemoteKey? {
+        RemoteKey(found: path.split(separator: "/").map(String.init))
     }
 
     private static func check(_ condition: RemoteCondition, _ entry: Entry?, _ key: RemoteKey) throws {
@@ -352,10 +396,25 @@ final class StrictRemote: Remote {
             }
             try self.checkParent(target, state)
             try Self.check(.isAbsent, state.entries[target.path], target)
+            var entries = state.entries
             for (path, entry) in state.entries where path == source.path || path.hasPrefix(source.path + "/") {
-                state.entries[path] = nil
-                state.entries[target.path + path.dropFirst(source.path.count)] = entry
+                entries[path] = nil
+                entries[target.path + path.dropFirst(source.path.count)] = entry
             }
+            state.entries = entries
+        }
+    }
+}
+
+extension StrictRemote.State {
+    /// Notes what differs from what was there before, folders before what lies in them.
+    fileprivate mutating func note(_ before: [String: StrictRemote.Entry]) {
+        for (path, entry) in entries.sorted(by: { $0.key < $1.key }) where before[path] != entry { feed.append(path) }
+        // Of a folder that is gone with all that was in it, only that.
+        let gone = Set(before.keys.filter { entries[$0] == nil })
+        for path in gone.sorted() {
+            let folder = path.split(separator: "/").dropLast().joined(separator: "/")
+            if !gone.contains(folder) { feed.append(path) }
         }
     }
 }

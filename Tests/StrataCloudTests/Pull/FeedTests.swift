@@ -1,0 +1,148 @@
+import Foundation
+import Strata
+import Testing
+
+@testable import StrataCloud
+
+@Suite("N9 pulls from a remote that has a feed of changes") struct FeedTests {
+    private func stage(_ paths: [TreePath], handler: TestHandler = TestHandler()) async throws -> CloudStage {
+        let remote = StrictRemote(RemoteCapabilities(hasChangeFeed: true, isLocal: true))
+        let stage = try await CloudStage(remote, handler: handler)
+        try await stage.commit { cloud in for path in paths { try cloud.createNode(at: path) } }
+        try await stage.drain()
+        // The first one asks for everything.
+        #expect(try await stage.account.pull() == PullSummary())
+        stage.remote.state.withLock { $0.requests = [] }
+        return stage
+    }
+
+    private func requests(_ stage: CloudStage) -> [String] {
+        stage.remote.state.withLock { state in
+            defer { state.requests = [] }
+            return state.requests.map(\.verb)
+        }
+    }
+
+    private func position(_ stage: CloudStage) async throws -> FeedPosition? {
+        try await stage.read { try $0.context.first(AccountRecord.all)?.feedPosition }
+    }
+
+    @Test func `only what has changed is asked for, page by page`() async throws {
+        let stage = try await stage(["/a", "/f/b", "/f/c", "/old/deep/d", "/gone/e"])
+        #expect(try await stage.account.pull() == PullSummary())
+        #expect(requests(stage) == ["FEED"])
+        stage.remote.write("home/a", "other")
+        stage.remote.write("home/f/new", "new")
+        stage.remote.rename("home/f/b", to: "home/b")
+        stage.remote.carry("home/old", to: "home/moved")
+        // Of a folder that is gone nothing else is told.
+        stage.remote.state.withLock { state in state.entries = state.entries.filter { !$0.key.hasPrefix("home/gone") } }
+        #expect(try await stage.account.pull().postponed == 0)
+        #expect(Set(requests(stage)) == ["FEED"])
+        #expect(
+            stage.handler.pulled() == [
+                "deleted /gone", "deleted /gone/e", "deleted /old", "deleted /old/deep", "modified /a: header, data",
+                "moved /f/b to /b", "moved /old/deep/d to /moved/deep/d", "new /f/new", "new /moved", "new /moved/deep",
+            ]
+        )
+        #expect(try await stage.account.pull() == PullSummary())
+        await stage.account.close()
+    }
+
+    @Test func `a file where a folder was hides nothing of that`() async throws {
+        let stage = try await stage(["/f/a", "/f/g/b"])
+        stage.remote.state.withLock { state in
+            state.entries = state.entries.filter { !$0.key.hasPrefix("home/f") }
+            state.entries["home/f"] = StrictRemote.Entry(data: Data("file".utf8), version: 100)
+        }
+        for _ in 0..<3 { try await stage.account.pull() }
+        #expect(Set(try await stage.tree().keys) == ["home/f"])
+        await stage.account.close()
+    }
+
+    @Test func `where the moment is not known any more, everything is asked for`() async throws {
+        let stage = try await stage(["/a", "/b"])
+        stage.remote.write("home/a", nil)
+        stage.remote.write("home/c", "new")
+        stage.remote.state.withLock { $0.firstCursor = 1000 }
+        try await stage.account.pull()
+        #expect(stage.handler.pulled() == ["deleted /a", "new /c"])
+        #expect(requests(stage) == ["FEED", "FEED"])
+        await stage.account.close()
+    }
+
+    @Test func `what a pull has left is told of once more, and then asked for with everything`() async throws {
+        let stage = try await stage(["/a"])
+        let before = try await position(stage)
+        // Being sent, so that a pull leaves it alone.
+        try await stage.commit { cloud in _ = try cloud.upload(cloud.node(at: "/a")) }
+        stage.remote.write("home/a", "other")
+        #expect(try await stage.account.pull().postponed == 1)
+        #expect(try await position(stage)?.cursor == before?.cursor)
+        #expect(try await stage.account.pull().postponed == 1)
+        #expect(try await position(stage) == nil)
+        #expect(try await stage.account.pull().postponed == 1)
+        try await stage.commit { cloud in
+            for operation in try cloud.operations(for: cloud.node(at: "/a")) { operation.skip() }
+        }
+        #expect(try await stage.account.pull().modified == 1)
+        #expect(try await position(stage) != nil)
+        #expect(try await stage.account.pull() == PullSummary())
+        await stage.account.close()
+    }
+
+    @Test func `what is told of while something is being sent to its place is not forgotten`() async throws {
+        let stage = try await stage([])
+        let number = try await stage.commit { try $0.createNode(at: "/a").id }
+        // About to be sent, and somebody else is first.
+        try await stage.stack.overStore { [facts = stage.account.facts] context in
+            let cloud = CloudContext(context, facts)
+            let made = RemoteNode(account: "alice", segment: "a", isFolder: false, isCertain: false)
+            let row = try #require(try context.insert(made, as: number.counterpart(RemoteNode.self)))
+            (row.parent, row.node) = (try cloud.remote(cloud.root().id.number), try context.find(number))
+            try context.commit()
+        }
+        stage.remote.folder("home")
+        stage.remote.write("home/a", "theirs")
+        let before = try await position(stage)
+        try await stage.account.pull()
+        #expect(try await position(stage)?.cursor == before?.cursor)
+        try await stage.drain()
+        try await stage.account.pull()
+        #expect(Set(try await stage.tree().keys) == ["home/a", "home/a 2"])
+        await stage.account.close()
+    }
+
+    @Test func `what is told of while it is to be deleted from here is not forgotten`() async throws {
+        let stage = try await stage(["/a"])
+        try await stage.commit { try $0.delete($0.node(at: "/a")) }
+        stage.remote.write("home/a", "theirs")
+        try await stage.account.pull()
+        // The delete finds another version than it is for.
+        try await stage.drain()
+        for _ in 0..<2 { try await stage.account.pull() }
+        #expect(Set(try await stage.tree().keys) == ["home/a"])
+        await stage.account.close()
+    }
+
+    @Test func `a remote that has lost everything deletes nothing here`() async throws {
+        let stage = try await stage(["/a", "/f/b"])
+        stage.remote.state.withLock { $0.entries = [:] }
+        let error = await #expect(throws: CloudError.self) { try await stage.account.pull() }
+        #expect(error?.code == .remoteUnfit)
+        #expect(try await stage.tree().count == 3)
+        await stage.account.close()
+    }
+
+    @Test func `what a handler refuses is told of again`() async throws {
+        let stage = try await stage(["/a"])
+        stage.remote.write("home/b", "new")
+        let before = try await position(stage)
+        stage.handler.state.withLock { $0.refusesPulls = true }
+        await #expect(throws: (any Error).self) { try await stage.account.pull() }
+        #expect(try await position(stage) == before)
+        stage.handler.state.withLock { $0.refusesPulls = false }
+        #expect(try await stage.account.pull().new == 1)
+        await stage.account.close()
+    }
+}
