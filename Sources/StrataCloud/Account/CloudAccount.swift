@@ -1,6 +1,7 @@
 public import Foundation
 public import Strata
 public import StrataPipeline
+import Synchronization
 
 /// An account with its tree, and what brings the tree to its remote.
 ///
@@ -34,6 +35,8 @@ public final class CloudAccount: Sendable {
     let pulls: PullLoop
     let marked: MarkedDownloads
     private let pusher: Pusher
+    /// Has it told of the commits of the store.
+    private let listening = Mutex<CommitListening?>(nil)
 
     private init(
         _ pusher: Pusher,
@@ -119,7 +122,7 @@ public final class CloudAccount: Sendable {
         ) { (attempt: Attempt<CloudWork>) in try await pusher.carryOut(attempt) }
         let account = CloudAccount(pusher, push, pulls, downloads, marked)
         push.listen { [weak transfers] event in transfers?.note(event) }
-        stack.listen { [weak transfers] _ in transfers?.ring() }
+        account.follow(stack)
         pulls.start { isFirst in
             if isFirst, isFirstPullAwaited { push.resume() }
             marked.look()
@@ -134,10 +137,19 @@ public final class CloudAccount: Sendable {
         return account
     }
 
+    /// Follows the commits of the store until it is closed.
+    private func follow(_ stack: ContextStack) {
+        let listening = stack.listen { [weak transfers = downloads.transfers] _ in
+            transfers?.ring()
+        }
+        self.listening.withLock { $0 = listening }
+    }
+
     /// Ends its work. What is queued stays.
     ///
     /// - Parameter grace: how long transfers may go on.
     public func close(grace: Duration = .zero) async {
+        listening.withLock { $0 = nil }
         await pulls.stop()
         await marked.stop()
         await push.close(grace: grace)

@@ -109,4 +109,17 @@ import Testing
         #expect(try await alice.account.downloads.cache().usage().count == 1)
         await alice.account.close()
     }
+
+    @Test func `accounts that come and go leave nobody behind who listens to commits`() async throws {
+        let stage = try await CloudStage()
+        await stage.account.close()
+        let stack = stage.stack
+        for _ in 0..<200 {
+            let again = try await CloudStage(stage.remote, stack: stack)
+            await again.account.close()
+        }
+        // What was closed lets go of the last of it when its tasks have ended.
+        for _ in 0..<5_000 where stack.listenerCount > 0 { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(stack.listenerCount == 0)
+    }
 }
