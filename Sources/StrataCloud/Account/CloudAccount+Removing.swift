@@ -61,7 +61,8 @@ private struct AccountRemoval {
             try context.batchDelete(FinishedOperation.where { $0.pipeline == name })
             try context.batchDelete(CloudConflict.where { $0.account == account })
             try context.batchDelete(CloudTag.where { $0.account == account })
-            try removeParts(context)
+            try context.batchDelete(PartialUpload.where { $0.account == account })
+            try context.batchDelete(SealedUpload.where { $0.account == account })
             try context.batchDelete(RemoteNode.where { $0.account == account })
             try removeNodes(context)
             try context.batchDelete(AccountRecord.where { $0.account == account })
@@ -103,16 +104,6 @@ private struct AccountRemoval {
             try context.commit()
             return count
         }
-    }
-
-    /// Forgets the uploads that have begun. There are as many as were broken off.
-    private func removeParts(_ context: ObjectContext) throws {
-        let cloud = CloudContext(context, facts)
-        let begun = try context.fetch(PartialUpload.all).map(\.node) + context.fetch(SealedUpload.all).map(\.node)
-        for number in Set(begun) where try context.find(cloud.nodeID(number))?.account == facts.account {
-            try cloud.forgetParts(of: number)
-        }
-        try context.commit()
     }
 
     /// Deletes the nodes, what lies deepest first: some that nothing lies in at a time.

@@ -34,7 +34,7 @@ public final class CloudAccount: Sendable {
     public let downloads: Downloads
     let pulls: PullLoop
     let marked: MarkedDownloads
-    private let pusher: Pusher
+    let pusher: Pusher
     /// Has it told of the commits of the store.
     private let listening = Mutex<CommitListening?>(nil)
 
@@ -132,15 +132,18 @@ public final class CloudAccount: Sendable {
             guard let pusher, pusher.reachability.isSatisfied else { return }
             pulls?.hasten()
             marked?.look()
+            pusher.abandoned.lookAnew()
         }
         marked.look()
+        pusher.abandoned.lookAnew()
         return account
     }
 
     /// Follows the commits of the store until it is closed.
     private func follow(_ stack: ContextStack) {
-        let listening = stack.listen { [weak transfers = downloads.transfers] _ in
+        let listening = stack.listen { [weak transfers = downloads.transfers, weak abandoned = pusher.abandoned] news in
             transfers?.ring()
+            abandoned?.note(news)
         }
         self.listening.withLock { $0 = listening }
     }
@@ -152,6 +155,7 @@ public final class CloudAccount: Sendable {
         listening.withLock { $0 = nil }
         await pulls.stop()
         await marked.stop()
+        await pusher.abandoned.stop()
         await push.close(grace: grace)
         await downloads.close()
         downloads.transfers.close()

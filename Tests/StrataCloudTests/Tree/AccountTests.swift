@@ -31,6 +31,7 @@ import Testing
             cloud.context.insert(CloudConflict(account: id, nodeNumber: node.id.number, section: .data))
             cloud.context.insert(
                 PartialUpload(
+                    account: id,
                     node: node.id.number,
                     section: 8,
                     path: "p",
