@@ -14,6 +14,8 @@ public final class AccountRecord {
     public internal(set) var keepsRecords: Bool
     /// Whether the content of files is sealed.
     public internal(set) var isSealed: Bool = false
+    /// Whether it is being removed, or was until that was broken off.
+    var isBeingRemoved: Bool = false
     /// When it was set up.
     @Attribute(.createdAt) public internal(set) var createdAt: Date?
     /// The numbers of the ids of its trunks.
@@ -22,4 +24,17 @@ public final class AccountRecord {
     var inbox: Int64
     var outbox: Int64
     var detached: Int64
+}
+
+extension AccountRecord {
+    /// Checks that nobody has begun to remove it.
+    ///
+    /// - Throws: ``CloudError`` with `removalUnfinished`.
+    func checkWhole() throws {
+        guard isBeingRemoved else { return }
+        throw CloudError(
+            .removalUnfinished,
+            "The removal of the account '\(account)' has not come to its end. Call `CloudAccount.remove` once more, then it can be set up anew."
+        )
+    }
 }
