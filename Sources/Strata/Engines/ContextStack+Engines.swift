@@ -27,12 +27,17 @@ extension ContextStack {
         return try await handle.run(stack: [handle], dropping: true, body)
     }
 
-    /// Has a listener called at every commit from now on, also of other processes, with what they have changed; nil where that is
-    /// not known. It is called while the layers are held: it notes the commit and returns.
-    package func listen(_ listener: @escaping @Sendable ([ChangeSet]?) -> Void) {
-        core.engine.layers.hub.listen(listener)
-        core.engine.watchFile()
+    /// Has a listener called at every commit, also of other processes, with what they have changed; nil where that is not known. It is
+    /// called while the layers are held: it notes the commit and returns.
+    ///
+    /// - Returns: what has it called as long as it lives. A call that is under way then comes to its end.
+    package func listen(_ listener: @escaping @Sendable ([ChangeSet]?) -> Void) -> CommitListening {
+        defer { core.engine.watchFile() }
+        return core.engine.layers.hub.listen(listener)
     }
+
+    /// How many listen to commits.
+    package var listenerCount: Int { core.engine.layers.hub.listenerCount }
 
     /// The engine of this name; where there is none yet, the one that `make` makes.
     ///

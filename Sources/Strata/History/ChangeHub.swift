@@ -18,7 +18,8 @@ final class ChangeHub: Sendable {
         var announced: [ChangeSet] = []
         var waiters: [Int: Waiter] = [:]
         /// Who is called at each commit.
-        var listeners: [Listener] = []
+        var listeners: [Int: Listener] = [:]
+        var lastListener = 0
         var isFinished = false
     }
 
@@ -83,14 +84,26 @@ final class ChangeHub: Sendable {
             let woken = state.waiters.filter { $0.value.position < sequence }
             for number in woken.keys { state.waiters[number] = nil }
             let isWhole = news.first?.token.sequence == before + 1 && news.last?.token.sequence == sequence
-            return (Array(woken.values), state.listeners, isWhole ? news : nil)
+            return (Array(woken.values), Array(state.listeners.values), isWhole ? news : nil)
         }
         for waiter in woken { waiter.continuation.resume() }
         for listener in listeners { listener(news) }
     }
 
-    /// Has a listener called at every commit from now on.
-    func listen(_ listener: @escaping Listener) { state.withLock { $0.listeners.append(listener) } }
+    /// Has a listener called at every commit, as long as what is returned lives.
+    func listen(_ listener: @escaping Listener) -> CommitListening {
+        let number = state.withLock { state in
+            state.lastListener += 1
+            state.listeners[state.lastListener] = listener
+            return state.lastListener
+        }
+        return CommitListening { [weak self] in
+            _ = self?.state.withLock { $0.listeners.removeValue(forKey: number) }
+        }
+    }
+
+    /// How many listen.
+    var listenerCount: Int { state.withLock { $0.listeners.count } }
 
     /// The change sets behind a position, as far as they are kept; nil where the next one is not.
     func recent(after position: Int64) -> ArraySlice<ChangeSet>? {
@@ -128,4 +141,13 @@ final class ChangeHub: Sendable {
         }
         for waiter in waiters { waiter.continuation.resume() }
     }
+}
+
+/// That somebody listens to the commits of a store, until this goes away.
+package final class CommitListening: Sendable {
+    private let end: @Sendable () -> Void
+
+    init(_ end: @escaping @Sendable () -> Void) { self.end = end }
+
+    deinit { end() }
 }

@@ -16,6 +16,8 @@ public final class AccountRecord {
     public internal(set) var isSealed: Bool = false
     /// From where the next pull goes on, of a remote that has a feed of changes.
     var feedPosition: FeedPosition?
+    /// Whether it is being removed, or was until that was broken off.
+    var isBeingRemoved: Bool = false
     /// When it was set up.
     @Attribute(.createdAt) public internal(set) var createdAt: Date?
     /// The numbers of the ids of its trunks.
@@ -31,4 +33,17 @@ struct FeedPosition: AttributeValue, Codable, Hashable, Sendable {
     var cursor: String
     /// Whether the last pull began here already, and has left something.
     var isRepeated = false
+}
+
+extension AccountRecord {
+    /// Checks that nobody has begun to remove it.
+    ///
+    /// - Throws: ``CloudError`` with `removalUnfinished`.
+    func checkWhole() throws {
+        guard isBeingRemoved else { return }
+        throw CloudError(
+            .removalUnfinished,
+            "The removal of the account '\(account)' has not come to its end. Call `CloudAccount.remove` once more, then it can be set up anew."
+        )
+    }
 }

@@ -32,6 +32,7 @@ struct AccountSetup {
         let (account, name, isSealed) = (account, remote.name, isSealed)
         return try await stack.overStore { context in
             guard let record = try context.first(AccountRecord.where { $0.account == account }) else { return nil }
+            try record.checkWhole()
             guard record.remote == name else {
                 throw CloudError(
                     .otherRemote,

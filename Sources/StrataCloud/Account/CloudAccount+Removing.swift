@@ -4,11 +4,13 @@ import StrataPipeline
 
 extension CloudAccount {
     /// Removes an account that is not open from the store: its tree, what is queued for it and what is known of that, marks, tags, conflicts, and
-    /// its files in the cache. At the remote everything stays, and objects of the application's that nodes have stood for stay as well.
+    /// its files in the cache and beside it. At the remote everything stays, parts of uploads that were broken off among it, and objects of the
+    /// application's that nodes have stood for stay as well.
     ///
     /// To sign out for a while, ``close(grace:)`` the account: what is queued waits until it is opened once more.
     ///
-    /// It takes several commits. One that is broken off, as by the end of the process, is gone on with when it is called again.
+    /// It takes several commits. Where it is broken off, as by the end of the process, the account can be neither opened nor looked at until another
+    /// call has come to the end, which discards what is left to send without asking.
     ///
     /// - Parameters:
     ///   - stack: the stack.
@@ -24,14 +26,17 @@ extension CloudAccount {
         discardsUnsent: Bool = false,
         cacheFolder: URL? = nil
     ) async throws {
-        let facts = try await stack.overStore { try $0.cloud(accountID: id).facts }
+        let facts = try await stack.overStore { AccountFacts(try $0.accountRecord(id)) }
         // Nobody opens it meanwhile.
         let closed = try await Pipeline.open(stack, named: facts.pipeline, isSuspended: true) {
             (_: Attempt<CloudWork>) in .skip
         }
         do {
-            try await AccountRemoval(stack: stack, facts: facts).run(discardsUnsent: discardsUnsent)
+            let removal = AccountRemoval(stack: stack, facts: facts)
+            try await removal.begin(discardsUnsent: discardsUnsent)
+            try await removal.leaveOutAll()
             try await removeFiles(of: id, in: Downloads.folder(cacheFolder, of: stack))
+            try await removal.finish()
         } catch {
             await closed.close()
             throw error
@@ -40,6 +45,7 @@ extension CloudAccount {
     }
 
     private static func removeFiles(of account: String, in folder: URL) async throws {
+        try PartialFile.removeAll(of: account, in: Downloads.partials(in: folder))
         let files = Downloads.files(in: folder)
         guard FileManager.default.fileExists(atPath: files.path(percentEncoded: false)) else { return }
         let cache = try await DiskCache.open(files, limit: .max)
@@ -53,33 +59,39 @@ private struct AccountRemoval {
     let stack: ContextStack
     let facts: AccountFacts
 
-    func run(discardsUnsent: Bool) async throws {
-        if !discardsUnsent { try await checkSent() }
-        try await leaveOutAll()
+    /// Writes down that nobody is to open it any more.
+    func begin(discardsUnsent: Bool) async throws {
+        let (account, name) = (facts.account, facts.pipeline)
+        try await stack.overStore { context in
+            let record = try context.accountRecord(account)
+            guard !record.isBeingRemoved else { return }
+            let count = discardsUnsent ? 0 : try context.count(QueuedOperation.where { $0.pipeline == name })
+            guard count == 0 else {
+                throw CloudError(
+                    .unsentWork,
+                    "\(count) operations of the account '\(account)' are queued. Open it until they are done, or discard them."
+                )
+            }
+            record.isBeingRemoved = true
+            try context.commit()
+        }
+    }
+
+    func finish() async throws {
         let (account, name) = (facts.account, facts.pipeline)
         try await stack.overStore { context in
             try context.batchDelete(FinishedOperation.where { $0.pipeline == name })
             try context.batchDelete(CloudConflict.where { $0.account == account })
             try context.batchDelete(CloudTag.where { $0.account == account })
-            try removeParts(context)
+            try context.batchDelete(PartialUpload.where { $0.account == account })
+            try context.batchDelete(SealedUpload.where { $0.account == account })
             try context.batchDelete(RemoteNode.where { $0.account == account })
             try removeNodes(context)
             try context.batchDelete(AccountRecord.where { $0.account == account })
         }
     }
 
-    private func checkSent() async throws {
-        let name = facts.pipeline
-        let count = try await stack.overStore { try $0.count(QueuedOperation.where { $0.pipeline == name }) }
-        guard count == 0 else {
-            throw CloudError(
-                .unsentWork,
-                "\(count) operations of the account '\(facts.account)' are queued. Open it until they are done, or discard them."
-            )
-        }
-    }
-
-    private func leaveOutAll() async throws {
+    func leaveOutAll() async throws {
         var before = Int.max
         while true {
             let count = try await leaveOut()
@@ -103,16 +115,6 @@ private struct AccountRemoval {
             try context.commit()
             return count
         }
-    }
-
-    /// Forgets the uploads that have begun. There are as many as were broken off.
-    private func removeParts(_ context: ObjectContext) throws {
-        let cloud = CloudContext(context, facts)
-        let begun = try context.fetch(PartialUpload.all).map(\.node) + context.fetch(SealedUpload.all).map(\.node)
-        for number in Set(begun) where try context.find(cloud.nodeID(number))?.account == facts.account {
-            try cloud.forgetParts(of: number)
-        }
-        try context.commit()
     }
 
     /// Deletes the nodes, what lies deepest first: some that nothing lies in at a time.

@@ -1,6 +1,7 @@
 public import Foundation
 public import Strata
 public import StrataPipeline
+import Synchronization
 
 /// An account with its tree, and what brings the tree to its remote.
 ///
@@ -33,7 +34,9 @@ public final class CloudAccount: Sendable {
     public let downloads: Downloads
     let pulls: PullLoop
     let marked: MarkedDownloads
-    private let pusher: Pusher
+    let pusher: Pusher
+    /// Has it told of the commits of the store.
+    private let listening = Mutex<CommitListening?>(nil)
 
     private init(
         _ pusher: Pusher,
@@ -122,7 +125,7 @@ public final class CloudAccount: Sendable {
         ) { (attempt: Attempt<CloudWork>) in try await pusher.carryOut(attempt) }
         let account = CloudAccount(pusher, push, pulls, downloads, marked)
         push.listen { [weak transfers] event in transfers?.note(event) }
-        stack.listen { [weak transfers] _ in transfers?.ring() }
+        account.follow(stack)
         pulls.start { isFirst in
             if isFirst, isFirstPullAwaited { push.resume() }
             marked.look()
@@ -132,17 +135,30 @@ public final class CloudAccount: Sendable {
             guard let pusher, pusher.reachability.isSatisfied else { return }
             pulls?.hasten()
             marked?.look()
+            pusher.abandoned.lookAnew()
         }
         marked.look()
+        pusher.abandoned.lookAnew()
         return account
+    }
+
+    /// Follows the commits of the store until it is closed.
+    private func follow(_ stack: ContextStack) {
+        let listening = stack.listen { [weak transfers = downloads.transfers, weak abandoned = pusher.abandoned] news in
+            transfers?.ring()
+            abandoned?.note(news)
+        }
+        self.listening.withLock { $0 = listening }
     }
 
     /// Ends its work. What is queued stays.
     ///
     /// - Parameter grace: how long transfers may go on.
     public func close(grace: Duration = .zero) async {
+        listening.withLock { $0 = nil }
         await pulls.stop()
         await marked.stop()
+        await pusher.abandoned.stop()
         await push.close(grace: grace)
         await downloads.close()
         downloads.transfers.close()

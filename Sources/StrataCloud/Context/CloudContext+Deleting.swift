@@ -75,7 +75,7 @@ extension CloudContext {
     /// Whether any are queued for a node, which may be deleted by now.
     func hasOperations(_ number: Int64) throws -> Bool { try context.exists(queued(for: number)) }
 
-    private func queued(for number: Int64) -> Query<QueuedOperation> {
+    func queued(for number: Int64) -> Query<QueuedOperation> {
         let (pipeline, lane) = (facts.pipeline, String(number))
         return QueuedOperation.where { $0.pipeline == pipeline && $0.lane == lane }
     }

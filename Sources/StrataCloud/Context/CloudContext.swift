@@ -30,12 +30,16 @@ extension ObjectContext {
 
     /// The tree of an account that was set up in this store, whether it is open or not.
     ///
-    /// - Throws: ``CloudError`` with `noSuchAccount`; what the store reports.
+    /// - Throws: ``CloudError`` with `noSuchAccount` or `removalUnfinished`; what the store reports.
     public func cloud(accountID account: String) throws -> CloudContext {
-        guard let record = try first(AccountRecord.where { $0.account == account }) else {
-            throw CloudError(.noSuchAccount, "There is no account '\(account)' in this store. Open it first.")
-        }
+        let record = try accountRecord(account)
+        try record.checkWhole()
         return CloudContext(self, AccountFacts(record))
+    }
+
+    func accountRecord(_ account: String) throws -> AccountRecord {
+        if let record = try first(AccountRecord.where { $0.account == account }) { return record }
+        throw CloudError(.noSuchAccount, "There is no account '\(account)' in this store. Open it first.")
     }
 }
 

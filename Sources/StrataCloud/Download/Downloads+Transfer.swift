@@ -132,6 +132,6 @@ extension Downloads {
 
     /// - Parameter version: what tells the bytes from those of another time.
     func partialFile(_ name: String, _ version: String) throws -> PartialFile {
-        try PartialFile(folder.appending(path: "partial"), facts.account, name, version)
+        try PartialFile(Self.partials(in: folder), facts.account, name, version)
     }
 }

@@ -72,6 +72,8 @@ public final class Downloads: Sendable {
 
     static func files(in folder: URL) -> URL { folder.appending(path: "files") }
 
+    static func partials(in folder: URL) -> URL { folder.appending(path: "partial") }
+
     /// The cache of the account, which is opened when it is first used.
     ///
     /// - Throws: ``CloudError`` with `cacheUnavailable` or `cacheDamaged`, or `closed`.

@@ -1,23 +1,15 @@
 import Strata
 import StrataPipeline
-import Synchronization
 
 /// Downloads what is marked, by itself: when the account is opened, when the network returns, and behind each pull.
 ///
 /// What has arrived is told to the handler in the commit that takes the mark back. What has not stays marked, for the next time.
 final class MarkedDownloads: Sendable {
-    private struct State {
-        var task: Task<Void, Never>?
-        /// Whether something may have been marked since the last look began.
-        var isDue = false
-        var isStopped = false
-    }
-
     private let downloads: Downloads
     private let handler: any CloudHandler
     private let policy: DownloadPolicy
     private let maxConcurrent: Int
-    private let state = Mutex(State())
+    private let looks = RepeatedTask()
 
     init(_ downloads: Downloads, _ handler: any CloudHandler, _ policy: DownloadPolicy, maxConcurrent: Int) {
         (self.downloads, self.handler, self.policy) = (downloads, handler, policy)
@@ -27,38 +19,17 @@ final class MarkedDownloads: Sendable {
     /// Looks at what is marked, now or behind the look that is under way.
     func look() {
         if case .onDemand = policy { return }
-        state.withLock { state in
-            guard !state.isStopped else { return }
-            state.isDue = true
-            guard state.task == nil else { return }
-            state.task = Task { await self.run() }
+        looks.ask {
+            do { try await self.fetchAll() } catch {
+                self.downloads.stack.log(.warning, "marked nodes cannot be looked at: \(error)")
+            }
         }
     }
 
     /// Waits for the looks that are under way.
-    func settle() async { while let task = state.withLock({ $0.task }) { await task.value } }
+    func settle() async { await looks.settle() }
 
-    func stop() async {
-        let task = state.withLock { state in
-            state.isStopped = true
-            return state.task
-        }
-        task?.cancel()
-        await task?.value
-    }
-
-    private func run() async {
-        while state.withLock({ state in
-            defer { state.isDue = false }
-            if !state.isDue { state.task = nil }
-            return state.isDue
-        }) {
-            do { try await fetchAll() } catch {
-                downloads.stack.log(.warning, "marked nodes cannot be looked at: \(error)")
-            }
-            if Task.isCancelled { return }
-        }
-    }
+    func stop() async { await looks.stop() }
 
     private struct Wanted: Sendable {
         let node: ObjectID<CloudNode>

@@ -10,15 +10,19 @@ import Foundation
 #endif
 
 /// What has arrived of a version of something, in a file that one transfer at a time goes on with.
+///
+/// The names of files begin with what stands for their account.
 final class PartialFile {
     private let file: URL
+    private let mark: String
     private let handle: FileHandle
 
     /// - Parameter version: others have files of their own; those of earlier versions are removed.
     init(_ folder: URL, _ account: String, _ name: String, _ version: String) throws {
         do {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-            let prefix = "\(Self.digest(account))-\(name)-"
+            mark = Self.mark(of: account)
+            let prefix = mark + name + "-"
             let own = prefix + Self.digest(version)
             try Self.sweep(folder, prefix, own)
             if let handle = try Self.open(folder.appending(path: own)) {
@@ -39,6 +43,8 @@ final class PartialFile {
     }
 
     deinit { try? handle.close() }
+
+    private static func mark(of account: String) -> String { digest(account) + "-" }
 
     private static func digest(_ text: String) -> String {
         SHA256.hash(data: Data(text.utf8)).prefix(12).map { String(format: "%02x", $0) }.joined()
@@ -99,8 +105,23 @@ final class PartialFile {
 
     /// Gives it another name, so that the next transfer begins anew.
     func finish() throws -> URL {
-        let place = file.deletingLastPathComponent().appending(path: UUID().uuidString + Self.finished)
+        let place = file.deletingLastPathComponent().appending(path: mark + UUID().uuidString + Self.finished)
         try FileManager.default.moveItem(at: file, to: place)
         return place
+    }
+
+    /// Removes all that has arrived for an account, whole or in part.
+    static func removeAll(of account: String, in folder: URL) throws {
+        do {
+            let mark = Self.mark(of: account)
+            guard FileManager.default.fileExists(atPath: folder.path) else { return }
+            for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) where name.hasPrefix(mark) {
+                guard unlink(folder.appending(path: name).path) == 0 || errno == ENOENT else {
+                    throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
+                }
+            }
+        } catch {
+            throw CloudError(.cacheUnavailable, "'\(folder.path)' cannot be emptied.", underlying: error)
+        }
     }
 }

@@ -19,6 +19,8 @@ extension CloudError.Code {
     public static let alreadyLinked = CloudError.Code("alreadyLinked")
     /// The account is not set up in this store.
     public static let noSuchAccount = CloudError.Code("noSuchAccount")
+    /// The removal of the account was begun, and has not come to its end: remove it once more.
+    public static let removalUnfinished = CloudError.Code("removalUnfinished")
     /// The stack was opened without ``CloudAccount/models``.
     public static let modelsMissing = CloudError.Code("modelsMissing")
     /// The account was set up on another remote.

@@ -3,7 +3,7 @@ import Strata
 /// What was known of a remote before it was looked at.
 struct KnownTree: Sendable {
     let rows: [Int64: RemoteNode.Row]
-    private let numbers: [RemoteKey: Int64]
+    private let numbers: [RemotePlace: Int64]
     private let keys: [Int64: RemoteKey]
 
     init(_ list: [RemoteNode.Row]) {
@@ -21,10 +21,18 @@ struct KnownTree: Sendable {
         }
         self.rows = rows
         self.keys = keys
-        numbers = Dictionary(keys.map { ($1, $0) }) { first, _ in first }
+        let places = rows.values.compactMap { row in
+            keys[row.id.number].map { (RemotePlace(key: $0, isFolder: row.isFolder), row.id.number) }
+        }
+        numbers = Dictionary(places) { first, _ in first }
     }
 
-    subscript(key: RemoteKey) -> RemoteNode.Row? { numbers[key].flatMap { rows[$0] } }
+    subscript(place: RemotePlace) -> RemoteNode.Row? { numbers[place].flatMap { rows[$0] } }
+
+    /// What is known to lie where an object is, of the same kind if there is any.
+    subscript(object: RemoteObject) -> RemoteNode.Row? {
+        self[object.place] ?? self[RemotePlace(key: object.key, isFolder: !object.isFolder)]
+    }
 
     /// Where something was known to lie.
     func key(of number: Int64) -> RemoteKey? { keys[number] }
@@ -35,4 +43,14 @@ struct KnownTree: Sendable {
             key.segments.count > 1 && key.segments[0] == trunk.rawValue && (rows[number]?.isCertain ?? false)
         }
     }
+}
+
+/// Where something lies: of remotes to which folders are what keys have in common, a file and a folder lie beside each other under one key.
+struct RemotePlace: Hashable, Sendable {
+    let key: RemoteKey
+    let isFolder: Bool
+}
+
+extension RemoteObject {
+    var place: RemotePlace { RemotePlace(key: key, isFolder: isFolder) }
 }

@@ -37,7 +37,7 @@ final class PullApplication {
             var name = object.key.name?.name
         else { return postpone() }
         // It may have been sent from here since the pull began.
-        guard try parent.child(segment) == nil else { return postpone() }
+        guard try isFree(segment, in: parent, for: object) else { return postpone() }
         if let taken = try cloud.child(name, of: folder) {
             if taken.isFolder, object.isFolder, taken.remote == nil { return try adopt(taken, parent, segment) }
             if try isSettled(taken) {
@@ -61,6 +61,13 @@ final class PullApplication {
         guard let row = try make(of: node, parent, segment, isFolder: object.isFolder) else { return }
         note(object, row)
         try tell(.new(node))
+    }
+
+    /// Whether nothing is known to lie where an object is, but for a folder beside a file and the other way round, where the remote has both.
+    private func isFree(_ segment: String, in parent: RemoteNode, for object: RemoteObject) throws -> Bool {
+        guard try parent.child(segment, isFolder: object.isFolder) == nil else { return false }
+        guard try parent.child(segment, isFolder: !object.isFolder) != nil else { return true }
+        return tree.places.contains(RemotePlace(key: object.key, isFolder: !object.isFolder))
     }
 
     /// Whether a node lies at the remote where it does here, and nothing is queued that would move it.
@@ -87,7 +94,7 @@ final class PullApplication {
             let root = cloud.facts.trunks[top], var parent = try cloud.remote(root.number)
         else { return nil }
         for segment in key.segments.dropFirst() {
-            guard let child = try parent.child(segment) else { return nil }
+            guard let child = try parent.child(segment, isFolder: true) else { return nil }
             parent = child
         }
         guard parent.isFolder, let folder = parent.node else { return nil }
@@ -177,7 +184,7 @@ final class PullApplication {
     private func move(_ number: Int64, to object: RemoteObject) throws {
         guard let row = try unchanged(number), let (parent, folder) = try place(of: object),
             let segment = object.key.last,
-            let name = object.key.name?.name, try parent.child(segment) == nil
+            let name = object.key.name?.name, try isFree(segment, in: parent, for: object)
         else { return postpone() }
         guard let node = row.node else {
             (row.parent, row.segment) = (parent, segment)
@@ -254,5 +261,10 @@ extension RemoteNode {
     /// What is known to lie in this folder under a segment.
     func child(_ segment: String) throws -> RemoteNode? {
         try children.where { $0.segment == segment }.first
+    }
+
+    /// The same of one kind.
+    func child(_ segment: String, isFolder: Bool) throws -> RemoteNode? {
+        try children.where { $0.segment == segment && $0.isFolder == isFolder }.first
     }
 }

@@ -21,20 +21,22 @@ struct PullPlan: Sendable {
 
     init(_ tree: RemoteTree, _ known: KnownTree) {
         // A file where a folder was known is another thing.
-        let matching = tree.objects.filter { known[$0.key]?.isFolder == $0.isFolder }
-        let keys = Set(matching.map(\.key))
+        let matching = tree.objects.filter { known[$0.place] != nil }
+        let there = Set(matching.map(\.place))
         let missing = known.rows.values.filter { row in
-            guard row.parent != nil, row.isCertain, let key = known.key(of: row.id.number), !keys.contains(key) else {
-                return false
-            }
+            guard row.parent != nil, row.isCertain, let key = known.key(of: row.id.number),
+                !there.contains(RemotePlace(key: key, isFolder: row.isFolder))
+            else { return false }
             // Of a folder that is gone everything is; one that could not be looked through says nothing.
             var folder = key.parent
-            while let next = folder, next.segments.count > 1, !keys.contains(next) { folder = next.parent }
+            while let next = folder, next.segments.count > 1,
+                !there.contains(RemotePlace(key: next, isFolder: true))
+            { folder = next.parent }
             return folder.map { tree.complete.contains($0) } ?? false
         }
-        let added = tree.objects.filter { !keys.contains($0.key) && known[$0.key]?.isCertain != false }
+        let added = tree.objects.filter { !there.contains($0.place) && known[$0]?.isCertain != false }
         leavesOut = tree.objects.contains { object in
-            known[object.key].map { !$0.isCertain || $0.node == nil } ?? false
+            known[object].map { !$0.isCertain || $0.node == nil } ?? false
         }
         // What makes room for something else is gone first, since the other one may be where it has been moved into.
         let places = Set(added.map(\.key))
@@ -43,7 +45,7 @@ struct PullPlan: Sendable {
             added
         )
         for object in matching {
-            guard let row = known[object.key], row.isCertain else { continue }
+            guard let row = known[object.place], row.isCertain else { continue }
             if row.node == nil {
                 steps.append(.forget(row.id.number))
                 continue
@@ -53,7 +55,7 @@ struct PullPlan: Sendable {
             }
         }
         for object in added {
-            if let number = moves[object.key] {
+            if !object.isFolder, let number = moves[object.key] {
                 steps.append(.move(number, object))
             } else {
                 steps.append(.add(object))

@@ -4,6 +4,8 @@ import Strata
 struct RemoteTree: Sendable {
     /// Everything but what goes with other things, by its path, folders before what lies in them.
     private(set) var objects: [RemoteObject] = []
+    /// Where these lie.
+    private(set) var places: Set<RemotePlace> = []
     /// What goes with an object, by its key and mark.
     private(set) var sidecars: [RemoteKey: [String: RemoteObject]] = [:]
     /// The folders of which everything was found.
@@ -60,6 +62,7 @@ struct RemoteTree: Sendable {
         guard let (_, mark) = object.key.name else { return false }
         guard let mark else {
             objects.append(object)
+            places.insert(object.place)
             return true
         }
         if let base = object.key.withoutMark { sidecars[base, default: [:]][mark] = object }

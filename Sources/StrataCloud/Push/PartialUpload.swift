@@ -3,6 +3,8 @@ import Strata
 /// An upload in parts that has begun: what the remote knows it by, and which parts it has.
 @Model(.unique("node", "section"), table: "PartialUpload")
 final class PartialUpload {
+    /// The account.
+    var account: String
     /// The number of the node's id.
     var node: Int64
     /// One bit.

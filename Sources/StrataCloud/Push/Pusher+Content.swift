@@ -16,12 +16,15 @@ extension Pusher {
     /// What was sent.
     private struct Sent: Sendable {
         let part: Part
-        let object: RemoteObject
+        let written: Written
 
         /// What the application is told to have been sent.
         var sections: ContentSections { part.seal?.given ?? part.section }
 
-        func note(in remote: RemoteNode) { remote.note(object, part.section, part.print.text, part.seal?.known) }
+        func note(in remote: RemoteNode, _ cloud: CloudContext) throws {
+            remote.note(written.object, part.section, part.print.text, part.seal?.known)
+            if let upload = written.upload { try cloud.forgetParts(upload, of: remote.id.number) }
+        }
     }
 
     /// Sends sections of a node's content, as it is now.
@@ -56,9 +59,9 @@ extension Pusher {
             let transfer = transfers.begin(place, of: work.node, size: part.body.size)
             defer { transfer.end() }
             switch try await send(part, to: key, target, attempt, transfer) {
-            case .sent(let object):
+            case .sent(let written):
                 transfer.pass(all: part.body.size)
-                sent.append(Sent(part: part, object: object))
+                sent.append(Sent(part: part, written: written))
             case .taken: return try await evade(attempt, key)
             // Of what lay there nothing is left that could be compared with this.
             case .replaced: return sendAnew(work)
@@ -71,10 +74,10 @@ extension Pusher {
         return .done { [facts, handler, sent, covered = target.covered] context in
             let cloud = CloudContext(context, facts)
             let remote = try cloud.remoteForSending(work)
-            for sent in sent { sent.note(in: remote) }
+            for sent in sent { try sent.note(in: remote, cloud) }
             try cloud.skip(covered)
             try cloud.forgetConflict(of: work.node)
-            try cloud.forgetParts(of: work.node)
+            try cloud.forgetSeal(of: work.node)
             if let node = try context.find(cloud.nodeID(work.node)) {
                 try handler.didUpload(ContentSections(sent.map(\.sections)), of: node, in: cloud)
             }
@@ -105,7 +108,7 @@ extension Pusher {
     }
 
     private enum Sending {
-        case sent(RemoteObject)
+        case sent(Written)
         /// Something else lies where it is to be made.
         case taken
         /// A folder lies where it was.
@@ -142,7 +145,7 @@ extension Pusher {
                     continue
                 }
                 if there.isFolder { return isNew ? .taken : .replaced }
-                if try await isOwn(there, part.print) { return .sent(there) }
+                if try await isOwn(there, part.print) { return .sent(Written(object: there)) }
                 // What lies beside a place where there was nothing goes with something that is gone.
                 var isEarlier = isNew && part.section != .data
                 if !isEarlier { isEarlier = try await isOwn(there, anyOf: earlier ?? []) }
@@ -201,7 +204,7 @@ extension Pusher {
             if !sent.isEmpty {
                 // That much has arrived, whatever becomes of the rest.
                 let remote = try cloud.remoteForSending(work)
-                for sent in sent { sent.note(in: remote) }
+                for sent in sent { try sent.note(in: remote, cloud) }
             }
             let conflict =
                 try context.first(CloudConflict.where { $0.nodeNumber == work.node })

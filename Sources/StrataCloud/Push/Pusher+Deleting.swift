@@ -16,7 +16,6 @@ extension Pusher {
             guard let remote = try CloudContext(context, facts).remote(number) else { return [] as [Doomed] }
             return try remote.doomed().map { Doomed(key: $0.key, row: $0.snapshot) }
         }
-        try await abortParts(of: doomed.map(\.row.id.number))
         for thing in doomed.reversed() { try await delete(thing) }
         return .done { context in
             guard let remote = try CloudContext(context, facts).remote(number) else { return }

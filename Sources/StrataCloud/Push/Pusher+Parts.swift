@@ -5,6 +5,13 @@ extension Pusher {
     /// How many parts at least make an upload in parts worth its requests.
     private static let fewestParts: Int64 = 2
 
+    /// What has been written.
+    struct Written: Sendable {
+        let object: RemoteObject
+        /// By what the remote has known the upload, if it was in parts.
+        var upload: String?
+    }
+
     /// Writes an object, in parts where it is large and the remote takes them. Parts that have arrived are not sent again, also by another
     /// process, as long as the content is the same.
     func put(
@@ -14,10 +21,10 @@ extension Pusher {
         if condition: RemoteCondition,
         _ print: ContentPrint,
         _ attempt: Attempt<CloudWork>
-    ) async throws -> RemoteObject {
+    ) async throws -> Written {
         guard body.size >= partSize * Self.fewestParts, let least = try await remote.capabilities().minimumPartSize
         else {
-            return try await remote.put(body, at: key, if: condition)
+            return Written(object: try await remote.put(body, at: key, if: condition))
         }
         let place = PartsPlace(node: attempt.payload.node, section: section.rawValue, key: key, print: print.text)
         do {
@@ -25,8 +32,7 @@ extension Pusher {
         } catch let error as RemoteError where error.code == .uploadGone || error.code == .conditionFailed {
             // It has come to its end, and nobody was told; or the remote has forgotten it.
             if let there = try await remote.head(key), try await isOwn(there, print) {
-                try await abort(place)
-                return there
+                return Written(object: there, upload: try await abort(place))
             }
             guard error.code == .uploadGone else { throw error }
             try await forget(place)
@@ -40,13 +46,10 @@ extension Pusher {
         _ partSize: Int64,
         if condition: RemoteCondition,
         _ attempt: Attempt<CloudWork>
-    ) async throws -> RemoteObject {
+    ) async throws -> Written {
         let known = try await known(place)
         if let known, known.contentPrint != place.print || known.path != place.key.path {
-            try? await remote.abortUpload(
-                known.upload,
-                at: RemoteKey(found: known.path.split(separator: "/").map(String.init)) ?? place.key
-            )
+            try await abandoned.abort(known)
             try await forget(place)
         }
         let begun = known.flatMap { $0.contentPrint == place.print && $0.path == place.key.path ? $0 : nil }
@@ -57,10 +60,11 @@ extension Pusher {
         } else {
             upload = try await remote.beginUpload(place.key, mark: body.mark, mediaType: body.mediaType)
             (parts, size) = ([], partSize)
-            let size = size
+            let (account, size) = (facts.account, size)
             try await stack.overStore { context in
                 context.insert(
                     PartialUpload(
+                        account: account,
                         node: place.node,
                         section: place.section,
                         path: place.key.path,
@@ -71,6 +75,7 @@ extension Pusher {
                 )
                 try context.commit()
             }
+            abandoned.noteBegin()
         }
         while Int64(parts.count) * size < body.size {
             let begin = Int64(parts.count) * size
@@ -83,7 +88,8 @@ extension Pusher {
             }
             try await attempt.progress(Double(begin + part.size) / Double(body.size))
         }
-        return try await remote.completeUpload(upload, parts: parts, at: place.key, if: condition)
+        let object = try await remote.completeUpload(upload, parts: parts, at: place.key, if: condition)
+        return Written(object: object, upload: upload)
     }
 
     private func known(_ place: PartsPlace) async throws -> PartialUpload.Row? {
@@ -91,31 +97,16 @@ extension Pusher {
     }
 
     /// Gives up the parts that are still at the remote of something that is there by now.
-    private func abort(_ place: PartsPlace) async throws {
-        guard let known = try await known(place), known.path == place.key.path else { return }
+    private func abort(_ place: PartsPlace) async throws -> String? {
+        guard let known = try await known(place), known.path == place.key.path else { return nil }
         try await remote.abortUpload(known.upload, at: place.key)
+        return known.upload
     }
 
     private func forget(_ place: PartsPlace) async throws {
         try await stack.overStore { context in
             if let row = try context.first(.upload(place)) { context.delete(row) }
             try context.commit()
-        }
-    }
-
-    /// Gives up what was begun in parts for nodes that are being deleted.
-    func abortParts(of numbers: [Int64]) async throws {
-        let rows = try await stack.overStore { context in
-            try context.fetch(PartialUpload.where { $0.node.in(numbers) }).map(\.snapshot)
-        }
-        for row in rows {
-            guard let key = RemoteKey(found: row.path.split(separator: "/").map(String.init)) else { continue }
-            try await remote.abortUpload(row.upload, at: key)
-        }
-        try await stack.overStore { context in
-            for upload in try context.fetch(PartialUpload.where { $0.node.in(numbers) }) { context.delete(upload) }
-            for upload in try context.fetch(SealedUpload.where { $0.node.in(numbers) }) { context.delete(upload) }
-            if context.hasChanges { try context.commit() }
         }
     }
 }
@@ -135,9 +126,14 @@ extension Query where Object == PartialUpload {
 }
 
 extension CloudContext {
-    /// Forgets the parts of an upload that has come to its end.
-    func forgetParts(of number: Int64) throws {
-        for upload in try context.fetch(PartialUpload.where { $0.node == number }) { context.delete(upload) }
+    /// Forgets an upload in parts that has come to its end.
+    func forgetParts(_ upload: String, of number: Int64) throws {
+        let known = PartialUpload.where { $0.node == number && $0.upload == upload }
+        if let upload = try context.first(known) { context.delete(upload) }
+    }
+
+    /// Forgets how content was sealed that has arrived.
+    func forgetSeal(of number: Int64) throws {
         if let upload = try context.first(.upload(of: number)) { context.delete(upload) }
     }
 }

@@ -195,7 +195,7 @@ extension CloudContext {
         if let upload = try context.first(.upload(of: node)) {
             upload.ticket = data
         } else {
-            context.insert(SealedUpload(node: node, ticket: data))
+            context.insert(SealedUpload(account: account, node: node, ticket: data))
         }
     }
 

@@ -19,6 +19,8 @@ final class Pusher: Sendable {
     let partSize: Int64
     /// What is told of bytes as they pass.
     let transfers: TransferBook
+    /// What gives up the parts of uploads that are not needed any more.
+    let abandoned: AbandonedUploads
     /// What operations wait for while the remote cannot be reached.
     let reachability: any ConstraintObserver
     /// What operations wait for whose credentials, or keys, the remote or a file has refused.
@@ -44,6 +46,7 @@ final class Pusher: Sendable {
         (self.partSize, self.awaitPull) = (max(1, partSize), awaitPull)
         (self.stack, self.facts, self.remote, self.handler) = (stack, facts, remote, handler)
         (self.sealing, self.reachability) = (sealing, reachability)
+        abandoned = AbandonedUploads(stack, facts, remote)
     }
 
     func carryOut(_ attempt: Attempt<CloudWork>) async throws -> Outcome {

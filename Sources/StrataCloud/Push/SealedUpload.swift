@@ -4,6 +4,8 @@ import Strata
 /// An upload of sealed content that has begun. As long as the content is the same, it is sealed to the same bytes.
 @Model(table: "SealedUpload")
 final class SealedUpload {
+    /// The account.
+    var account: String
     /// The number of the node's id.
     @Attribute(.unique) var node: Int64
     /// A ``SealTicket`` as JSON.

@@ -2,7 +2,7 @@ public import Foundation
 public import Strata
 
 /// What the remote has of a node, as far as it was heard of: written by what has been sent and by what was found, never by edits.
-@Model(.unique("parent", "segment"), .index("account"), table: "RemoteNode")
+@Model(.unique("parent", "segment", "isFolder"), .index("account"), table: "RemoteNode")
 public final class RemoteNode: Model {
     /// The id of the account.
     public internal(set) var account: String
@@ -10,7 +10,7 @@ public final class RemoteNode: Model {
     public internal(set) var parent: RemoteNode?
     /// What lies in it.
     @Relationship(inverse: \RemoteNode.parent) public var children: Many<RemoteNode>
-    /// The last segment of its key.
+    /// The last segment of its key. A file and a folder may have the same one, of remotes to which folders are what keys have in common.
     public internal(set) var segment: String
     /// Whether it is a folder.
     public internal(set) var isFolder: Bool = false

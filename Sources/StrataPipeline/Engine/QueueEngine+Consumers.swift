@@ -314,7 +314,10 @@ extension QueueEngine {
                 defer { state.worker = nil }
                 return (true, state.worker)
             }
-            if isOver { self.stack.removeEngine(Self.name) }
+            if isOver {
+                self.stack.removeEngine(Self.name)
+                self.listening.withLock { $0 = nil }
+            }
             guard let worker else { return }
             LiveWorkers.remove(self.key(of: worker))
             // Where this fails, the next one who opens the store finds that the worker is no more.

@@ -90,12 +90,15 @@ final class QueueEngine: StackEngine {
     let group: StackPipelines
     let state = Mutex(State())
     private let turns = TurnLoop()
+    /// Has it told of commits, until it has ended.
+    let listening = Mutex<CommitListening?>(nil)
 
     init(_ stack: ContextStack, _ clock: any PipelineClock, _ group: StackPipelines) {
         self.stack = stack
         self.clock = clock
         self.group = group
-        stack.listen { [weak self] news in self?.note(news) }
+        let listening = stack.listen { [weak self] news in self?.note(news) }
+        self.listening.withLock { $0 = listening }
     }
 
     /// What the stack and the clock of a pipeline belong to.

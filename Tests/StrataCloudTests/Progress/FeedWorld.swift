@@ -121,6 +121,8 @@ struct FeedWorld {
         while try await stack.background({ try $0.count(QueuedOperation.all) }) > 0 {
             for await case .finished in events { break }
         }
+        // Behind the commit it is told of.
+        await account.push.settle()
         account.push.suspend()
     }
 }

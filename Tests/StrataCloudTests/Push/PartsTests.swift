@@ -102,16 +102,148 @@ import Testing
         #expect(stage.remote.tree["home/n"] == "abcdefghijkl")
     }
 
-    @Test func `a delete gives up what was begun`() async throws {
+    // MARK: What nobody goes on with
+
+    /// A stage on which an upload waits whose first part has arrived.
+    private func begun(_ isCut: Switch = Switch()) async throws -> CloudStage {
         let stage = try await stage { request, _ in
-            request.verb == "PART 2" ? .before(RemoteError(.unauthorized, "Who?")) : nil
+            request.verb == "PART 2" && isCut.isOn ? .before(RemoteError(.unauthorized, "Who?")) : nil
         }
         try await make(stage, "1234567890")
         try await stage.drain()
-        #expect(stage.remote.state.withLock { $0.uploads.count } == 1)
+        try await expect(1, at: stage)
+        return stage
+    }
+
+    /// How many uploads there are, at the remote and in the store.
+    private func expect(
+        _ count: Int,
+        at stage: CloudStage,
+        account: CloudAccount? = nil,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        await (account ?? stage.account).pusher.abandoned.settle()
+        #expect(stage.remote.state.withLock { $0.uploads.count } == count, sourceLocation: sourceLocation)
+        let rows = try await stage.stack.background { try $0.count(PartialUpload.all) }
+        #expect(rows == count, sourceLocation: sourceLocation)
+    }
+
+    private func skip(_ stage: CloudStage) async throws {
+        try await stage.stack.background { context in
+            for operation in try context.fetch(QueuedOperation.all) { operation.skip() }
+            try context.commit()
+        }
+    }
+
+    @Test func `a delete gives up what was begun`() async throws {
+        let stage = try await begun()
         try await stage.commit { try $0.delete($0.node(at: "/n")) }
         try await stage.drain()
-        #expect(stage.remote.state.withLock { $0.uploads.count } == 0)
-        #expect(try await stage.read { try $0.context.count(PartialUpload.all) } == 0)
+        try await expect(0, at: stage)
     }
+
+    @Test(arguments: ["tiny", nil])
+    func `content that has become small, or is none any more, gives up what was begun`(text: String?) async throws {
+        let stage = try await begun()
+        let node = try await stage.read { try $0.node(at: "/n").id }
+        if let text { stage.handler.set(text, of: node) } else { stage.handler.set([:], of: node) }
+        try await stage.account.credentialsChanged()
+        try await stage.drain()
+        try await expect(0, at: stage)
+        #expect(stage.remote.tree["home/n"] == text)
+    }
+
+    @Test func `content that is sent as a whole, since parts are larger now, gives up what was begun`() async throws {
+        let stage = try await begun()
+        await stage.account.close()
+        let again = try await CloudStage(stage.remote, handler: stage.handler, stack: stage.stack, partSize: 100)
+        try await again.account.credentialsChanged()
+        try await again.drain()
+        try await expect(0, at: again)
+        #expect(stage.remote.tree["home/n"] == "1234567890")
+        await again.account.close()
+    }
+
+    @Test func `an upload that is left out gives up what was begun`() async throws {
+        let stage = try await begun()
+        try await skip(stage)
+        try await expect(0, at: stage)
+    }
+
+    @Test func `an upload that waits keeps what was begun, whatever else ends`() async throws {
+        let isCut = Switch()
+        let stage = try await begun(isCut)
+        try await stage.commit { cloud in stage.handler.set("small", of: try cloud.createNode(at: "/small").id) }
+        try await stage.drain()
+        try await expect(1, at: stage)
+        isCut.turnOff()
+        try await stage.account.credentialsChanged()
+        try await stage.drain()
+        #expect(verbs(stage).suffix(2) == ["PART 2", "COMPLETE"])
+        try await expect(0, at: stage)
+    }
+
+    @Test func `the next opening gives up what was left out meanwhile`() async throws {
+        let stage = try await begun()
+        await stage.account.close()
+        try await skip(stage)
+        try await expect(1, at: stage)
+        let again = try await CloudStage(stage.remote, handler: stage.handler, stack: stage.stack)
+        try await expect(0, at: again)
+        await again.account.close()
+    }
+
+    @Test func `what cannot be given up is given up when the remote can be reached again`() async throws {
+        let isAway = Switch()
+        let network = ManualConstraint("network", isSatisfied: true)
+        let stage = try await CloudStage(
+            StrictRemote(Self.abilities) { request, _ in
+                switch request.verb {
+                case "PART 2": .before(RemoteError(.unauthorized, "Who?"))
+                case "ABORT" where isAway.isOn: .before(RemoteError(.unreachable, "Away."))
+                default: nil
+                }
+            },
+            reachability: network,
+            partSize: 5
+        )
+        try await make(stage, "1234567890")
+        try await stage.drain()
+        network.set(false)
+        try await skip(stage)
+        try await expect(1, at: stage)
+        isAway.turnOff()
+        network.set(true)
+        try await expect(0, at: stage)
+        await stage.account.close()
+    }
+
+    @Test(arguments: [ConflictResolution.mine, .theirs, .both])
+    func `a conflict keeps what was begun only where it is sent`(resolution: ConflictResolution) async throws {
+        let stage = try await stage()
+        try await make(stage, "old")
+        try await stage.drain()
+        let node = try await stage.read { try $0.node(at: "/n").id }
+        stage.remote.write("home/n", "of somebody else")
+        stage.handler.set("1234567890", of: node)
+        try await stage.commit { cloud in _ = try cloud.upload(cloud.node(at: "/n")) }
+        try await stage.drain()
+        try await expect(1, at: stage)
+        try await stage.commit { cloud in
+            for conflict in try cloud.conflicts() { try cloud.resolve(conflict, resolution) }
+        }
+        try await expect(resolution == .mine ? 1 : 0, at: stage)
+        try await stage.drain()
+        try await expect(0, at: stage)
+        #expect(stage.remote.tree["home/n"] == (resolution == .mine ? "1234567890" : "of somebody else"))
+    }
+}
+
+/// Something that is on until it is turned off.
+private final class Switch: Sendable {
+    private let state = Atomic(true)
+
+    var isOn: Bool { state.load(ordering: .acquiring) }
+
+    func turnOff() { state.store(false, ordering: .releasing) }
 }

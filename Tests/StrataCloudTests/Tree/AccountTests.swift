@@ -1,4 +1,5 @@
 import Foundation
+import StoreModels
 import Strata
 import Testing
 
@@ -31,6 +32,7 @@ import Testing
             cloud.context.insert(CloudConflict(account: id, nodeNumber: node.id.number, section: .data))
             cloud.context.insert(
                 PartialUpload(
+                    account: id,
                     node: node.id.number,
                     section: 8,
                     path: "p",
@@ -108,5 +110,79 @@ import Testing
         try await CloudAccount.remove(alice.stack, id: "bob", cacheFolder: folder)
         #expect(try await alice.account.downloads.cache().usage().count == 1)
         await alice.account.close()
+    }
+
+    private static func expect(_ code: CloudError.Code, _ body: () async throws -> Void) async {
+        await #expect {
+            try await body()
+        } throws: {
+            ($0 as? CloudError)?.code == code
+        }
+    }
+
+    @Test func `an account that is removed leaves nothing of what has arrived of its downloads`() async throws {
+        let scratch = try ScratchFolder()
+        let folder = scratch.file("cache")
+        let alice = try await CloudStage(cacheFolder: folder)
+        let bob = try await CloudStage(StrictRemote(name: "other"), stack: alice.stack, id: "bob", cacheFolder: folder)
+        let partial = Downloads.partials(in: folder)
+        for stage in [alice, bob] {
+            // Of one that was broken off, and of one that had arrived when its process ended.
+            try stage.account.downloads.partialFile("1-8-opened", "v").append(Data("secret".utf8))
+            let whole = try stage.account.downloads.partialFile("2-8-opened", "v")
+            try whole.append(Data("secret".utf8))
+            _ = try whole.finish()
+        }
+        let names = try FileManager.default.contentsOfDirectory(atPath: partial.path)
+        #expect(names.count == 4)
+        await bob.account.close()
+        try await CloudAccount.remove(alice.stack, id: "bob", cacheFolder: folder)
+        let left = try FileManager.default.contentsOfDirectory(atPath: partial.path)
+        #expect(left.count == 2 && Set(left.map { $0.prefix(24) }).count == 1)
+        // Those of the other one are gone on with.
+        #expect(try alice.account.downloads.partialFile("1-8-opened", "v").size() == 6)
+        await alice.account.close()
+    }
+
+    @Test func `an account whose removal was broken off is not opened, and removed by the next call`() async throws {
+        let scratch = try ScratchFolder()
+        let folder = scratch.file("cache")
+        let stage = try await CloudStage(cacheFolder: folder)
+        try await fill(stage, "alice")
+        await stage.account.close()
+        // What is no database cannot be emptied.
+        let files = Downloads.files(in: folder)
+        try FileManager.default.createDirectory(at: files, withIntermediateDirectories: true)
+        try Data(repeating: 7, count: 4096).write(to: files.appending(path: "index.sqlite"))
+        await Self.expect(.unsentWork) { try await CloudAccount.remove(stage.stack, id: "alice", cacheFolder: folder) }
+        await Self.expect(.cacheDamaged) {
+            try await CloudAccount.remove(stage.stack, id: "alice", discardsUnsent: true, cacheFolder: folder)
+        }
+        await Self.expect(.removalUnfinished) {
+            _ = try await CloudStage(stage.remote, stack: stage.stack, cacheFolder: folder)
+        }
+        await Self.expect(.removalUnfinished) {
+            _ = try await stage.stack.background { try $0.cloud(accountID: "alice").account }
+        }
+        try FileManager.default.removeItem(at: files)
+        try await CloudAccount.remove(stage.stack, id: "alice", cacheFolder: folder)
+        let counts = try await counts(stage.stack)
+        #expect(counts.values.allSatisfy { $0 == 0 }, "\(counts)")
+        let again = try await CloudStage(StrictRemote(name: "other"), stack: stage.stack, cacheFolder: folder)
+        #expect(try await again.tree() == [:])
+        await again.account.close()
+    }
+
+    @Test func `accounts that come and go leave nobody behind who listens to commits`() async throws {
+        let stage = try await CloudStage()
+        await stage.account.close()
+        let stack = stage.stack
+        for _ in 0..<200 {
+            let again = try await CloudStage(stage.remote, stack: stack)
+            await again.account.close()
+        }
+        // What was closed lets go of the last of it when its tasks have ended.
+        for _ in 0..<5_000 where stack.listenerCount > 0 { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(stack.listenerCount == 0)
     }
 }
