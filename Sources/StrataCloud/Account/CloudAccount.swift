@@ -141,10 +141,7 @@ public final class CloudAccount: Sendable {
 
     /// Follows the commits of the store until it is closed.
     private func follow(_ stack: ContextStack) {
-        let listening = stack.listen { [weak transfers = downloads.transfers, weak abandoned = pusher.abandoned] news in
-            transfers?.ring()
-            abandoned?.note(news)
-        }
+        let listening = stack.listen { [weak abandoned = pusher.abandoned] news in abandoned?.note(news) }
         self.listening.withLock { $0 = listening }
     }
 
