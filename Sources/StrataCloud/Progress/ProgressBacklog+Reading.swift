@@ -32,7 +32,8 @@ extension ProgressBacklog {
         let (context, facts) = (cloud.context, cloud.facts)
         var numbers = doubt.nodes
         let operations = doubt.operations.map { cloud.nodeID($0).counterpart(QueuedOperation.self) }
-        for row in try context.rows(QueuedOperation.where { $0.id.in(operations) }) where row.pipeline == facts.pipeline {
+        for row in try context.rows(QueuedOperation.where { $0.id.in(operations) }) where row.pipeline == facts.pipeline
+        {
             if let node = Int64(row.lane) { numbers.insert(node) }
         }
         let marks = doubt.marks.map { cloud.nodeID($0).counterpart(DownloadMark.self) }

@@ -80,10 +80,18 @@ struct ProgressBacklog: Sendable {
     mutating func doubt(_ changes: ProgressNews.Changes) -> Doubt {
         var doubt = Doubt(nodes: changes.nodes.filter { shares[$0] != nil })
         for number in changes.operations {
-            if let node = lanes.removeValue(forKey: number) { doubt.nodes.insert(node) } else { doubt.operations.append(number) }
+            if let node = lanes.removeValue(forKey: number) {
+                doubt.nodes.insert(node)
+            } else {
+                doubt.operations.append(number)
+            }
         }
         for number in changes.marks {
-            if let node = places.removeValue(forKey: number) { doubt.nodes.insert(node) } else { doubt.marks.append(number) }
+            if let node = places.removeValue(forKey: number) {
+                doubt.nodes.insert(node)
+            } else {
+                doubt.marks.append(number)
+            }
         }
         return doubt
     }

@@ -144,7 +144,7 @@ import Testing
         try await changes.wait { $0.isIdle && $0.uploads.description == "1 of 1 files, 1000000 of 1000000 bytes" }
         // By the account, all is counted; by the loop, what is new.
         world.account.push.suspend()
-        let node = try await world.commit { try $0.createNode(at: "/other", size: 7).id }
+        let node = try await world.account.commit { try $0.createNode(at: "/other", size: 7).id }
         try await changes.wait { $0.uploads.description == "0 of 1 files, 0 of 7 bytes" }
         #expect(try await world.account.progress().uploads.description == "1 of 2 files, 1000000 of 1000007 bytes")
         #expect(try await world.account.progress(of: node).uploads.filesLeft == 1)

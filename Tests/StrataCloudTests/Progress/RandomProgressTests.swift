@@ -91,7 +91,9 @@ import Testing
             case 2: try cloud.createFolder(at: folder.path.appending("\(seed)"))
             case 3: if let file { try cloud.upload(file, size: size) }
             case 4:
-                if let file { cloud.markNeedsDownload(file, [[.data], [.metadata, .header], .all].randomElement(using: &dice)!) }
+                if let file {
+                    cloud.markNeedsDownload(file, [[.data], [.metadata, .header], .all].randomElement(using: &dice)!)
+                }
             case 5: if let file { try cloud.unmarkNeedsDownload(file, Bool.random(using: &dice) ? .data : .all) }
             case 6:
                 let above = [folder] + folder.ancestors
