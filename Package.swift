@@ -86,10 +86,12 @@ let package = Package(
             dependencies: ["HistoryKit", "Strata"],
             path: "Examples/history/history"
         ),
+        // What the command lines of examples have in common.
+        .target(name: "ExampleArguments", path: "Examples/shared/ExampleArguments"),
         .target(
             name: "ChatKit",
             dependencies: [
-                "Strata", "StrataPipeline",
+                "ExampleArguments", "Strata", "StrataPipeline",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -97,14 +99,18 @@ let package = Package(
             ],
             path: "Examples/chat/ChatKit"
         ),
-        .executableTarget(name: "chat", dependencies: ["ChatKit"], path: "Examples/chat/chat"),
-        .executableTarget(name: "chat-server", dependencies: ["ChatKit"], path: "Examples/chat/chat-server"),
+        .executableTarget(name: "chat", dependencies: ["ChatKit", "ExampleArguments"], path: "Examples/chat/chat"),
+        .executableTarget(
+            name: "chat-server",
+            dependencies: ["ChatKit", "ExampleArguments"],
+            path: "Examples/chat/chat-server"
+        ),
         // Calls of the system that its C library does not have everywhere.
         .target(name: "CMirrorFiles", path: "Examples/mirror/CMirrorFiles"),
         .target(
             name: "MirrorKit",
             dependencies: [
-                "CMirrorFiles", "Strata", "StrataCloud", "StrataHTTP", "StrataPipeline",
+                "CMirrorFiles", "ExampleArguments", "Strata", "StrataCloud", "StrataHTTP", "StrataPipeline",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
@@ -113,7 +119,7 @@ let package = Package(
         .executableTarget(
             name: "mirror",
             dependencies: [
-                "MirrorKit",
+                "ExampleArguments", "MirrorKit",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
@@ -131,7 +137,7 @@ let package = Package(
         .testTarget(
             name: "MirrorTests",
             dependencies: [
-                "MirrorKit", "mirror", "Strata", "StrataCloud", "TestRepositories",
+                "ExampleArguments", "MirrorKit", "mirror", "Strata", "StrataCloud", "TestRepositories",
                 .product(name: "Crypto", package: "swift-crypto"),
             ]
         ),

@@ -76,7 +76,38 @@ import Testing
         try scratch.write("a", "1")
         _ = try scratch.folder.stage(scratch.source, for: "a")
         #expect(try scratch.folder.scan().items.map(\.path) == ["a"])
-        try scratch.folder.sweep()
+        #expect(try scratch.folder.sweep([], ConflictName(host: "here") { Date() }) == [])
+        #expect(try scratch.names == ["a"])
+    }
+
+    @Test func `what was written in the moment of an exchange is kept, and found by a sweep`() throws {
+        let scratch = try Scratch()
+        try scratch.write("a.txt", "ours")
+        let stamp = try #require(try scratch.folder.item("a.txt")).stamp
+        let staged = try scratch.folder.stage(scratch.source, for: "a.txt", replacing: stamp)
+        let exchange = try #require(staged.exchange)
+        // As an exchange leaves it that came behind a write, by a process that was killed then.
+        let copy = scratch.folder.url("copy")
+        try FileManager.default.moveItem(at: staged.file, to: copy)
+        try scratch.write("a.txt", "newest")
+        try FileManager.default.moveItem(at: scratch.folder.url("a.txt"), to: staged.file)
+        try FileManager.default.moveItem(at: copy, to: scratch.folder.url("a.txt"))
+        staged.discard()
+        let found = try scratch.folder.sweep([exchange], ConflictName(host: "here") { Date() })
+        #expect(try found.map(scratch.read) == ["newest"] && scratch.read("a.txt") == "theirs")
+        #expect(try scratch.names == found + ["a.txt"])
+    }
+
+    @Test func `what was replaced is swept, before an exchange and behind it`() throws {
+        let scratch = try Scratch()
+        try scratch.write("a", "ours")
+        let stamp = try #require(try scratch.folder.item("a")).stamp
+        let first = try scratch.folder.stage(scratch.source, for: "a", replacing: stamp)
+        let second = try scratch.folder.stage(scratch.source, for: "a", replacing: stamp)
+        #expect(try scratch.folder.replace("a", stamp, with: second))
+        #expect(try scratch.names.count == 3)
+        let exchanges = [first, second].compactMap(\.exchange)
+        #expect(try scratch.folder.sweep(exchanges, ConflictName(host: "here") { Date() }) == [])
         #expect(try scratch.names == ["a"])
     }
 

@@ -1,5 +1,6 @@
 import ChatKit
 import Dispatch
+import ExampleArguments
 import Foundation
 
 /// The server.

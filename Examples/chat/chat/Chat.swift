@@ -1,4 +1,5 @@
 import ChatKit
+import ExampleArguments
 import Foundation
 
 /// The client.

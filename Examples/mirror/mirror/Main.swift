@@ -1,3 +1,4 @@
+import ExampleArguments
 import Foundation
 import Logging
 import MirrorKit

@@ -93,9 +93,6 @@ public final class CloudAccount: Sendable {
             throw CloudError(.modelsMissing, "Open the stack with `CloudAccount.models` beside your own.")
         }
         let facts = try await AccountSetup(stack, id, remote, names, isSealed: sealing != nil).facts()
-        try await stack.overStore { context in
-            if try CloudContext(context, facts).sweepHolders() { try context.commit() }
-        }
         let reachability = reachability ?? ManualConstraint(Constraint(rawValue: "reachable.\(id)"), isSatisfied: true)
         let transfers = TransferBook(clock)
         let downloads = Downloads(stack, facts, remote, sealing, cacheFolder, cacheLimit, transfers)
@@ -124,7 +121,11 @@ public final class CloudAccount: Sendable {
             clock: clock
         ) { (attempt: Attempt<CloudWork>) in try await pusher.carryOut(attempt) }
         let account = CloudAccount(pusher, push, pulls, downloads, marked)
-        push.listen { [weak transfers] event in transfers?.note(event) }
+        push.listen { [weak transfers, weak holders = pusher.holders] event in
+            transfers?.note(event)
+            holders?.note(event)
+        }
+        try await pusher.holders.sweep()
         account.follow(stack)
         pulls.start { isFirst in
             if isFirst, isFirstPullAwaited { push.resume() }
@@ -144,10 +145,7 @@ public final class CloudAccount: Sendable {
 
     /// Follows the commits of the store until it is closed.
     private func follow(_ stack: ContextStack) {
-        let listening = stack.listen { [weak transfers = downloads.transfers, weak abandoned = pusher.abandoned] news in
-            transfers?.ring()
-            abandoned?.note(news)
-        }
+        let listening = stack.listen { [weak abandoned = pusher.abandoned] news in abandoned?.note(news) }
         self.listening.withLock { $0 = listening }
     }
 
@@ -160,6 +158,7 @@ public final class CloudAccount: Sendable {
         await marked.stop()
         await pusher.abandoned.stop()
         await push.close(grace: grace)
+        await pusher.holders.settle()
         await downloads.close()
         downloads.transfers.close()
     }

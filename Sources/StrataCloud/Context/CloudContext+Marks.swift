@@ -36,6 +36,12 @@ extension CloudContext {
         try !markedSections(of: node).isDisjoint(with: sections)
     }
 
+    /// Whether a section of a node is marked, which may be deleted by now.
+    func isMarked(_ number: Int64, _ section: ContentSections) throws -> Bool {
+        let (id, bit) = (nodeID(number), section.rawValue)
+        return try context.exists(DownloadMark.where { $0.node == id && $0.section == bit })
+    }
+
     /// The sections of a node that are marked.
     public func markedSections(of node: CloudNode) throws -> ContentSections {
         let id = node.id

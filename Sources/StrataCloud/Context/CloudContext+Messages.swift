@@ -29,7 +29,7 @@ extension CloudContext {
     ///   - name: what its names in the inboxes begin with, with its extension.
     ///   - content: the application's object that it stands for; ``CloudHandler`` is asked for the content when it is sent.
     ///   - recipients: the ids of the accounts.
-    /// - Returns: a node in ``Trunk/detached`` that holds it, and goes with the last of its operations, which ``operations(for:)`` gives.
+    /// - Returns: a node in ``Trunk/detached`` that holds it, and goes behind the last of its operations, which ``operations(for:)`` gives.
     /// - Throws: ``CloudError`` with `cannotSend` where the account seals its content or nobody is to have it, `invalidName`; what the store
     ///   reports.
     @discardableResult
@@ -80,29 +80,5 @@ extension CloudContext {
         let (stem, suffix) = Self.parts(of: name)
         let number = String(UInt64.random(in: .min ... .max), radix: 16)
         return "\(stem) \(String(repeating: "0", count: 16 - number.count))\(number)\(suffix)"
-    }
-
-    // MARK: Holders
-
-    /// Deletes a node that only held what was sent, if nothing is left to send of it.
-    ///
-    /// - Parameter last: the operation that is about to be done.
-    func forgetHolder(_ number: Int64, behind last: ObjectID<QueuedOperation>) throws {
-        guard let node = try context.find(nodeID(number)), node.isHolder,
-            try operations(for: node).allSatisfy({ $0.id == last })
-        else { return }
-        context.delete(node)
-    }
-
-    /// Deletes the nodes that hold what nobody sends any more, since somebody has left it out.
-    ///
-    /// - Returns: whether there were any.
-    func sweepHolders() throws -> Bool {
-        let folder = try root(.detached).id
-        let idle = try context.fetch(CloudNode.where { $0.parent == folder && $0.isHolder == true }).filter {
-            try operations(for: $0).isEmpty
-        }
-        for node in idle { context.delete(node) }
-        return !idle.isEmpty
     }
 }

@@ -45,6 +45,22 @@ extension Downloads {
 
     /// Brings a section here. Where that breaks off, what has arrived stays for the next time.
     func transfer(_ place: Place) async -> Result<Arrival, any Error> {
+        let result = await followedTransfer(place)
+        if transfers.hasManyPassed { await settleUnmarked() }
+        return result
+    }
+
+    /// Counts as done what has arrived and is marked no more. Where many stay marked, it is the longer until the next look.
+    private func settleUnmarked() async {
+        let (facts, passed) = (facts, transfers.passedDownloads)
+        let unmarked = try? await stack.overStore { context in
+            let cloud = CloudContext(context, facts)
+            return try passed.filter { try !cloud.isMarked($0.number, $0.section) }
+        }
+        transfers.settle(downloads: unmarked ?? [])
+    }
+
+    private func followedTransfer(_ place: Place) async -> Result<Arrival, any Error> {
         do {
             let key = TransferBook.Key(direction: .download, number: place.node, section: place.section)
             let transfer = transfers.begin(key, of: place.node, size: nil)

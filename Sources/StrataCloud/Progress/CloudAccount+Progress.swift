@@ -6,20 +6,20 @@ extension CloudAccount {
     ///
     /// - Throws: what the store reports.
     /// - Complexity: O(operations queued + sections marked).
-    public func progress() async throws -> CloudProgress { try await reading.read(.account) }
+    public func progress() async throws -> CloudProgress { try await read(.account) }
 
-    /// The same of one node, by itself.
+    /// The same of one node, by itself. What is done counts as long as it is among the last 4096 nodes of which something was.
     ///
     /// - Complexity: O(operations and marks of the node).
     public func progress(of node: ObjectID<CloudNode>) async throws -> CloudProgress {
-        try await reading.read(.node(node.number))
+        try await read(.node(node.number))
     }
 
-    /// The same of a folder with everything below it.
+    /// The same of a folder with everything below it. What is done counts of the last 4096 nodes of which something was, in the folder or not.
     ///
     /// - Complexity: O((operations queued + sections marked) × depth).
     public func progress(below folder: ObjectID<CloudNode>) async throws -> CloudProgress {
-        try await reading.read(.below(folder.number))
+        try await read(.below(folder.number))
     }
 
     // MARK: Following
@@ -31,9 +31,11 @@ extension CloudAccount {
     /// for try await progress in account.progressChanges() { bar.show(progress.uploads.fraction, progress.uploads.timeLeft) }
     /// ```
     ///
-    /// - Complexity: that of ``progress()``, for each value.
+    /// Meanwhile some hundred bytes are held for each node with something left.
+    ///
+    /// - Complexity: the first value that of ``progress()``, each later one O(what has changed since), unless another process has changed it.
     public func progressChanges(every interval: Duration = .milliseconds(500)) -> CloudProgressChanges {
-        CloudProgressChanges(reading: reading, scope: .account, interval: interval)
+        CloudProgressChanges(source: source, scope: .account, interval: interval)
     }
 
     /// The same of one node, by itself.
@@ -41,7 +43,7 @@ extension CloudAccount {
         of node: ObjectID<CloudNode>,
         every interval: Duration = .milliseconds(500)
     ) -> CloudProgressChanges {
-        CloudProgressChanges(reading: reading, scope: .node(node.number), interval: interval)
+        CloudProgressChanges(source: source, scope: .node(node.number), interval: interval)
     }
 
     /// The same of a folder with everything below it.
@@ -49,10 +51,15 @@ extension CloudAccount {
         below folder: ObjectID<CloudNode>,
         every interval: Duration = .milliseconds(500)
     ) -> CloudProgressChanges {
-        CloudProgressChanges(reading: reading, scope: .below(folder.number), interval: interval)
+        CloudProgressChanges(source: source, scope: .below(folder.number), interval: interval)
     }
 
-    private var reading: ProgressReading {
-        ProgressReading(stack: downloads.stack, facts: facts, book: downloads.transfers)
+    private var source: ProgressSource {
+        ProgressSource(stack: downloads.stack, facts: facts, book: downloads.transfers)
+    }
+
+    private func read(_ scope: ProgressScope) async throws -> CloudProgress {
+        var reading = ProgressReading(source, scope)
+        return try await reading.read()
     }
 }

@@ -33,9 +33,6 @@ public struct TransferProgress: Hashable, Sendable {
     /// How many bytes a second have passed in the last ten seconds, or since the account's first transfer behind a pause began.
     public var throughput: Double = 0
 
-    /// Those of ``bytesDone`` that are of files that are done.
-    var settledBytes: Int64 = 0
-
     /// Nothing.
     public init() {}
 

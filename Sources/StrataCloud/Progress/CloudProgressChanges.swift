@@ -6,29 +6,29 @@ import StrataPipeline
 /// What is done counts from the moment at which a loop began, or at which it was last told that nothing is left: so that a bar which was full
 /// begins anew with the next work.
 public struct CloudProgressChanges: AsyncSequence, Sendable {
-    let reading: ProgressReading
+    let source: ProgressSource
     let scope: ProgressScope
     let interval: Duration
 
     /// Begins to look.
-    public func makeAsyncIterator() -> Iterator { Iterator(reading, scope, interval) }
+    public func makeAsyncIterator() -> Iterator { Iterator(source, scope, interval) }
 
     /// Gives one value after the other, none twice in a row.
     public struct Iterator: AsyncIteratorProtocol {
-        private let reading: ProgressReading
-        private let scope: ProgressScope
+        private let clock: any PipelineClock
+        private var reading: ProgressReading
         private let interval: Duration
         private let continuation: AsyncStream<Void>.Continuation
         private var rings: AsyncStream<Void>.Iterator
         private var last: CloudProgress?
         /// When the next value may be read at the earliest.
         private var due = Date.distantPast
-        private var base: (uploads: TransferProgress, downloads: TransferProgress)?
 
-        init(_ reading: ProgressReading, _ scope: ProgressScope, _ interval: Duration) {
-            (self.reading, self.scope, self.interval) = (reading, scope, interval)
-            let (stream, continuation) = reading.book.rings()
+        init(_ source: ProgressSource, _ scope: ProgressScope, _ interval: Duration) {
+            (clock, self.interval) = (source.book.clock, interval)
+            let (stream, continuation, watcher) = source.book.rings(scope)
             (rings, self.continuation) = (stream.makeAsyncIterator(), continuation)
+            reading = ProgressReading(source, scope, watcher: watcher) { continuation.yield() }
         }
 
         /// The newest value; nil when the account is closed or the task is cancelled.
@@ -40,12 +40,10 @@ public struct CloudProgressChanges: AsyncSequence, Sendable {
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> CloudProgress? {
             while true {
                 if last != nil, await !waitForChange(actor) { return nil }
-                let whole = try await reading.read(scope)
-                if base == nil { base = (whole.uploads, whole.downloads) }
-                due = reading.book.clock.now.addingTimeInterval(interval / .seconds(1))
-                let progress = whole.since(base)
+                let progress = try await reading.read()
+                due = clock.now.addingTimeInterval(interval / .seconds(1))
                 // Behind the value that says so, what is done counts anew.
-                if whole.isIdle { base = (whole.uploads, whole.downloads) }
+                if progress.isIdle { reading.beginAnew() }
                 guard progress != last else { continue }
                 last = progress
                 return progress
@@ -56,7 +54,6 @@ public struct CloudProgressChanges: AsyncSequence, Sendable {
         ///
         /// - Returns: false at the end.
         private mutating func waitForChange(_ actor: isolated (any Actor)?) async -> Bool {
-            let clock = reading.book.clock
             var alarm: (any PipelineAlarm)?
             defer { alarm?.cancel() }
             // Throughput falls while nothing passes.
@@ -75,28 +72,5 @@ public struct CloudProgressChanges: AsyncSequence, Sendable {
                 hasRung = true
             }
         }
-    }
-}
-
-extension CloudProgress {
-    /// What has been done since a moment.
-    fileprivate func since(_ base: (uploads: TransferProgress, downloads: TransferProgress)?) -> CloudProgress {
-        guard let base else { return self }
-        var progress = self
-        progress.uploads = uploads.since(base.uploads)
-        progress.downloads = downloads.since(base.downloads)
-        return progress
-    }
-}
-
-extension TransferProgress {
-    fileprivate func since(_ base: TransferProgress) -> TransferProgress {
-        var progress = self
-        // Nodes that were deleted count no more.
-        progress.filesDone = max(0, filesDone - base.filesDone)
-        progress.bytesDone = max(0, bytesDone - base.settledBytes)
-        progress.bytesTotal = bytesTotal.map { max(0, $0 - base.settledBytes) }
-        progress.settledBytes = max(0, settledBytes - base.settledBytes)
-        return progress
     }
 }

@@ -2,197 +2,172 @@ import Strata
 import StrataPipeline
 
 /// Puts together what is queued and marked in the store, and what is being transferred.
+///
+/// Who reads again and again is told by commits what has changed in the store, and looks at nothing else.
 struct ProgressReading: Sendable {
-    let stack: ContextStack
-    let facts: AccountFacts
-    let book: TransferBook
+    let source: ProgressSource
+    let scope: ProgressScope
+    private let reader: TransferBook.Reader
+    /// What has changed since the backlog was read; nil for who reads once.
+    private let news: ProgressNews?
+    private var backlog: ProgressBacklog?
+    private var uploads = Passed()
+    private var downloads = Passed()
 
-    /// What is left by the store, and which nodes are concerned.
-    private struct Left: Sendable {
-        /// The operations that send content, and what they say of its size, by their nodes.
-        var uploads: [Int64: [Int64: Int64?]] = [:]
-        /// What is marked, with its size.
-        var downloads: [TransferBook.Key: Int64?] = [:]
-        var operations = 0
-        var failed = 0
-        /// The nodes of the scope, of those that matter; nil for all.
-        var nodes: Set<Int64>?
+    /// What has passed of one direction.
+    private struct Passed: Sendable {
+        var entries: [TransferBook.Key: TransferBook.Entry] = [:]
+        /// What is done.
+        var done = TransferBook.Done()
+        /// What is done of nodes of which it is not known yet whether they are in the scope.
+        var unsorted: [Int64: TransferBook.Done] = [:]
 
-        func contains(_ node: Int64) -> Bool { nodes?.contains(node) ?? true }
+        mutating func note(_ moment: TransferBook.Moment) {
+            entries = moment.entries
+            unsorted.merge(moment.done) { $0 + $1 }
+        }
+
+        mutating func sort(_ isWanted: (Int64) -> Bool?) {
+            for (node, passed) in unsorted {
+                guard let isWanted = isWanted(node) else { continue }
+                if isWanted { done = done + passed }
+                unsorted[node] = nil
+            }
+        }
     }
 
-    /// - Complexity: O(what is queued and marked), with its depth for a folder; for a node O(its own).
-    func read(_ scope: ProgressScope) async throws -> CloudProgress {
-        let before = book.snapshot
-        let left = try await left(scope, known: before)
-        // What has passed, and is in the store no more, is done, whether its end was told of yet or not.
-        book.settle(
-            before.entries.filter { key, entry in
-                guard entry.hasPassed, left.contains(entry.node) else { return false }
-                return switch key.direction {
-                case .upload: left.uploads[entry.node]?[key.number] == nil
-                case .download: left.downloads[key] == nil
-                }
-            }.map(\.key)
+    /// For one reading.
+    init(_ source: ProgressSource, _ scope: ProgressScope) {
+        (self.source, self.scope, reader, news) = (source, scope, .once(scope), nil)
+    }
+
+    /// For many, by one who watches the book.
+    init(_ source: ProgressSource, _ scope: ProgressScope, watcher: Int?, ring: @escaping @Sendable () -> Void) {
+        (self.source, self.scope) = (source, scope)
+        reader = watcher.map { .watcher($0) } ?? .once(scope)
+        news = ProgressNews(source.stack, ring: ring)
+    }
+
+    /// From now on only that counts as done which is done from now on.
+    mutating func beginAnew() { (uploads.done, downloads.done) = (TransferBook.Done(), TransferBook.Done()) }
+
+    /// - Complexity: O(what has changed since the last time), with its depth for a folder. The first time, and where it is not known what has changed,
+    ///   O(what is queued and marked).
+    mutating func read() async throws -> CloudProgress {
+        let book = source.book
+        // What is sent counts as before the look at the store, and what comes here as behind it: nothing is done and left at once.
+        uploads.note(book.moment(.upload, for: reader))
+        let passed = book.passedDownloads
+        let before = book.window
+        let (backlog, answers) = try await lookAtStore(
+            Set(uploads.entries.values.map(\.node)).union(uploads.unsorted.keys).union(downloads.unsorted.keys)
+                .union(passed.map(\.number)).union(book.downloadingNodes).union(before.nodes)
         )
-        let now = book.snapshot
+        let isWanted = { [scope] (node: Int64) -> Bool? in
+            switch scope {
+            case .account: true
+            case .node(let number): node == number
+            case .below: answers[node]
+            }
+        }
+        book.settle(
+            downloads: passed.filter {
+                isWanted($0.number) ?? false && !backlog.share(of: $0.number).marked.contains($0.section)
+            }
+        )
+        // What has passed, and whose operation is in the store no more, is done, though its end may not be told of yet.
+        let ended = uploads.entries.filter { _, entry in
+            entry.hasPassed && isWanted(entry.node) ?? false && !backlog.share(of: entry.node).isQueued
+        }
+        for (key, done) in book.settle(uploads: ended, for: reader) {
+            uploads.entries[key] = nil
+            uploads.done = uploads.done + done
+        }
+        downloads.note(book.moment(.download, for: reader))
+        uploads.sort(isWanted)
+        downloads.sort(isWanted)
         var progress = CloudProgress()
-        (progress.operationsLeft, progress.operationsFailed) = (left.operations, left.failed)
-        progress.uploads = uploads(left, now)
-        progress.downloads = downloads(left, now)
+        (progress.operationsLeft, progress.operationsFailed) = (backlog.operations, backlog.failed)
+        let isCounted = { (node: Int64) in isWanted(node) ?? false }
+        progress.uploads = uploads(backlog, isCounted)
+        progress.downloads = downloads(backlog, isCounted)
+        progress.uploads.throughput = before.throughput(.upload, at: book.clock.now, isCounted)
+        progress.downloads.throughput = before.throughput(.download, at: book.clock.now, isCounted)
         return progress
     }
 
-    private func uploads(_ left: Left, _ now: TransferBook.State) -> TransferProgress {
-        var progress = done(.upload, left, now)
+    private func uploads(_ backlog: ProgressBacklog, _ isCounted: (Int64) -> Bool) -> TransferProgress {
+        var (left, bytes) = (backlog.queued, Int64(0))
         var running: [Int64: [TransferBook.Entry]] = [:]
-        for (key, entry) in now.entries where key.direction == .upload && left.contains(entry.node) {
+        for entry in uploads.entries.values where isCounted(entry.node) {
             running[entry.node, default: []].append(entry)
         }
-        for node in Set(left.uploads.keys).union(running.keys) {
-            let hint = left.uploads[node].flatMap { $0.max { $0.key < $1.key } }?.value
-            progress.add(running[node] ?? [], size: hint)
+        for (node, entries) in running {
+            let share = backlog.share(of: node)
+            if share.isQueued { left.add(share.queuedSize, times: -1) }
+            let sizes = entries.compactMap(\.size)
+            left.add(sizes.count == entries.count ? sizes.reduce(0, +) : nil)
+            bytes += entries.reduce(0) { $0 + $1.done }
         }
-        return progress
+        return TransferProgress(uploads.done, left, bytes)
     }
 
-    private func downloads(_ left: Left, _ now: TransferBook.State) -> TransferProgress {
-        var progress = done(.download, left, now)
-        var running: [TransferBook.Key: TransferBook.Entry] = [:]
-        for (key, entry) in now.entries where key.direction == .download && left.contains(entry.node) {
-            running[key] = entry
+    private func downloads(_ backlog: ProgressBacklog, _ isCounted: (Int64) -> Bool) -> TransferProgress {
+        var left = backlog.marked
+        var bytes: Int64 = 0
+        for (key, entry) in downloads.entries where isCounted(entry.node) {
+            let share = backlog.share(of: entry.node)
+            if share.marked.contains(key.section) { left.add(share.size(of: key.section), times: -1) }
+            left.add(entry.size)
+            bytes += entry.done
         }
-        for key in Set(left.downloads.keys).union(running.keys) {
-            progress.add(running[key].map { [$0] } ?? [], size: left.downloads[key] ?? nil)
-        }
-        return progress
-    }
-
-    private func done(
-        _ direction: TransferDirection,
-        _ left: Left,
-        _ now: TransferBook.State
-    ) -> TransferProgress {
-        var progress = TransferProgress()
-        for (source, done) in now.done where source.direction == direction && left.contains(source.node) {
-            progress.filesDone += done.files
-            progress.bytesDone += done.bytes
-        }
-        (progress.bytesTotal, progress.settledBytes) = (progress.bytesDone, progress.bytesDone)
-        progress.throughput = now.window.throughput(direction, at: book.clock.now, left.contains)
-        return progress
+        return TransferProgress(downloads.done, left, bytes)
     }
 
     // MARK: The store
 
-    private func left(_ scope: ProgressScope, known: TransferBook.State) async throws -> Left {
-        let (facts, seen) = (facts, Set(known.entries.values.map(\.node)).union(known.done.keys.map(\.node)))
-        return try await stack.overStore { context in
+    /// - Parameter asked: nodes of which it is asked whether they lie in the folder that this is of.
+    private mutating func lookAtStore(_ asked: Set<Int64>) async throws -> (ProgressBacklog, [Int64: Bool]) {
+        let (facts, scope) = (source.facts, scope)
+        let changes = news?.take()
+        // Where this fails it is read anew.
+        var known = backlog
+        backlog = nil
+        var isWhole = changes?.isUnknown ?? true
+        if case .below = scope, changes?.hasMoves ?? true { isWhole = true }
+        let doubt = isWhole ? nil : changes.flatMap { known?.doubt($0) }
+        let (whole, readings, answers) = try await source.stack.overStore { context in
             let cloud = CloudContext(context, facts)
             var nodes = ProgressNodes(scope, cloud)
-            var left = Left()
-            for operation in try context.rows(scope.operations(facts)) {
-                guard let node = Int64(operation.lane), try nodes.contains(node) else { continue }
-                left.operations += 1
-                if operation.status == .failed { left.failed += 1 }
-                let work = try CloudWork.decoded(operation.payload, version: operation.payloadVersion)
-                guard work.kind == .content else { continue }
-                left.uploads[node, default: [:]][operation.id.number] = .some(work.size)
+            var (whole, readings) = (ProgressBacklog?.none, [Int64: ProgressBacklog.Reading]())
+            if let doubt {
+                readings = try ProgressBacklog.read(doubt, cloud, &nodes)
+            } else {
+                whole = try ProgressBacklog.read(scope, cloud, &nodes)
             }
-            for mark in try context.fetch(scope.marks(facts)) {
-                guard let node = mark.node, let section = mark.transferred, try nodes.contains(node.id.number) else {
-                    continue
-                }
-                let key = TransferBook.Key(direction: .download, number: node.id.number, section: section)
-                left.downloads[key] = .some(section == .data ? node.remote?.size : nil)
-            }
-            for node in seen { _ = try nodes.contains(node) }
-            left.nodes = nodes.known
-            return left
+            if case .below = scope { for node in asked { _ = try nodes.contains(node) } }
+            return (whole, readings, nodes.answers)
         }
+        var news = whole ?? known ?? ProgressBacklog()
+        known = nil
+        for (node, reading) in readings { news.set(reading, of: node) }
+        backlog = news
+        return (news, answers)
     }
+}
+
+/// Where progress is read from.
+struct ProgressSource: Sendable {
+    let stack: ContextStack
+    let facts: AccountFacts
+    let book: TransferBook
 }
 
 extension TransferProgress {
-    /// Counts a file that is left.
-    ///
-    /// - Parameter size: what is said of its size, where nothing is on its way.
-    fileprivate mutating func add(_ entries: [TransferBook.Entry], size: Int64?) {
-        filesLeft += 1
-        bytesDone += entries.reduce(0) { $0 + $1.done }
-        let known: Int64? =
-            entries.isEmpty
-            ? size : entries.reduce(0 as Int64?) { sum, entry in sum.flatMap { sum in entry.size.map { sum + $0 } } }
-        bytesTotal = bytesTotal.flatMap { total in known.map { total + $0 } }
-    }
-}
-
-/// Tells which nodes lie in a scope, and remembers it.
-private struct ProgressNodes {
-    private let scope: ProgressScope
-    private let cloud: CloudContext
-    private var answers: [Int64: Bool] = [:]
-
-    init(_ scope: ProgressScope, _ cloud: CloudContext) { (self.scope, self.cloud) = (scope, cloud) }
-
-    /// Those that were asked for and lie in it; nil where all do.
-    var known: Set<Int64>? {
-        switch scope {
-        case .account: nil
-        case .node(let node): [node]
-        case .below: Set(answers.filter(\.value).keys)
-        }
-    }
-
-    mutating func contains(_ number: Int64) throws -> Bool {
-        switch scope {
-        case .account: return true
-        case .node(let node): return number == node
-        case .below(let folder):
-            if let answer = answers[number] { return answer }
-            var way = [number]
-            var answer = false
-            var next = try cloud.context.find(cloud.nodeID(number))
-            while let node = next {
-                if node.id.number == folder {
-                    answer = true
-                    break
-                }
-                if node.id.number != number { way.append(node.id.number) }
-                next = node.parent
-                if let known = next.flatMap({ answers[$0.id.number] }) {
-                    answer = known
-                    break
-                }
-            }
-            for number in way { answers[number] = answer }
-            return answer
-        }
-    }
-}
-
-extension ProgressScope {
-    fileprivate func operations(_ facts: AccountFacts) -> Query<QueuedOperation> {
-        let pipeline = facts.pipeline
-        guard case .node(let node) = self else { return QueuedOperation.where { $0.pipeline == pipeline } }
-        let lane = String(node)
-        return QueuedOperation.where { $0.pipeline == pipeline && $0.lane == lane }
-    }
-
-    fileprivate func marks(_ facts: AccountFacts) throws -> Query<DownloadMark> {
-        let account = facts.account
-        guard case .node(let number) = self, let home = facts.trunks[.home] else {
-            return DownloadMark.where { $0.node.account == account }
-        }
-        let node = home.sibling(number)
-        return DownloadMark.where { $0.node == node }
-    }
-}
-
-extension DownloadMark {
-    /// The section, where its bytes are transferred.
-    fileprivate var transferred: ContentSections? {
-        let section = ContentSections(rawValue: self.section)
-        return section == .header ? nil : section
+    /// - Parameter bytes: how many have passed of what is left.
+    fileprivate init(_ done: TransferBook.Done, _ left: ProgressBacklog.Files, _ bytes: Int64) {
+        (filesDone, filesLeft) = (done.files, left.count)
+        bytesDone = done.bytes + bytes
+        bytesTotal = left.unsized == 0 ? done.bytes + left.bytes : nil
     }
 }

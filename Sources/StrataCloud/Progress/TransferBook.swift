@@ -27,26 +27,53 @@ final class TransferBook: Sendable {
         var hasPassed = false
     }
 
-    /// What is done with, of a node.
-    struct Done: Sendable {
+    /// What is done with.
+    struct Done: Hashable, Sendable {
         var files = 0
         var bytes: Int64 = 0
+
+        static func + (one: Self, other: Self) -> Self {
+            Self(files: one.files + other.files, bytes: one.bytes + other.bytes)
+        }
     }
 
-    struct State {
+    /// Who looks at it.
+    enum Reader: Sendable {
+        /// Once: what is done since the account was opened.
+        case once(ProgressScope)
+        /// Again and again: what is done since the last time.
+        case watcher(Int)
+    }
+
+    /// One direction at a moment.
+    struct Moment: Sendable {
+        var entries: [Key: Entry]
+        /// What is done with, by nodes; that of a whole account under 0.
+        var done: [Int64: Done]
+    }
+
+    fileprivate struct Watcher {
+        let scope: ProgressScope
+        let continuation: AsyncStream<Void>.Continuation
+        /// What is done with since it has looked last.
+        var done: [TransferWindow.Source: Done] = [:]
+    }
+
+    fileprivate struct State {
         var entries: [Key: Entry] = [:]
         var running: [TransferDirection: Int] = [:]
-        var done: [TransferWindow.Source: Done] = [:]
+        var done = TransferLog()
         var window = TransferWindow()
-        var watchers: [Int: AsyncStream<Void>.Continuation] = [:]
+        var watchers: [Int: Watcher] = [:]
         var lastWatcher = 0
+        /// With so many downloads whose marks may be gone it is looked which are.
+        var mostPassed = TransferBook.leastPassed
         var isClosed = false
     }
 
     let clock: any PipelineClock
     private let state = Mutex(State())
-    /// How many downloads that have passed are kept apart, for readers who look whether their marks were taken back.
-    private static let mostPassed = 1024
+    private static let leastPassed = 1024
 
     init(_ clock: any PipelineClock) { self.clock = clock }
 
@@ -78,12 +105,8 @@ final class TransferBook: Sendable {
         change { state in
             state.running[key.direction, default: 1] -= 1
             guard let entry = state.entries[key] else { return }
+            // Whose upload has passed is told by its operation, whose download by its mark.
             if !entry.hasPassed { state.entries[key] = nil }
-            // Whose upload has passed is told by its operation.
-            guard key.direction == .download, state.entries.count > Self.mostPassed else { return }
-            for key in state.entries.keys where key.direction == .download && state.entries[key]?.hasPassed ?? false {
-                state.settle(key)
-            }
         }
     }
 
@@ -106,28 +129,82 @@ final class TransferBook: Sendable {
         }
     }
 
-    /// Counts transfers as done whose operations or marks are gone.
-    func settle(_ keys: [Key]) {
-        guard !keys.isEmpty else { return }
+    /// Counts downloads as done whose marks are gone.
+    func settle(downloads keys: [Key]) {
         state.withLock { state in
             for key in keys where state.entries[key]?.hasPassed ?? false { state.settle(key) }
+            // What stays is looked at again when there is as much once more.
+            state.mostPassed = max(Self.leastPassed, 2 * state.entries.count)
+        }
+    }
+
+    /// Counts uploads as done whose operations are gone, before that is told of.
+    ///
+    /// - Returns: what the reader is to count for each of them, which it is not told once more.
+    func settle(uploads: [Key: Entry], for reader: Reader) -> [Key: Done] {
+        state.withLock { state in
+            var done: [Key: Done] = [:]
+            for (key, entry) in uploads {
+                if state.entries[key]?.hasPassed ?? false {
+                    done[key] = state.settle(key, toldOf: reader)
+                } else if case .once = reader {
+                    // It was told of since this reader has looked at what is done.
+                    let isFirst = !done.keys.contains { $0.number == key.number }
+                    done[key] = Done(files: isFirst ? 1 : 0, bytes: entry.done)
+                }
+            }
+            return done
         }
     }
 
     // MARK: Reading
 
-    /// What there is at this moment.
-    var snapshot: State { state.withLock { $0 } }
+    /// One direction at this moment. What is done with is told to a watcher once.
+    func moment(_ direction: TransferDirection, for reader: Reader) -> Moment {
+        state.withLock { state in
+            let entries = state.entries.filter { $0.key.direction == direction }
+            var done: [Int64: Done] = [:]
+            switch reader {
+            case .once(let scope): done = state.done.done(direction, scope)
+            case .watcher(let number):
+                for (source, passed) in state.watchers[number]?.done ?? [:] where source.direction == direction {
+                    done[source.node] = passed
+                    state.watchers[number]?.done[source] = nil
+                }
+            }
+            return Moment(entries: entries, done: done)
+        }
+    }
+
+    /// The downloads that have passed, and whose marks may not be gone.
+    var passedDownloads: [Key] {
+        state.withLock { $0.entries.filter { $0.key.direction == .download && $0.value.hasPassed }.map(\.key) }
+    }
+
+    /// Whether there are so many of these that one has to look, also where nobody reads.
+    var hasManyPassed: Bool { state.withLock { $0.entries.count > $0.mostPassed } }
+
+    /// The nodes of which something comes here.
+    var downloadingNodes: Set<Int64> {
+        state.withLock { Set($0.entries.filter { $0.key.direction == .download }.map(\.value.node)) }
+    }
+
+    /// The bytes of the last seconds.
+    var window: TransferWindow { state.withLock { $0.window } }
 
     // MARK: Watching
 
     /// Rings whenever something has changed, and ends with the account. Rings that nobody has heard are one.
-    func rings() -> (stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation) {
+    ///
+    /// - Returns: as which watcher it is told what is done with; nil where the account is closed.
+    func rings(
+        _ scope: ProgressScope
+    ) -> (stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation, watcher: Int?) {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let number: Int? = state.withLock { state in
             guard !state.isClosed else { return nil }
             state.lastWatcher += 1
-            state.watchers[state.lastWatcher] = continuation
+            state.watchers[state.lastWatcher] = Watcher(scope: scope, continuation: continuation)
             return state.lastWatcher
         }
         if let number {
@@ -137,7 +214,7 @@ final class TransferBook: Sendable {
         } else {
             continuation.finish()
         }
-        return (stream, continuation)
+        return (stream, continuation, number)
     }
 
     /// Rings.
@@ -146,7 +223,7 @@ final class TransferBook: Sendable {
     private func change(_ body: (inout State) -> Void) {
         let watchers = state.withLock { state in
             body(&state)
-            return Array(state.watchers.values)
+            return state.watchers.values.map(\.continuation)
         }
         for watcher in watchers { watcher.yield() }
     }
@@ -155,7 +232,7 @@ final class TransferBook: Sendable {
         let watchers = state.withLock { state in
             state.isClosed = true
             defer { state.watchers = [:] }
-            return Array(state.watchers.values)
+            return state.watchers.values.map(\.continuation)
         }
         for watcher in watchers { watcher.finish() }
     }
@@ -163,13 +240,34 @@ final class TransferBook: Sendable {
 
 extension TransferBook.State {
     /// Counts a transfer as done.
-    fileprivate mutating func settle(_ key: TransferBook.Key) {
-        guard let entry = entries.removeValue(forKey: key) else { return }
+    /// - Parameter reader: who counts it by itself.
+    @discardableResult
+    fileprivate mutating func settle(_ key: TransferBook.Key, toldOf reader: TransferBook.Reader? = nil)
+        -> TransferBook.Done?
+    {
+        guard let entry = entries.removeValue(forKey: key) else { return nil }
         let source = TransferWindow.Source(direction: key.direction, node: entry.node)
         // The sections of a file that go together are one file; it is the data that counts.
         let isAlone = !entries.contains { $0.key.direction == key.direction && $0.key.number == key.number }
-        done[source, default: TransferBook.Done()].files += isAlone ? 1 : 0
-        done[source, default: TransferBook.Done()].bytes += entry.done
+        let passed = TransferBook.Done(files: isAlone ? 1 : 0, bytes: entry.done)
+        done.add(passed, of: source)
+        for number in watchers.keys {
+            if case .watcher(number) = reader { continue }
+            watchers[number]?.add(passed, of: source)
+        }
+        return passed
+    }
+}
+
+extension TransferBook.Watcher {
+    fileprivate mutating func add(_ passed: TransferBook.Done, of source: TransferWindow.Source) {
+        var source = source
+        switch scope {
+        case .account: source.node = 0
+        case .node(let node): guard node == source.node else { return }
+        case .below: break
+        }
+        done[source, default: TransferBook.Done()] = done[source, default: TransferBook.Done()] + passed
     }
 }
 

@@ -5,7 +5,7 @@ struct TransferWindow: Sendable {
     /// Of what bytes are.
     struct Source: Hashable, Sendable {
         let direction: TransferDirection
-        let node: Int64
+        var node: Int64
     }
 
     private struct Second: Sendable {
@@ -38,6 +38,9 @@ struct TransferWindow: Sendable {
         if seconds.last.map({ $0.number < number }) ?? true { seconds.append(Second(number: number)) }
         seconds[seconds.count - 1].bytes[source, default: 0] += bytes
     }
+
+    /// The nodes of which bytes have passed.
+    var nodes: Set<Int64> { Set(seconds.flatMap { $0.bytes.keys.map(\.node) }) }
 
     private mutating func forget(before date: Date) {
         let oldest = Self.number(date) - Self.length

@@ -35,9 +35,8 @@ extension Pusher {
             // Says nothing of the account's own remote.
             throw CloudError(.inboxRefused, "\(inbox.name) does not take a message: \(error)", underlying: error)
         }
-        return .done { context in
-            try CloudContext(context, facts).forgetHolder(work.node, behind: attempt.id)
-        }
+        if target.node?.isHolder ?? false { holders.note(sent: attempt.id.number, of: work.node) }
+        return .done
     }
 
     private static let isOfInbox: Set<RemoteError.Code> = [.unauthorized, .untrusted, .parentMissing]

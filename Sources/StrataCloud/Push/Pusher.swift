@@ -25,6 +25,8 @@ final class Pusher: Sendable {
     let reachability: any ConstraintObserver
     /// What operations wait for whose credentials, or keys, the remote or a file has refused.
     let credentials = ManualConstraint(CloudAccount.credentials, isSatisfied: true)
+    /// What goes with the last operation of its own.
+    let holders: Holders
     /// How often the credentials have changed.
     private let epoch = Mutex(0)
     /// Has a pull begin soon, and operations wait for it.
@@ -45,6 +47,7 @@ final class Pusher: Sendable {
         self.transfers = transfers
         (self.partSize, self.awaitPull) = (max(1, partSize), awaitPull)
         (self.stack, self.facts, self.remote, self.handler) = (stack, facts, remote, handler)
+        holders = Holders(stack, facts)
         (self.sealing, self.reachability) = (sealing, reachability)
         abandoned = AbandonedUploads(stack, facts, remote)
     }

@@ -102,17 +102,7 @@ struct FeedWorld {
             handler: Handler(feed: feed),
             clock: clock
         )
-        try await commit { _ = try $0.createNode(at: "/film") }
-    }
-
-    @discardableResult
-    func commit<T: Sendable>(_ body: sending @escaping (CloudContext) throws -> T) async throws -> T {
-        let account = account
-        return try await stack.background { context in
-            let result = try body(context.cloud(account))
-            try context.commit()
-            return result
-        }
+        try await account.commit { _ = try $0.createNode(at: "/film") }
     }
 
     /// Waits until nothing is queued any more, and suspends it.

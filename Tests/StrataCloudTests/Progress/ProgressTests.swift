@@ -165,7 +165,7 @@ import Testing
         try await changes.wait { $0.isIdle && $0.uploads.description == "1 of 1 files, 1000000 of 1000000 bytes" }
         // By the account, all is counted; by the loop, what is new.
         world.account.push.suspend()
-        let node = try await world.commit { try $0.createNode(at: "/other", size: 7).id }
+        let node = try await world.account.commit { try $0.createNode(at: "/other", size: 7).id }
         try await changes.wait { $0.uploads.description == "0 of 1 files, 0 of 7 bytes" }
         #expect(try await world.account.progress().uploads.description == "1 of 2 files, 1000000 of 1000007 bytes")
         #expect(try await world.account.progress(of: node).uploads.filesLeft == 1)
@@ -202,6 +202,52 @@ import Testing
         task.cancel()
         #expect(try await task.value <= 1)
         await stage.account.close()
+    }
+
+    @Test func `a value looks at what has changed, and at nothing else that is left`() async throws {
+        let stage = try await CloudStage()
+        let node = try await stage.commit { try $0.createNode(at: "/a", size: 5).id }
+        var changes = stage.account.progressChanges(every: .zero).makeAsyncIterator()
+        #expect(try await changes.next()?.uploads.description == "0 of 1 files, 0 of 5 bytes")
+        // Nobody could read this any more, and nobody is told of it.
+        try stage.stack.transact(author: "test") { transaction in
+            try transaction.run("UPDATE \"QueuedOperation\" SET \"payload\" = x'00'", [])
+        }
+        try await stage.commit { _ = try $0.createNode(at: "/b", size: 7) }
+        #expect(try await changes.next()?.uploads.description == "0 of 2 files, 0 of 12 bytes")
+        await #expect(throws: (any Error).self) { try await stage.account.progress(of: node) }
+        await stage.account.close()
+    }
+
+    @Test func `downloads whose marks stay are not done, however many they are`() async throws {
+        let scratch = DownloadTests.Scratch()
+        let remote = StrictRemote()
+        remote.folder("home")
+        let count = 1100
+        for number in 0..<count { remote.write("home/\(number)", "12") }
+        let stage = try await CloudStage(remote, cacheFolder: scratch.folder)
+        try await stage.account.pull()
+        let nodes = try await stage.read { try $0.nodesMarkedForDownload().map(\.id) }
+        for node in nodes { try await stage.account.downloads.fetch(node).release() }
+        #expect(try await stage.account.progress().downloads.description == "0 of 1100 files, 2200 of 2200 bytes")
+        try await stage.commit { cloud in
+            for node in try cloud.nodesMarkedForDownload() { try cloud.unmarkNeedsDownload(node) }
+        }
+        #expect(try await stage.account.progress().downloads.description == "1100 of 1100 files, 2200 of 2200 bytes")
+        await stage.account.close()
+    }
+
+    @Test func `what is done is counted in all, and of the nodes that came last`() {
+        var log = TransferLog()
+        for node in Int64(1)...20_000 {
+            let source = TransferWindow.Source(direction: .upload, node: node)
+            log.add(TransferBook.Done(files: 1, bytes: 3), of: source)
+        }
+        #expect(log.done(.upload, .account) == [0: TransferBook.Done(files: 20_000, bytes: 60_000)])
+        let last = log.done(.upload, .below(1))
+        #expect((TransferLog.length...2 * TransferLog.length).contains(last.count))
+        #expect(last[20_000 - Int64(TransferLog.length) + 1] == TransferBook.Done(files: 1, bytes: 3))
+        #expect(log.done(.download, .account) == [:])
     }
 }
 

@@ -151,6 +151,22 @@ final class TestHandler: CloudHandler {
     }
 }
 
+extension CloudAccount {
+    /// One commit.
+    @discardableResult
+    func commit<T: Sendable>(_ body: sending @escaping (CloudContext) throws -> T) async throws -> T {
+        try await push.stack.background { context in
+            let result = try body(context.cloud(self))
+            try context.commit()
+            return result
+        }
+    }
+
+    func read<T: Sendable>(_ body: sending @escaping (CloudContext) throws -> T) async throws -> T {
+        try await push.stack.background { context in try body(context.cloud(self)) }
+    }
+}
+
 /// A store with an account on a strict remote.
 struct CloudStage {
     let stack: ContextStack
@@ -202,17 +218,11 @@ struct CloudStage {
 
     /// One commit.
     func commit<T: Sendable>(_ body: sending @escaping (CloudContext) throws -> T) async throws -> T {
-        let account = account
-        return try await stack.background { context in
-            let result = try body(context.cloud(account))
-            try context.commit()
-            return result
-        }
+        try await account.commit(body)
     }
 
     func read<T: Sendable>(_ body: sending @escaping (CloudContext) throws -> T) async throws -> T {
-        let account = account
-        return try await stack.background { context in try body(context.cloud(account)) }
+        try await account.read(body)
     }
 
     /// Lets the account work until nothing is queued but what waits for somebody.

@@ -12,7 +12,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [RemoteCase.ministack, .moto])
+    @Test(arguments: RemoteCase.s3)
     func `a file and a folder of one name are both there, and what is in the folder`(kind: RemoteCase) async throws {
         let remote = try await kind.make()
         for key in [["home", "x"], ["home", "x", "y"], ["home", "x", "z", "w"], ["home", "other"]] {

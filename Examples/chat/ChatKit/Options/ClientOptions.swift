@@ -1,3 +1,4 @@
+import ExampleArguments
 public import Foundation
 
 /// What the command line of `chat` asks for.

@@ -1,3 +1,5 @@
+import ExampleArguments
+
 /// What the command line of `chat-server` asks for.
 public struct ServerOptions: Sendable, Equatable {
     public static let defaultPort = 4242

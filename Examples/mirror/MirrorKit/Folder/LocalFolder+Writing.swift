@@ -8,12 +8,19 @@ extension LocalFolder {
     struct Staged: Sendable {
         let file: URL
         let digest: String
+        /// With what it is to change places, if with anything.
+        var exchange: PendingExchange?
 
-        /// What was put in its place has another name by then.
-        func discard() { try? FileManager.default.removeItem(at: file) }
+        /// What was put in its place has another name by then. What could not be put back stays for the next ``LocalFolder/sweep(_:_:)``.
+        func discard() {
+            var status = stat()
+            if let exchange, lstat(file.path, &status) == 0, exchange.isUnknown(status) { return }
+            try? FileManager.default.removeItem(at: file)
+        }
     }
 
-    func stage(_ source: URL, for path: String) throws -> Staged {
+    /// - Parameter known: the file that is to be replaced, as it is known.
+    func stage(_ source: URL, for path: String, replacing known: FileStamp? = nil) throws -> Staged {
         let folder = url(path).deletingLastPathComponent()
         let file = folder.appending(path: Self.workPrefix + UUID().uuidString)
         do {
@@ -30,7 +37,16 @@ extension LocalFolder {
                 try output.write(contentsOf: bytes)
             }
             try output.synchronize()
-            return Staged(file: file, digest: hash.finalize().text)
+            let inode = try Self.stamp(output).inode
+            let exchange = known.map {
+                PendingExchange(
+                    name: MirrorNames.last(of: path),
+                    hidden: file.lastPathComponent,
+                    inode: inode,
+                    known: $0
+                )
+            }
+            return Staged(file: file, digest: hash.finalize().text, exchange: exchange)
         } catch {
             try? FileManager.default.removeItem(at: file)
             throw error
@@ -61,10 +77,10 @@ extension LocalFolder {
         var status = stat()
         guard lstat(staged.file.path, &status) == 0, FileStamp(status).hasContent(of: expected) else {
             // Somebody has written it just before the exchange.
-            guard mirror_exchange(staged.file.path, url(path).path) == 0 else {
-                throw FolderError("put back", path, errno)
-            }
-            return false
+            if mirror_exchange(staged.file.path, url(path).path) == 0 { return false }
+            // Somebody has taken away what was put there.
+            if errno == ENOENT, try rename(staged.file.path, to: path) { return false }
+            throw FolderError("put back", path, errno)
         }
         return true
     }
@@ -112,13 +128,42 @@ extension LocalFolder {
         return true
     }
 
-    /// Removes what processes that were killed have left half written.
-    func sweep() throws {
+    /// Removes what processes that were killed have left half written, and gives a name to what somebody had written in the moment of an exchange.
+    ///
+    /// - Parameter exchanges: those that were about to be made.
+    /// - Returns: the paths of what has a name by now.
+    func sweep(_ exchanges: [PendingExchange], _ conflictName: ConflictName) throws -> [String] {
+        let known = Dictionary(exchanges.map { ($0.hidden, $0) }) { first, _ in first }
         let keys: [URLResourceKey] = [.isRegularFileKey]
-        guard let files = FileManager.default.enumerator(at: root, includingPropertiesForKeys: keys) else { return }
+        guard let files = FileManager.default.enumerator(at: root, includingPropertiesForKeys: keys) else { return [] }
+        var hidden: [URL] = []
         for case let file as URL in files where Self.isWork(file.lastPathComponent) {
-            guard try file.resourceValues(forKeys: Set(keys)).isRegularFile ?? false else { continue }
-            try FileManager.default.removeItem(at: file)
+            if try file.resourceValues(forKeys: Set(keys)).isRegularFile ?? false { hidden.append(file) }
         }
+        var found: [String] = []
+        for file in hidden {
+            var status = stat()
+            guard lstat(file.path, &status) == 0 else { continue }
+            if let exchange = known[file.lastPathComponent], exchange.isUnknown(status) {
+                let folder = String(file.deletingLastPathComponent().path.dropFirst(root.path.count + 1))
+                let path = try freePath(MirrorNames.join(folder.isEmpty ? nil : folder, exchange.name), conflictName)
+                if try rename(file.path, to: path) { found.append(path) }
+            } else {
+                try FileManager.default.removeItem(at: file)
+            }
+        }
+        return found
+    }
+
+    /// Where a second version of a file can lie.
+    func freePath(_ path: String, _ conflictName: ConflictName) throws -> String {
+        let name = conflictName.name(for: MirrorNames.last(of: path))
+        let dot = name.dropFirst().lastIndex(of: ".") ?? name.endIndex
+        for number in 1... {
+            let mark = number == 1 ? "" : " \(number)"
+            let other = MirrorNames.join(MirrorNames.folder(of: path), name[..<dot] + mark + name[dot...])
+            if try item(other) == nil { return other }
+        }
+        return path
     }
 }

@@ -30,6 +30,8 @@ public actor Mirror: Service {
         public var pullInterval = Duration.seconds(5)
         /// How many bytes a second are sent at most.
         public var limit: Int?
+        /// What tells the time for pauses.
+        var now: @Sendable () -> ContinuousClock.Instant = { .now }
 
         /// - Parameter host: the name of this machine.
         public init(folder: URL, store: URL, remote: any Remote, host: String) {
@@ -45,6 +47,7 @@ public actor Mirror: Service {
     let bell: Bell
     let screen: MirrorScreen
     private let lock: StoreLock
+    private let pauses: Pauses
     /// Whether both are the same, for one that works for that.
     public private(set) var isDone = false
     private var nextPull = ContinuousClock.now
@@ -63,6 +66,7 @@ public actor Mirror: Service {
         (self.configuration, self.stack, self.account) = (configuration, stack, account)
         (folder, conflictName, bell) = (handler.folder, handler.conflictName, handler.bell)
         (self.screen, self.lock) = (screen, lock)
+        pauses = Pauses(now: configuration.now)
     }
 
     /// Opens the store, and goes on with what was queued when it was closed.
@@ -83,7 +87,12 @@ public actor Mirror: Service {
             bell: Bell()
         )
         do {
-            try handler.folder.sweep()
+            let exchanges = try await stack.background { context in
+                try context.rows(MirrorEntry.all).compactMap(\.exchange)
+            }
+            for path in try handler.folder.sweep(exchanges, handler.conflictName) {
+                screen.note("\(path) is what was written while another version took its place")
+            }
             let account = try await CloudAccount.open(
                 stack,
                 id: "mirror",
@@ -122,10 +131,15 @@ public actor Mirror: Service {
         do { try await stack.close() } catch { screen.note("the store: \(error)") }
     }
 
+    /// Whatever goes wrong in one of its tasks ends all of them.
     private func mirror() async throws {
         let (account, screen) = (account, screen)
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { for try await progress in account.progressChanges() { screen.show(progress) } }
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            defer { group.cancelAll() }
+            group.addTask {
+                for try await progress in account.progressChanges() { screen.show(progress) }
+                return false
+            }
             group.addTask { [bell, interval = configuration.scanInterval] in
                 while true {
                     try await Task.sleep(for: interval)
@@ -140,17 +154,25 @@ public actor Mirror: Service {
                     default: break
                     }
                 }
+                return false
             }
-            defer { group.cancelAll() }
-            while try await !turn() {
-                for await _ in bell.rings { break }
-                try Task.checkCancellation()
+            group.addTask {
+                try await self.takeTurns()
+                return true
             }
-            isDone = true
+            while try await group.next() == false {}
         }
+        isDone = true
     }
 
     // MARK: Turns
+
+    private func takeTurns() async throws {
+        while try await !turn() {
+            for await _ in bell.rings { break }
+            try Task.checkCancellation()
+        }
+    }
 
     /// - Returns: whether there is nothing left to do, where that is what it works for.
     private func turn() async throws -> Bool {
@@ -213,6 +235,7 @@ public actor Mirror: Service {
             account: account,
             folder: folder,
             conflictName: conflictName,
+            pauses: pauses,
             note: { [screen] in screen.noteOnce($0) }
         )
         do {

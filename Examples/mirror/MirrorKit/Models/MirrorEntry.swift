@@ -21,4 +21,6 @@ final class MirrorEntry {
     var incoming: String?
     /// Where it is about to be moved, for the same reason.
     var destination: String?
+    /// With what it is about to change places: behind a kill, what somebody has written in that moment lies under the other name.
+    var exchange: PendingExchange?
 }

@@ -1,3 +1,4 @@
+import ExampleArguments
 public import Foundation
 
 /// What the command line of `mirror` asks for.
@@ -47,9 +48,9 @@ public struct MirrorOptions: Sendable {
         let arguments = try Arguments(
             arguments,
             options: ["--endpoint", "--region", "--store", "--host", "--scan", "--pull", "--limit"],
-            flags: ["--once", "--help", "-h"]
+            flags: ["--once"]
         )
-        help = !arguments.flags.isDisjoint(with: ["--help", "-h"])
+        help = arguments.isHelp
         isOnce = arguments.flags.contains("--once")
         scanInterval = try arguments.seconds("--scan") ?? scanInterval
         pullInterval = try arguments.seconds("--pull") ?? pullInterval

@@ -1,3 +1,4 @@
+import ExampleArguments
 public import Foundation
 public import StrataCloud
 import StrataHTTP

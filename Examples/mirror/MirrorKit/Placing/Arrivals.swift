@@ -31,18 +31,26 @@ struct Arrivals: Sendable {
     }
 
     private func fetch(_ item: WantedTree.Item) async throws -> Bool {
+        let entry = item.entry.flatMap { entries[$0] }
+        // What may have been written since it was read is read once more by the next scan.
+        guard !(entry?.isFresh ?? false), placement.pauses.isOver(for: item.node) else { return false }
         do {
             let file = try await placement.account.downloads.fetch(item.node)
             defer { file.release() }
-            let staged = try placement.folder.stage(file.file, for: item.path)
+            let staged = try placement.folder.stage(file.file, for: item.path, replacing: entry?.stamp)
             defer { staged.discard() }
-            return try await place(staged, file.eTag, item)
+            let isPlaced = try await place(staged, file.eTag, item)
+            placement.pauses.forget(item.node)
+            return isPlaced
         } catch let error as CancellationError {
             throw error
         } catch {
             try Task.checkCancellation()
             // It stays marked. Where the remote cannot be reached, the pulls say so.
-            if (error as? RemoteError)?.code != .unreachable { placement.note("\(item.path): \(error)") }
+            if (error as? RemoteError)?.code != .unreachable {
+                placement.note("\(item.path): \(error)")
+                placement.pauses.begin(for: item.node)
+            }
             return false
         }
     }
@@ -52,8 +60,9 @@ struct Arrivals: Sendable {
         if let entry = item.entry.flatMap({ entries[$0] }) {
             guard entry.path == item.path, try folder.item(entry.path)?.stamp == entry.stamp else { return false }
             if entry.digest != staged.digest {
-                try await placement.commit { [digest = staged.digest] cloud in
-                    try cloud.context.find(entry.id)?.incoming = digest
+                try await placement.commit { [digest = staged.digest, exchange = staged.exchange] cloud in
+                    guard let entry = try cloud.context.find(entry.id) else { return }
+                    (entry.incoming, entry.exchange) = (digest, exchange)
                 }
                 guard try folder.replace(entry.path, entry.stamp, with: staged) else { return false }
             }
@@ -88,7 +97,7 @@ struct Arrivals: Sendable {
                 return false
             }
             (entry.stamp, entry.isFresh) = (print.stamp, print.isFresh)
-            (entry.digest, entry.incoming) = (digest, nil)
+            (entry.digest, entry.incoming, entry.exchange) = (digest, nil, nil)
             try cloud.unmarkNeedsDownload(node, .data, ifETagMatches: eTag)
             return true
         }

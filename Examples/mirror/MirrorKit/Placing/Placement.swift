@@ -11,6 +11,7 @@ struct Placement: Sendable {
     let account: CloudAccount
     let folder: LocalFolder
     let conflictName: ConflictName
+    let pauses: Pauses
     let note: @Sendable (String) -> Void
 
     /// What came of it.
@@ -65,7 +66,9 @@ struct Placement: Sendable {
         var (gone, left) = ([ObjectID<MirrorEntry>](), [WantedTree.Entry]())
         // What lies in a folder comes before it.
         for entry in entries.sorted(by: { $0.path > $1.path }) {
-            guard try folder.delete(entry.path, isFolder: entry.isFolder, entry.stamp) else {
+            // What may have been written since it was read is read once more by the next scan.
+            if entry.isFresh { summary.postponed += 1 }
+            guard !entry.isFresh, try folder.delete(entry.path, isFolder: entry.isFolder, entry.stamp) else {
                 left.append(entry)
                 continue
             }
@@ -176,7 +179,7 @@ struct Placement: Sendable {
             guard let entry = item.entry.flatMap({ tree.entries[$0] }), entry.path != item.path,
                 items.contains(where: { $0.path == entry.path })
             else { continue }
-            let aside = try freePath(entry.path)
+            let aside = try folder.freePath(entry.path, conflictName)
             try await commit { cloud in try cloud.context.find(entry.id)?.destination = aside }
             guard try folder.move(entry.path, to: aside) else { continue }
             try await carry(entry, to: aside, &tree)
@@ -188,20 +191,9 @@ struct Placement: Sendable {
     /// Gives something here that nobody knows yet another name.
     @discardableResult
     func setAside(_ path: String) throws -> Bool {
-        let other = try freePath(path)
+        let other = try folder.freePath(path, conflictName)
         note("\(path) is \(other) now: another one has come")
         return try folder.move(path, to: other)
-    }
-
-    private func freePath(_ path: String) throws -> String {
-        let name = conflictName.name(for: MirrorNames.last(of: path))
-        let dot = name.dropFirst().lastIndex(of: ".") ?? name.endIndex
-        for number in 1... {
-            let mark = number == 1 ? "" : " \(number)"
-            let other = MirrorNames.join(MirrorNames.folder(of: path), name[..<dot] + mark + name[dot...])
-            if try folder.item(other) == nil { return other }
-        }
-        return path
     }
 
     // MARK: Committing

@@ -24,6 +24,8 @@ struct WantedTree: Sendable {
         let isFolder: Bool
         var stamp: FileStamp
         let digest: String?
+        /// Whether it may have been written in the moment in which it was read.
+        var isFresh = false
     }
 
     /// Folders before what lies in them.
@@ -52,7 +54,8 @@ struct WantedTree: Sendable {
                 path: row.path,
                 isFolder: row.isFolder,
                 stamp: row.stamp,
-                digest: row.digest
+                digest: row.digest,
+                isFresh: row.isFresh
             )
         }
         let marked = Set(try cloud.nodesMarkedForDownload(.data).map(\.id.number))

@@ -1,21 +1,21 @@
 /// What a command line says: `--name value` or `--name=value`, flags, and words.
-struct Arguments {
-    private(set) var words: [String] = []
-    private(set) var flags: Set<String> = []
+package struct Arguments {
+    package private(set) var words: [String] = []
+    package private(set) var flags: Set<String> = []
     private var values: [String: String] = [:]
 
     /// - Parameters:
     ///   - options: those with a value, with their dashes.
-    ///   - flags: those without.
+    ///   - flags: those without, beside `--help` and `-h`.
     /// - Throws: ``UsageError``.
-    init(_ arguments: [String], options: Set<String>, flags known: Set<String>) throws {
+    package init(_ arguments: [String], options: Set<String>, flags known: Set<String> = []) throws {
         var rest = arguments[...]
         while let argument = rest.popFirst() {
             guard argument.hasPrefix("-") else {
                 words.append(argument)
                 continue
             }
-            if known.contains(argument) {
+            if known.contains(argument) || argument == "--help" || argument == "-h" {
                 flags.insert(argument)
                 continue
             }
@@ -28,10 +28,22 @@ struct Arguments {
         }
     }
 
-    func text(_ name: String) -> String? { values[name] }
+    package func text(_ name: String) -> String? { values[name] }
+
+    /// Whether the program is only to say how it is called.
+    package var isHelp: Bool { !flags.isDisjoint(with: ["--help", "-h"]) }
+
+    /// - Throws: ``UsageError``.
+    package func number(_ name: String, in range: ClosedRange<Int>) throws -> Int? {
+        guard let text = values[name] else { return nil }
+        guard let number = Int(text), range.contains(number) else {
+            throw UsageError("\(name) is a number from \(range.lowerBound) to \(range.upperBound), not \"\(text)\"")
+        }
+        return number
+    }
 
     /// A length of time in seconds.
-    func seconds(_ name: String) throws -> Duration? {
+    package func seconds(_ name: String) throws -> Duration? {
         guard let text = values[name] else { return nil }
         guard let seconds = Double(text), seconds >= 0.01, seconds <= 86_400 else {
             throw UsageError("\(name) is a number of seconds up to a day, not \"\(text)\"")
@@ -40,7 +52,7 @@ struct Arguments {
     }
 
     /// A number of bytes: `500k`, `2M`, `1G`, in units of a thousand.
-    func bytes(_ name: String) throws -> Int? {
+    package func bytes(_ name: String) throws -> Int? {
         guard let text = values[name] else { return nil }
         let factors: [Character: Int] = ["k": 1_000, "K": 1_000, "M": 1_000_000, "G": 1_000_000_000]
         let factor = text.last.flatMap { factors[$0] }
@@ -49,11 +61,4 @@ struct Arguments {
         else { throw UsageError("\(name) is a number of bytes, as 500k or 2M, not \"\(text)\"") }
         return bytes
     }
-}
-
-/// Why the command line cannot be understood.
-public struct UsageError: Error, Equatable, Sendable, CustomStringConvertible {
-    public let description: String
-
-    init(_ description: String) { self.description = MirrorScreen.printable(description) }
 }

@@ -1,0 +1,135 @@
+import Strata
+import StrataPipeline
+
+extension ProgressBacklog {
+    /// Reads all that is left.
+    ///
+    /// - Complexity: O(what is queued and marked), with its depth for a folder; for a node O(its own).
+    static func read(_ scope: ProgressScope, _ cloud: CloudContext, _ nodes: inout ProgressNodes) throws -> Self {
+        var readings: [Int64: Reading] = [:]
+        var newest: [Int64: Int64] = [:]
+        try cloud.context.forEachRow(scope.operations(cloud.facts)) { row in
+            guard let node = Int64(row.lane), try nodes.contains(node) else { return }
+            try readings[node, default: Reading()].note(row, &newest[node, default: 0])
+        }
+        for mark in try cloud.context.fetch(scope.marks(cloud.facts)) {
+            guard let node = mark.node, try nodes.contains(node.id.number) else { continue }
+            readings[node.id.number, default: Reading()].note(mark, node)
+        }
+        var backlog = Self()
+        for (node, reading) in readings { backlog.set(reading, of: node) }
+        return backlog
+    }
+
+    /// Reads what is left of those nodes that are in doubt.
+    ///
+    /// - Complexity: O(what is in doubt).
+    static func read(
+        _ doubt: Doubt,
+        _ cloud: CloudContext,
+        _ nodes: inout ProgressNodes
+    ) throws -> [Int64: Reading] {
+        let (context, facts) = (cloud.context, cloud.facts)
+        var numbers = doubt.nodes
+        let operations = doubt.operations.map { cloud.nodeID($0).counterpart(QueuedOperation.self) }
+        for row in try context.rows(QueuedOperation.where { $0.id.in(operations) }) where row.pipeline == facts.pipeline
+        {
+            if let node = Int64(row.lane) { numbers.insert(node) }
+        }
+        let marks = doubt.marks.map { cloud.nodeID($0).counterpart(DownloadMark.self) }
+        for mark in try context.fetch(DownloadMark.where { $0.id.in(marks) }) {
+            if let node = mark.node, node.account == facts.account { numbers.insert(node.id.number) }
+        }
+        var readings: [Int64: Reading] = [:]
+        for number in numbers {
+            // Of a node that has left the scope nothing is left.
+            readings[number] = try nodes.contains(number) ? Reading(of: number, cloud) : Reading()
+        }
+        return readings
+    }
+}
+
+extension ProgressBacklog.Reading {
+    fileprivate init(of number: Int64, _ cloud: CloudContext) throws {
+        var newest: Int64 = 0
+        for row in try cloud.context.rows(cloud.queued(for: number)) { try note(row, &newest) }
+        let node = cloud.nodeID(number)
+        for mark in try cloud.context.fetch(DownloadMark.where { $0.node == node }) {
+            if let node = mark.node { note(mark, node) }
+        }
+    }
+
+    /// - Parameter newest: the newest operation that sends content, so far.
+    fileprivate mutating func note(_ row: QueuedOperation.Row, _ newest: inout Int64) throws {
+        operations.append(row.id.number)
+        share.operations += 1
+        if row.status == .failed { share.failed += 1 }
+        let work = try CloudWork.decoded(row.payload, version: row.payloadVersion)
+        guard work.kind == .content, row.id.number >= newest else { return }
+        newest = row.id.number
+        (share.isQueued, share.queuedSize) = (true, work.size)
+    }
+
+    fileprivate mutating func note(_ mark: DownloadMark, _ node: CloudNode) {
+        marks.append(mark.id.number)
+        let section = ContentSections(rawValue: mark.section)
+        // Headers are no files.
+        guard section != .header else { return }
+        share.marked.insert(section)
+        share.dataSize = node.remote?.size
+    }
+}
+
+/// Tells which nodes lie in a scope, and remembers it.
+struct ProgressNodes {
+    private let scope: ProgressScope
+    private let cloud: CloudContext
+    /// What was asked for; of folders only.
+    private(set) var answers: [Int64: Bool] = [:]
+
+    init(_ scope: ProgressScope, _ cloud: CloudContext) { (self.scope, self.cloud) = (scope, cloud) }
+
+    mutating func contains(_ number: Int64) throws -> Bool {
+        switch scope {
+        case .account: return true
+        case .node(let node): return number == node
+        case .below(let folder):
+            if let answer = answers[number] { return answer }
+            var way = [number]
+            var answer = false
+            var next = try cloud.context.find(cloud.nodeID(number))
+            while let node = next {
+                if node.id.number == folder {
+                    answer = true
+                    break
+                }
+                if node.id.number != number { way.append(node.id.number) }
+                next = node.parent
+                if let known = next.flatMap({ answers[$0.id.number] }) {
+                    answer = known
+                    break
+                }
+            }
+            for number in way { answers[number] = answer }
+            return answer
+        }
+    }
+}
+
+extension ProgressScope {
+    fileprivate func operations(_ facts: AccountFacts) -> Query<QueuedOperation> {
+        let pipeline = facts.pipeline
+        guard case .node(let node) = self else { return QueuedOperation.where { $0.pipeline == pipeline } }
+        let lane = String(node)
+        return QueuedOperation.where { $0.pipeline == pipeline && $0.lane == lane }
+    }
+
+    fileprivate func marks(_ facts: AccountFacts) throws -> Query<DownloadMark> {
+        let account = facts.account
+        guard case .node(let number) = self, let home = facts.trunks[.home] else {
+            return DownloadMark.where { $0.node.account == account }
+        }
+        let node = home.sibling(number)
+        return DownloadMark.where { $0.node == node }
+    }
+}

@@ -1,0 +1,64 @@
+import Strata
+import StrataPipeline
+import Synchronization
+
+/// What commits have changed of that which is left, noted until it is asked for.
+final class ProgressNews: Sendable {
+    struct Changes: Sendable {
+        /// Whether anything may have changed.
+        var isUnknown = false
+        var operations: Set<Int64> = []
+        var marks: Set<Int64> = []
+        /// Nodes that were deleted, or of which what the remote has has changed.
+        var nodes: Set<Int64> = []
+        /// Whether nodes lie in other folders than before.
+        var hasMoves = false
+    }
+
+    private let changes = Mutex(Changes())
+    private let listening = Mutex<CommitListening?>(nil)
+    /// Looking at so many things one by one is not worth it any more.
+    private static let limit = 1 << 16
+
+    /// - Parameter ring: called when something was noted.
+    init(_ stack: ContextStack, ring: @escaping @Sendable () -> Void) {
+        let listening = stack.listen { [weak self] news in
+            self?.note(news)
+            ring()
+        }
+        self.listening.withLock { $0 = listening }
+    }
+
+    private func note(_ news: [ChangeSet]?) {
+        changes.withLock { changes in
+            guard let news, !changes.isUnknown else { return changes = Changes(isUnknown: true) }
+            for set in news { changes.note(set) }
+            let count = changes.operations.count + changes.marks.count + changes.nodes.count
+            if count > Self.limit { changes = Changes(isUnknown: true) }
+        }
+    }
+
+    /// What has changed since the last call.
+    func take() -> Changes {
+        changes.withLock { changes in
+            defer { changes = Changes() }
+            return changes
+        }
+    }
+}
+
+extension ProgressNews.Changes {
+    fileprivate mutating func note(_ set: ChangeSet) {
+        let operations = set.of(QueuedOperation.self)
+        for ids in [operations.inserted, operations.updated, operations.deleted] {
+            self.operations.formUnion(ids.lazy.map(\.number))
+        }
+        let marks = set.of(DownloadMark.self)
+        for ids in [marks.inserted, marks.updated, marks.deleted] { self.marks.formUnion(ids.lazy.map(\.number)) }
+        let nodes = set.of(CloudNode.self)
+        if nodes.updated.contains(where: { nodes.updatedColumns(of: $0).contains("parent") }) { hasMoves = true }
+        self.nodes.formUnion(nodes.deleted.lazy.map(\.number))
+        // What the remote has of a node has the number of the node.
+        self.nodes.formUnion(set.of(RemoteNode.self).updated.lazy.map(\.number))
+    }
+}

@@ -1,0 +1,165 @@
+import Foundation
+import Strata
+import StrataCloud
+import Synchronization
+import Testing
+
+@testable import MirrorKit
+
+/// What comes to the folder, and what must not be lost meanwhile.
+@Suite(.timeLimit(.minutes(5))) struct PlacingTests {
+    private let world: MirrorWorld
+
+    init() throws {
+        world = try MirrorWorld()
+        try world.write("remote/home/x", "theirs")
+    }
+
+    private func configuration(_ folder: URL? = nil, isOnce: Bool = true) throws -> Mirror.Configuration {
+        var configuration = Mirror.Configuration(
+            folder: folder ?? world.url("a"),
+            store: world.url("stores/a.sqlite"),
+            remote: try FolderRemote(world.url("remote")),
+            host: "a"
+        )
+        configuration.isOnce = isOnce
+        configuration.scanInterval = .milliseconds(20)
+        configuration.pullInterval = .milliseconds(20)
+        return configuration
+    }
+
+    private func open(_ configuration: Mirror.Configuration) async throws -> Mirror {
+        let screen = MirrorScreen(isTerminal: false, width: { 80 }, write: { _ in })
+        return try await Mirror.open(configuration, screen: screen)
+    }
+
+    private func runOnce() async throws { try await open(configuration()).run() }
+
+    /// Changes what is known of the file, as it was left by the mirror of before.
+    private func edit(_ body: sending @escaping (MirrorEntry) throws -> Void) async throws {
+        let models: [any Model.Type] = [MirrorEntry.self] + CloudAccount.models
+        let stack = try await ContextStack.open(
+            .sqlite(world.url("stores/a.sqlite")),
+            models: models,
+            stack: .rootOnly
+        )
+        try await stack.background { context in
+            let entry = try #require(try context.first(MirrorEntry.where { $0.path == "x" }))
+            try body(entry)
+            try context.commit()
+        }
+        try await stack.close()
+    }
+
+    private func contents(_ folder: String) throws -> [String] {
+        try world.tree(folder).values.compactMap { $0.map { String(decoding: $0, as: UTF8.self) } }.sorted()
+    }
+
+    @Test func `what was written in the tick in which it was read is not replaced`() async throws {
+        try await runOnce()
+        try world.write("a/x", "mine!!")
+        let folder = LocalFolder(root: world.url("a"))
+        try await edit { entry in
+            entry.stamp = try #require(try folder.item("x")).stamp
+            entry.isFresh = true
+        }
+        try world.write("remote/home/x", "others")
+        try await runOnce()
+        #expect(try contents("a") == ["mine!!", "others"] && contents("remote/home") == ["mine!!", "others"])
+    }
+
+    @Test func `what was written in the tick in which it was read is not deleted`() async throws {
+        try await runOnce()
+        try world.write("a/x", "mine!!")
+        try world.write("a/y", "another one")
+        let folder = LocalFolder(root: world.url("a"))
+        try await edit { entry in
+            entry.stamp = try #require(try folder.item("x")).stamp
+            entry.isFresh = true
+        }
+        try FileManager.default.removeItem(at: world.url("remote/home/x"))
+        try await runOnce()
+        #expect(try contents("a") == ["another one", "mine!!"])
+        #expect(try contents("remote/home") == ["another one", "mine!!"])
+    }
+
+    @Test func `killed between an exchange and its taking back, both versions stay`() async throws {
+        try await runOnce()
+        try world.write("a/x", "others")
+        try world.write("a/newest", "newest")
+        try world.write("remote/home/x", "others")
+        let hidden = LocalFolder.workPrefix + UUID().uuidString
+        try FileManager.default.moveItem(at: world.url("a/newest"), to: world.url("a/\(hidden)"))
+        let folder = LocalFolder(root: world.url("a"))
+        let print = try #require(try folder.print("x"))
+        try await edit { entry in
+            entry.incoming = print.digest
+            entry.exchange = PendingExchange(name: "x", hidden: hidden, inode: print.stamp.inode, known: entry.stamp)
+        }
+        try await runOnce()
+        #expect(try contents("a") == ["newest", "others"] && contents("remote/home") == ["newest", "others"])
+        #expect(try world.read("a/x") == "others")
+    }
+
+    @Test func `what cannot be put in its place is not downloaded at each turn`() async throws {
+        // So long a path that a copy beside a file has none.
+        var folder = world.url("long")
+        while folder.path.utf8.count < 3900 { folder.append(path: String(repeating: "x", count: 100)) }
+        let rest = 4090 - folder.path.utf8.count
+        folder.append(path: String(repeating: "y", count: max(1, rest - 10)))
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        var configuration = try configuration(folder, isOnce: false)
+        let remote = CountingRemote(try FolderRemote(world.url("remote")))
+        let begin = ContinuousClock.now
+        let seconds = Mutex(0)
+        configuration.remote = remote
+        let (turns, turn) = AsyncStream.makeStream(of: Void.self)
+        configuration.now = {
+            turn.yield()
+            return begin + .seconds(seconds.withLock { $0 })
+        }
+        let mirror = try await open(configuration)
+        let task = Task { try await mirror.run() }
+        var iterator = turns.makeAsyncIterator()
+        // One look when the first pause begins, and one in each turn.
+        for _ in 0..<5 { await iterator.next() }
+        #expect(remote.downloads == 1)
+        seconds.withLock { $0 = 1 }
+        while remote.downloads < 2 { await iterator.next() }
+        for _ in 0..<5 { await iterator.next() }
+        #expect(remote.downloads == 2)
+        task.cancel()
+        try? await task.value
+    }
+
+    @Test func `pauses double, up to the longest, and end with what has come`() throws {
+        let begin = ContinuousClock.now
+        let time = Mutex(Duration.zero)
+        let pauses = Pauses { begin + time.withLock { $0 } }
+        let node = try #require(ObjectID<CloudNode>("CloudNode-1-0"))
+        for expected in [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300] {
+            #expect(pauses.isOver(for: node))
+            pauses.begin(for: node)
+            time.withLock { $0 += .seconds(expected) - .nanoseconds(1) }
+            #expect(!pauses.isOver(for: node))
+            time.withLock { $0 += .nanoseconds(1) }
+        }
+        pauses.begin(for: node)
+        pauses.forget(node)
+        #expect(pauses.isOver(for: node))
+    }
+
+    @Test func `what goes wrong with its progress ends the mirror`() async throws {
+        let mirror = try await open(configuration(isOnce: false))
+        let (account, stack) = await (mirror.account, mirror.stack)
+        account.push.suspend()
+        try await stack.background { context in
+            try context.cloud(account).createNode(at: "/y")
+            try context.commit()
+        }
+        try stack.transact(author: "test") { transaction in
+            try transaction.run("UPDATE \"QueuedOperation\" SET \"payload\" = x'00'", [])
+        }
+        await #expect(throws: (any Error).self) { try await mirror.run() }
+    }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import Strata
+import StrataPipeline
+import StoreModels
+import StrataTesting
+import Testing
+
+@testable import StrataCloud
+
+/// Whoever follows is told of what is left as who asks anew, whatever changes.
+@Suite struct RandomProgressTests {
+    private static let seeds: [UInt64] = {
+        if let seed = ProcessInfo.processInfo.environment["STRATA_SEED"].flatMap(UInt64.init) { return [seed] }
+        return (0..<6).map { _ in .random(in: 0...UInt64(UInt32.max)) }
+    }()
+
+    @Test(arguments: seeds) func `what is left is the same for all who look`(seed: UInt64) async throws {
+        var dice = Dice(seed: seed)
+        let stage = try await CloudStage(clock: VirtualClock())
+        let other = try await CloudStage(StrictRemote(name: "other"), stack: stage.stack, id: "bob")
+        let folder = try await stage.commit { try $0.createFolder(at: "/f").id }
+        let leaf = try await stage.commit { try $0.createNode(at: "/f/leaf", size: 3).id }
+        let account = stage.account
+        let source = ProgressSource(stack: stage.stack, facts: account.facts, book: account.downloads.transfers)
+        let scopes = [ProgressScope.account, .below(folder.number), .node(leaf.number)]
+        let watches = scopes.map { source.book.rings($0) }
+        var followers = zip(scopes, watches).map { scope, watch in
+            ProgressReading(source, scope, watcher: watch.watcher) {}
+        }
+        for step in 0..<60 {
+            for _ in 0..<Int.random(in: 1...4, using: &dice) {
+                try await change(.random(in: 0..<9, using: &dice), stage, keeping: leaf, dice.next())
+            }
+            if Bool.random(using: &dice) { try await other.commit { _ = try $0.createNode(at: TreePath(["\(step)"])) } }
+            let whole = [
+                try await account.progress(), try await account.progress(below: folder),
+                try await account.progress(of: leaf),
+            ]
+            for index in followers.indices {
+                let left = Left(try await followers[index].read())
+                #expect(left == Left(whole[index]), "STRATA_SEED=\(seed), step \(step), \(scopes[index])")
+            }
+        }
+        await account.close()
+        await other.account.close()
+        withExtendedLifetime(watches) {}
+    }
+
+    /// What is done counts where it was at that time; what is left, where it is.
+    private struct Left: Equatable {
+        let operations: Int
+        let failed: Int
+        let uploads: Int
+        let uploadBytes: Int64?
+        let downloads: Int
+        let downloadBytes: Int64?
+
+        init(_ progress: CloudProgress) {
+            (operations, failed) = (progress.operationsLeft, progress.operationsFailed)
+            (uploads, downloads) = (progress.uploads.filesLeft, progress.downloads.filesLeft)
+            uploadBytes = progress.uploads.bytesTotal.map { $0 - progress.uploads.bytesDone }
+            downloadBytes = progress.downloads.bytesTotal.map { $0 - progress.downloads.bytesDone }
+        }
+    }
+
+    /// Lets operations run that can. Those that have failed wait for a time that does not come.
+    private func work(_ stage: CloudStage) async throws {
+        stage.account.push.resume()
+        repeat { await stage.account.push.settle() } while try await stage.account.push.isWorking()
+        stage.account.push.suspend()
+        await stage.account.push.settle()
+    }
+
+    private func change(_ kind: Int, _ stage: CloudStage, keeping leaf: ObjectID<CloudNode>, _ seed: UInt64)
+        async throws
+    {
+        if kind == 8 { return try await work(stage) }
+        try await stage.commit { cloud in
+            var dice = Dice(seed: seed)
+            var nodes: [CloudNode] = []
+            try cloud.walk(cloud.root()) { node, _ in
+                nodes.append(node)
+                return .proceed
+            }
+            let folders = nodes.filter(\.isFolder) + [try cloud.root()]
+            guard let folder = folders.randomElement(using: &dice) else { return }
+            let file = nodes.filter { !$0.isFolder }.randomElement(using: &dice)
+            let size = Bool.random(using: &dice) ? Int64.random(in: 0...9, using: &dice) : nil
+            switch kind {
+            case 0, 1: try cloud.createNode(at: folder.path.appending("\(seed)"), size: size)
+            case 2: try cloud.createFolder(at: folder.path.appending("\(seed)"))
+            case 3: if let file { try cloud.upload(file, size: size) }
+            case 4:
+                if let file {
+                    cloud.markNeedsDownload(file, [[.data], [.metadata, .header], .all].randomElement(using: &dice)!)
+                }
+            case 5: if let file { try cloud.unmarkNeedsDownload(file, Bool.random(using: &dice) ? .data : .all) }
+            case 6:
+                let above = [folder] + folder.ancestors
+                let movable = nodes.filter { node in !above.contains { $0 === node } }
+                if let node = movable.randomElement(using: &dice) { try cloud.move(node, into: folder, as: "\(seed)") }
+            default:
+                let operations = try cloud.context.fetch(QueuedOperation.all)
+                if Bool.random(using: &dice) {
+                    operations.randomElement(using: &dice)?.skip()
+                } else if let file, file.id != leaf {
+                    try cloud.delete(file)
+                }
+            }
+        }
+    }
+}
