@@ -89,12 +89,15 @@ final class QueueEngine: StackEngine {
     /// What holds for all consumers together.
     let group: StackPipelines
     let state = Mutex(State())
+    /// What attempts commit.
+    let commits: CommitGroup
     private let turns = TurnLoop()
 
     init(_ stack: ContextStack, _ clock: any PipelineClock, _ group: StackPipelines) {
         self.stack = stack
         self.clock = clock
         self.group = group
+        commits = CommitGroup(stack, author: Self.author)
         stack.listen { [weak self] news in self?.note(news) }
     }
 
