@@ -7,6 +7,8 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(name: "strata", path: ".."),
     ],
     targets: [
@@ -15,11 +17,16 @@ let package = Package(
             name: "bench",
             dependencies: [
                 "CBench",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOFoundationCompat", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "Strata", package: "strata"),
                 .product(name: "StrataCloud", package: "strata"),
+                .product(name: "StrataHTTP", package: "strata"),
                 .product(name: "StrataPipeline", package: "strata"),
             ]
         ),

@@ -71,6 +71,14 @@ extension URL: AttributeValue {
 
 extension Array: PropertyValue where Element: AttributeValue & Codable {}
 extension Array: AttributeValue where Element: AttributeValue & Codable {}
+extension Array where Element: AttributeValue & Codable {
+    /// The elements by the JSON that is stored. No elements, which is what most rows have, are known without being decoded.
+    public init?(storedValue: StoredValue) {
+        guard case .text(let text) = storedValue else { return nil }
+        guard let elements = text == "[]" ? [] : JSONText.decode(Self.self, from: text) else { return nil }
+        self = elements
+    }
+}
 extension Set: PropertyValue where Element: AttributeValue & Codable {}
 extension Set: AttributeValue where Element: AttributeValue & Codable {}
 extension Set where Element: AttributeValue & Codable {

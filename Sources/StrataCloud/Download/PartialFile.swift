@@ -47,7 +47,7 @@ final class PartialFile {
     private static func mark(of account: String) -> String { digest(account) + "-" }
 
     private static func digest(_ text: String) -> String {
-        SHA256.hash(data: Data(text.utf8)).prefix(12).map { String(format: "%02x", $0) }.joined()
+        Hexadecimal.text(SHA256.hash(data: Data(text.utf8)).prefix(12))
     }
 
     /// Opens a file, which is made where it is not there; nil where another transfer holds it.

@@ -9,7 +9,7 @@ struct ContentPrint: Hashable, Sendable {
 
     init(of body: RemoteBody) async throws {
         if let bytes = body.bytes {
-            self.init(digest: Self.text(SHA256.hash(data: bytes)), size: body.size)
+            self.init(digest: Hexadecimal.text(SHA256.hash(data: bytes)), size: body.size)
             return
         }
         try await self.init(of: body.chunks())
@@ -25,7 +25,7 @@ struct ContentPrint: Hashable, Sendable {
         }
         // To a task that is cancelled the chunks just end.
         try Task.checkCancellation()
-        digest = Self.text(hash.finalize())
+        digest = Hexadecimal.text(hash.finalize())
         self.size = size
     }
 
@@ -33,7 +33,7 @@ struct ContentPrint: Hashable, Sendable {
 
     /// - Parameter start: the first bytes of a sealed file.
     init(sealed start: Data, size: Int64) {
-        digest = Self.seal + Self.text(SHA256.hash(data: start.prefix(Int(SealedFile.preambleSize))))
+        digest = Self.seal + Hexadecimal.text(SHA256.hash(data: start.prefix(Int(SealedFile.preambleSize))))
         self.size = size
     }
 
@@ -44,10 +44,6 @@ struct ContentPrint: Hashable, Sendable {
     }
 
     private static let seal = "seal."
-
-    private static func text(_ digest: SHA256.Digest) -> String {
-        digest.map { String(format: "%02x", $0) }.joined()
-    }
 
     var text: String { "\(digest)-\(size)" }
 

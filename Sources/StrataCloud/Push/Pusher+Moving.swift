@@ -198,7 +198,7 @@ extension Pusher {
         }
         guard let source else { return try await sendContent(attempt) }
         if target.isTaken { return try await evade(attempt, key) }
-        try await intend(work) { remote, _ in if let print = source.print { remote.note(sending: print) } }
+        try await intend(attempt) { remote, _ in if let print = source.print { remote.note(sending: print) } }
         let capabilities = try await remote.capabilities()
         do {
             let object: RemoteObject

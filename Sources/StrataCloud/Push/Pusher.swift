@@ -221,18 +221,14 @@ final class Pusher: Sendable {
 
     // MARK: Writing down
 
-    /// Writes down in a commit of its own that something is about to be sent, so that it is recognised later on.
+    /// Writes down in a commit before it that something is about to be sent, so that it is recognised later on.
     func intend(
-        _ work: CloudWork,
+        _ attempt: Attempt<CloudWork>,
         _ change: @escaping @Sendable (RemoteNode, CloudContext) throws -> Void = { _, _ in }
-    )
-        async throws
-    {
-        let facts = facts
-        try await stack.overStore { context in
+    ) async throws {
+        try await attempt.commit { [facts] context in
             let cloud = CloudContext(context, facts)
-            try change(cloud.remoteForSending(work), cloud)
-            try context.commit()
+            try change(cloud.remoteForSending(attempt.payload), cloud)
         }
     }
 }

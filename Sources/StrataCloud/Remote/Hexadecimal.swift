@@ -1,5 +1,11 @@
 /// The digits of bytes as `%41` has them.
 package enum Hexadecimal {
+    /// The text of bytes, in small letters.
+    package static func text(_ bytes: some Sequence<UInt8>) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+
     /// What a digit stands for, a capital or not; nil for others.
     package static func value(_ digit: UInt8) -> UInt8? {
         switch digit {

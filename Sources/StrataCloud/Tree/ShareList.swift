@@ -1,3 +1,4 @@
+import Foundation
 public import Strata
 
 /// Who may do what with a node, by account. Kept and enforced by remotes that know share lists; others ignore it.
@@ -21,4 +22,20 @@ public struct ShareList: Codable, Hashable, Sendable, AttributeValue {
 
     /// A list.
     public init(_ shares: [String: Share] = [:]) { self.shares = shares }
+}
+
+extension ShareList {
+    /// The text of a list in which nobody is, as nearly all nodes have it: it is known without being decoded.
+    static let emptyText = #"{"shares":{}}"#
+
+    /// A list by the JSON that is stored.
+    public init?(storedValue: StoredValue) {
+        guard case .text(let text) = storedValue else { return nil }
+        if text == Self.emptyText {
+            self.init()
+        } else {
+            guard let list = try? JSONDecoder().decode(Self.self, from: Data(text.utf8)) else { return nil }
+            self = list
+        }
+    }
 }

@@ -1,5 +1,6 @@
 internal import Crypto
 import Foundation
+import StrataCloud
 
 /// Signs requests in the way of AWS Signature Version 4, as the "Create a signed AWS API request" chapter of the IAM User Guide has it,
 /// with the rules of S3: paths are encoded once and not normalised.
@@ -40,29 +41,24 @@ struct SignatureV4: Sendable {
         let text = "AWS4-HMAC-SHA256\n\(timestamp)\n\(scope)\n\(Self.hash(Data(request.utf8)))"
         var key = SymmetricKey(data: Data("AWS4\(credentials.secretKey)".utf8))
         for part in [day, region, service, "aws4_request"] { key = SymmetricKey(data: Self.code(part, key)) }
-        let signature = Self.hexadecimal(Self.code(text, key))
+        let signature = Hexadecimal.text(Self.code(text, key))
         let authorization =
             "AWS4-HMAC-SHA256 Credential=\(credentials.accessKey)/\(scope), SignedHeaders=\(names), Signature=\(signature)"
         return (added + [("authorization", authorization)]).map { (name: $0.0, value: $0.1) }
     }
 
     /// The hexadecimal SHA-256 of bytes.
-    static func hash(_ data: Data) -> String { hexadecimal(SHA256.hash(data: data)) }
+    static func hash(_ data: Data) -> String { Hexadecimal.text(SHA256.hash(data: data)) }
 
     /// The hexadecimal SHA-256 of bytes that come one after the other.
     static func hash(_ chunks: AsyncThrowingStream<Data, any Error>) async throws -> String {
         var hash = SHA256()
         for try await chunk in chunks { hash.update(data: chunk) }
-        return hexadecimal(hash.finalize())
+        return Hexadecimal.text(hash.finalize())
     }
 
     private static func code(_ text: String, _ key: SymmetricKey) -> Data {
         Data(HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: key))
-    }
-
-    private static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 
     /// Names in lower case and sorted, values without space around them and with single spaces in them; several of one name in one.

@@ -4,7 +4,7 @@ public import Strata
 ///
 /// Made by ``QueuedOperation/addDependencies(_:)``. The other one need not be queued yet; as long as it is not, it is not
 /// waited for.
-@Model(.index("dependant"), .index("prerequisite"), table: "OperationDependency")
+@Model(.index("dependant", "prerequisite"), .index("prerequisite"), table: "OperationDependency")
 public final class OperationDependency {
     /// The number of the id of the operation that waits.
     public internal(set) var dependant: Int64

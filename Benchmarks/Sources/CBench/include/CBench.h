@@ -9,4 +9,7 @@ size_t bench_heap_bytes(void);
 /* The magic number of the file system that the path lies on, 0 where it cannot be asked. */
 long bench_file_system(const char *path);
 
+/* A port of the loopback interface that nobody has now, 0 where there is none. */
+int bench_free_port(void);
+
 #endif

@@ -42,7 +42,10 @@ struct Sizes: Sendable {
     var cloudQueued = 1_000
     var nodes = 100_000
     var files = 2_000
+    /// Files that are sent to a server.
+    var requests = 1_000
     /// In bytes.
+    var large = 256 << 20
     var sealed = 64 << 20
     var gitCommits = 20_000
     var gitChanges = 100_000
@@ -75,6 +78,8 @@ struct Sizes: Sendable {
         cloudQueued: 100,
         nodes: 2_000,
         files: 50,
+        requests: 50,
+        large: 32 << 20,
         sealed: 1 << 20,
         gitCommits: 1_000,
         gitChanges: 5_000

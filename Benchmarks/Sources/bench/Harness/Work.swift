@@ -7,7 +7,7 @@ enum Work: String, CaseIterable, Sendable {
     case batchUpdate, savepoints, undo, live, history
     case enqueue, enqueueFull, enqueueMany, enqueueMost, workAlone, work, workMiddleBacklog, workBacklog, workOfBacklog
     case workAfter, workChain, workFan, workLane, workLanes, workPoisoned, openQueue, openQueueMemory
-    case cloudDependencies, cloudWalk, putToFolder, pushToFolder, seal
+    case cloudDependencies, cloudWalk, putToFolder, pushToFolder, putToS3, pushToS3, largeToS3, seal
     case walk, pending, open, openReserving, migration, gitImport
 }
 

@@ -19,7 +19,7 @@ extension Row {
             workOfBacklog(sizes), workAfter(sizes), workTied(sizes, .chain), workTied(sizes, .fan),
             workLanes(sizes, 1), workLanes(sizes, 1_000), workPoisoned(sizes), openQueue(sizes), openQueueMemory(sizes),
             cloudDependencies(sizes), cloudWalk(sizes), folder(sizes, isPush: false), folder(sizes, isPush: true),
-            seal(sizes),
+            smallToS3(sizes, isPush: false), smallToS3(sizes, isPush: true), largeToS3(sizes), seal(sizes),
         ]
     }
 }

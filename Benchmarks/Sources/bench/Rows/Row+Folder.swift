@@ -8,7 +8,7 @@ extension Row {
     static func folder(_ sizes: Sizes, isPush: Bool) -> Row {
         Row(
             work: isPush ? .pushToFolder : .putToFolder,
-            name: "\(sizes.files) files of 4 KiB to a folder, \(isPush ? "pushed" : "put") by 8",
+            name: "\(sizes.files) files of 4 KiB to a folder, \(isPush ? "pushed" : "put") by 8, FULL",
             unit: .microseconds,
             target: nil,
             operations: sizes.files

@@ -4,7 +4,7 @@ import StrataCloud
 import StrataPipeline
 
 /// Gives files of bytes that follow from their names, which are numbers.
-private struct NumberedFiles: CloudHandler {
+struct NumberedFiles: CloudHandler {
     func content(for request: ContentRequest) async throws -> RemoteBody? {
         guard let number = request.path.name.flatMap({ Int($0) }) else { return nil }
         return RemoteBody(StrataSides.bytes(StrataSides.fileSize, number))
@@ -22,20 +22,31 @@ extension StrataSides {
         return head + Data(repeating: UInt8(truncatingIfNeeded: seed &* 31 &+ 7), count: size - head.count)
     }
 
-    private static func account(_ round: Round) async throws -> (ContextStack, CloudAccount) {
-        let stack = try await ContextStack.open(.sqlite(round.file), models: CloudAccount.models, stack: .rootOnly)
+    private static func account(
+        _ round: Round,
+        _ synchronous: Synchronous = .normal,
+        _ remote: (any Remote)? = nil,
+        _ handler: any CloudHandler = NumberedFiles()
+    ) async throws -> (ContextStack, CloudAccount) {
+        let stack = try await ContextStack.open(
+            .sqlite(round.file),
+            models: CloudAccount.models,
+            stack: .rootOnly,
+            configuration: .init(synchronous: synchronous == .full ? .full : .normal)
+        )
         let account = try await CloudAccount.open(
             stack,
             id: "bench",
-            remote: try FolderRemote(remote(round)),
-            handler: NumberedFiles(),
+            remote: try remote ?? FolderRemote(folder(round)),
+            handler: handler,
             maxConcurrent: writers,
+            partSize: partSize,
             isSuspended: true
         )
         return (stack, account)
     }
 
-    private static func remote(_ round: Round) -> URL { round.folder.appending(path: "remote") }
+    private static func folder(_ round: Round) -> URL { round.folder.appending(path: "remote") }
 
     // MARK: Dependencies
 
@@ -151,44 +162,67 @@ extension StrataSides {
     // MARK: Files
 
     static func putToFolder(_ round: Round) async throws -> Sample {
-        let remote = try FolderRemote(remote(round))
+        let remote = try FolderRemote(folder(round))
         try await remote.createFolder(RemoteKey(["home"]))
-        let count = round.sizes.files
         let watch = Stopwatch()
+        try await byWriters(round.sizes.files) { number in
+            let body = RemoteBody(bytes(fileSize, number))
+            _ = try await remote.put(body, at: RemoteKey(["home", "\(number)"]), if: .isAbsent)
+        }
+        return Sample(cost: watch.seconds, check: try Checksum(files: folder(round).appending(path: "home")))
+    }
+
+    static func pushToFolder(_ round: Round) async throws -> Sample {
+        let seconds = try await push(
+            (0..<round.sizes.files).map(String.init),
+            round,
+            FolderRemote(folder(round)),
+            NumberedFiles()
+        )
+        return Sample(cost: seconds, check: try Checksum(files: folder(round).appending(path: "home")))
+    }
+
+    /// Does something for each number below a count, as many at once as there are writers.
+    static func byWriters(_ count: Int, _ body: @escaping @Sendable (Int) async throws -> Void) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for worker in 0..<writers {
+            for writer in 0..<writers {
                 group.addTask {
-                    for number in stride(from: worker, to: count, by: writers) {
-                        let body = RemoteBody(bytes(fileSize, number))
-                        _ = try await remote.put(body, at: RemoteKey(["home", "\(number)"]), if: .isAbsent)
-                    }
+                    for number in stride(from: writer, to: count, by: writers) { try await body(number) }
                 }
             }
             try await group.waitForAll()
         }
-        return Sample(cost: watch.seconds, check: try Checksum(files: self.remote(round).appending(path: "home")))
     }
 
-    static func pushToFolder(_ round: Round) async throws -> Sample {
-        let (stack, account) = try await account(round)
-        let count = round.sizes.files
+    /// The seconds from when an account that has files queued may send them until all are there and written down.
+    static func push(
+        _ names: [String],
+        _ round: Round,
+        _ remote: any Remote,
+        _ handler: any CloudHandler
+    ) async throws -> Double {
+        let (stack, account) = try await account(round, .full, remote, handler)
         try await stack.background { context in
             let cloud = context.cloud(account)
-            for number in 0..<count { try cloud.createNode(at: TreePath(["\(number)"])) }
+            for name in names { try cloud.createNode(at: TreePath([name])) }
             try context.commit()
         }
         let events = account.push.events
         let watch = Stopwatch()
         account.push.resume()
         var finished = 0
-        for await case .finished in events {
-            finished += 1
-            if finished == count { break }
+        for await event in events {
+            switch event {
+            case .finished: finished += 1
+            case .failed(_, let message), .retrying(_, _, let message): throw BenchError("an upload: \(message)")
+            default: break
+            }
+            if finished == names.count { break }
         }
         let seconds = watch.seconds
         await account.close(grace: .seconds(10))
         try await stack.close()
-        return Sample(cost: seconds, check: try Checksum(files: remote(round).appending(path: "home")))
+        return seconds
     }
 
     // MARK: Sealing

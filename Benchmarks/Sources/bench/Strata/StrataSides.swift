@@ -33,6 +33,7 @@ enum StrataSides {
             .openQueue: { try await openQueue($0, of: $0.sizes.backlog) },
             .cloudDependencies: { try await cloudDependencies($0, backlog: $0.sizes.backlog) }, .cloudWalk: cloudWalk,
             .putToFolder: putToFolder, .pushToFolder: pushToFolder, .seal: seal,
+            .putToS3: putToS3, .pushToS3: pushToS3, .largeToS3: largeToS3,
             .openQueueMemory: { try await openQueue($0, of: $0.sizes.backlog, isMemory: true) },
         ]
     )
