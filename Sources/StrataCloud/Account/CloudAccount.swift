@@ -125,7 +125,9 @@ public final class CloudAccount: Sendable {
             transfers?.note(event)
             holders?.note(event)
         }
-        try await pusher.holders.sweep()
+        do { try await pusher.holders.sweep() } catch {
+            stack.log(.info, "what holds messages that are sent stays until the account is opened again: \(error)")
+        }
         account.follow(stack)
         pulls.start { isFirst in
             if isFirst, isFirstPullAwaited { push.resume() }

@@ -16,6 +16,8 @@ struct PullPlan: Sendable {
     }
 
     private(set) var steps: [Step] = []
+    /// Whether anything that is there is known no more behind it, so that it is found anew.
+    var forgets: Bool { steps.contains { if case .forget = $0 { true } else { false } } }
     /// Whether something is there of which nothing can be said as long as it is being sent or deleted from here.
     let leavesOut: Bool
 

@@ -40,15 +40,25 @@ struct Puller: Sendable {
             summary.add(done)
             first += part.count
         }
-        if let feed { try await note(feed, from: position, isClean: summary.postponed == 0 && !plan.leavesOut) }
+        if let feed {
+            let isClean = summary.postponed == 0 && !plan.leavesOut
+            try await note(feed, from: position, isClean: isClean, forgets: plan.forgets)
+        }
         return summary
     }
 
     /// Writes down from where the next pull goes on. Where something was left to it, it asks for the same once more; where that has not helped, for
     /// everything, since what was left may have changed long ago.
-    private func note(_ feed: RemoteFeed, from position: FeedPosition?, isClean: Bool) async throws {
+    private func note(
+        _ feed: RemoteFeed,
+        from position: FeedPosition?,
+        isClean: Bool,
+        forgets: Bool
+    ) async throws {
         let next: FeedPosition? =
-            if isClean { FeedPosition(cursor: feed.cursor) } else if feed.isWhole || position?.isRepeated ?? true {
+            if isClean {
+                FeedPosition(cursor: feed.cursor)
+            } else if feed.isWhole || forgets || position?.isRepeated ?? true {
                 nil
             } else { position.map { FeedPosition(cursor: $0.cursor, isRepeated: true) } }
         guard next != position else { return }

@@ -38,6 +38,7 @@ final class AbandonedUploads: Sendable {
         guard isKnown.load(ordering: .acquiring) else { return }
         looks.ask {
             do { try await self.giveUp() } catch {
+                self.noteBegin()
                 self.stack.log(.warning, "uploads that were begun cannot be looked at: \(error)")
             }
         }
@@ -105,6 +106,9 @@ extension CloudContext {
 
     /// Whether content of a node is queued to be sent, or being sent.
     fileprivate func hasUploads(_ number: Int64) throws -> Bool {
-        try context.fetch(queued(for: number)).contains { try $0.payload(as: CloudWork.self).kind == .content }
+        try context.fetch(queued(for: number)).contains {
+            // A copy whose source is not at the remote is sent as well.
+            [.content, .copy].contains(try $0.payload(as: CloudWork.self).kind)
+        }
     }
 }

@@ -52,7 +52,7 @@ extension Pusher {
             if try await isOwn(there, anyOf: target.remote?.prints ?? []) { return try await catchUp(attempt, there) }
             return try await hold(attempt, .data, target.remote?.eTag(of: .data), there, behind: [])
         }
-        if !parts.isEmpty { try await intend(parts, attempt) }
+        if !parts.isEmpty { try await intend(parts, work) }
         var sent: [Sent] = []
         for part in parts {
             let place = TransferBook.Key(direction: .upload, number: attempt.id.number, section: part.section)
@@ -98,11 +98,11 @@ extension Pusher {
     }
 
     /// Writes down what is about to be sent, so that it is recognised later on, and how it is sealed, so that it is sealed so again.
-    private func intend(_ parts: [Part], _ attempt: Attempt<CloudWork>) async throws {
-        try await intend(attempt) { remote, cloud in
+    private func intend(_ parts: [Part], _ work: CloudWork) async throws {
+        try await intend(work) { remote, cloud in
             for part in parts {
                 remote.note(sending: RemoteNode.sending(part.print, of: part.section))
-                if let seal = part.seal { try cloud.keep(seal.ticket, of: attempt.payload.node) }
+                if let seal = part.seal { try cloud.keep(seal.ticket, of: work.node) }
             }
         }
     }
@@ -164,7 +164,7 @@ extension Pusher {
 
     /// Writes down that what is there was sent from here, without an answer, and goes on from that.
     private func catchUp(_ attempt: Attempt<CloudWork>, _ there: RemoteObject) async throws -> Outcome {
-        try await intend(attempt) { remote, _ in remote.note(there, .data, nil) }
+        try await intend(attempt.payload) { remote, _ in remote.note(there, .data, nil) }
         return .postpone(for: .zero)
     }
 

@@ -12,7 +12,7 @@ extension Pusher {
         if work.isFolder ?? false {
             // One that is there already is taken for it: folders have no content that could be lost.
             if !target.isThere {
-                try await intend(attempt)
+                try await intend(work)
                 do { try await remote.createFolder(key) } catch let error as RemoteError where error.code == .occupied {
                     return try await evade(attempt, key)
                 }

@@ -31,6 +31,9 @@ extension Pusher {
         }
         do {
             try await deliver(body, as: name, to: inbox)
+        } catch let error as RemoteError where error.code == .unreachable {
+            // It may be another server than the account's own: that one may well be there.
+            return .postpone(for: Self.pauseOfInbox)
         } catch let error as RemoteError where Self.isOfInbox.contains(error.code) {
             // Says nothing of the account's own remote.
             throw CloudError(.inboxRefused, "\(inbox.name) does not take a message: \(error)", underlying: error)
@@ -39,6 +42,8 @@ extension Pusher {
         return .done
     }
 
+    /// How long an inbox is left alone that cannot be reached.
+    private static let pauseOfInbox = Duration.seconds(60)
     private static let isOfInbox: Set<RemoteError.Code> = [.unauthorized, .untrusted, .parentMissing]
 
     private func deliver(_ body: RemoteBody, as name: String, to remote: any Remote) async throws {

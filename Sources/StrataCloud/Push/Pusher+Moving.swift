@@ -160,6 +160,9 @@ extension Pusher {
             guard let object = try await remote.head(source) else {
                 throw RemoteError(.notFound, "\(source) is not there.", key: source)
             }
+            if let version, !ETag.isSame(object.eTag, version.stored) {
+                throw RemoteError(.conditionFailed, "\(source) is of another version.", key: source)
+            }
             return try await remote.put(body(of: object), at: destination, if: .isAbsent)
         } catch let error as RemoteError where error.code == .conditionFailed {
             guard let (from, to) = try await both(source, destination), from.size == to.size else { throw error }
@@ -198,7 +201,7 @@ extension Pusher {
         }
         guard let source else { return try await sendContent(attempt) }
         if target.isTaken { return try await evade(attempt, key) }
-        try await intend(attempt) { remote, _ in if let print = source.print { remote.note(sending: print) } }
+        try await intend(work) { remote, _ in if let print = source.print { remote.note(sending: print) } }
         let capabilities = try await remote.capabilities()
         do {
             let object: RemoteObject
@@ -209,7 +212,9 @@ extension Pusher {
                 // Somebody else has written the source meanwhile: what is there now is copied.
                 guard try await remote.head(key) == nil else { throw error }
                 object = try await duplicate(source.key, to: key, version: nil, capabilities)
-                (print, seal) = (nil, nil)
+                // By its content it is recognised later on; how it is sealed is not known.
+                print = try await ContentPrint(of: remote.get(key, range: nil, if: .none).chunks).text
+                seal = nil
             }
             return .done { [print, seal] context in
                 try CloudContext(context, facts).remoteForSending(work).note(object, .data, print, seal)

@@ -221,14 +221,18 @@ final class Pusher: Sendable {
 
     // MARK: Writing down
 
-    /// Writes down in a commit before it that something is about to be sent, so that it is recognised later on.
+    /// Writes down in a commit of its own that something is about to be sent, so that it is recognised later on.
     func intend(
-        _ attempt: Attempt<CloudWork>,
+        _ work: CloudWork,
         _ change: @escaping @Sendable (RemoteNode, CloudContext) throws -> Void = { _, _ in }
-    ) async throws {
-        try await attempt.commit { [facts] context in
+    )
+        async throws
+    {
+        let facts = facts
+        try await stack.overStore { context in
             let cloud = CloudContext(context, facts)
-            try change(cloud.remoteForSending(attempt.payload), cloud)
+            try change(cloud.remoteForSending(work), cloud)
+            try context.commit()
         }
     }
 }

@@ -466,10 +466,13 @@ extension QueueEngine {
         let now = clock.now
         let options = consumer.options
         let all = Self.rules(of: state.withLock { Array($0.consumers.values) })
-        try await commits.commit(changes) { transaction in
-            let book = OperationBook(transaction, now: now, all)
-            let report = try book.end(operation, .success(.done), options)
-            if case .lost = report { throw Self.lostError(operation.claim) }
+        try await stack.overStore { context in
+            try changes(context)
+            try context.commit(author: Self.author) { transaction in
+                let book = OperationBook(transaction, now: now, all)
+                let report = try book.end(operation, .success(.done), options)
+                if case .lost = report { throw Self.lostError(operation.claim) }
+            }
         }
     }
 }

@@ -89,8 +89,6 @@ final class QueueEngine: StackEngine {
     /// What holds for all consumers together.
     let group: StackPipelines
     let state = Mutex(State())
-    /// What attempts commit.
-    let commits: CommitGroup
     private let turns = TurnLoop()
     /// Has it told of commits, until it has ended.
     let listening = Mutex<CommitListening?>(nil)
@@ -99,7 +97,6 @@ final class QueueEngine: StackEngine {
         self.stack = stack
         self.clock = clock
         self.group = group
-        commits = CommitGroup(stack, author: Self.author)
         let listening = stack.listen { [weak self] news in self?.note(news) }
         self.listening.withLock { $0 = listening }
     }

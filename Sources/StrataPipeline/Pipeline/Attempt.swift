@@ -25,12 +25,4 @@ public struct Attempt<Payload: OperationPayload>: Sendable {
         try Task.checkCancellation()
         try engine.note(progress: fraction, of: claim)
     }
-
-    /// Commits changes while the attempt goes on, together with what other attempts commit at that moment.
-    ///
-    /// - Parameter changes: as for ``Outcome/done(_:)``.
-    /// - Throws: what `changes` throws, and the commit.
-    package func commit(_ changes: @escaping @Sendable (ObjectContext) throws -> Void) async throws {
-        try await engine.commits.commit(changes)
-    }
 }

@@ -19,11 +19,9 @@ public struct Outcome: Sendable {
 
     /// The operation is done, and these changes with it: both are committed in one transaction, or none.
     ///
-    /// The block is given a context over the committed state, which is committed when the block returns. Where the block or the commit
-    /// throws, the attempt has failed; where another process has taken over the operation, nothing is committed.
-    ///
-    /// Under load, attempts that end at the same moment share a commit: a block may then find the changes of others in its context, which are
-    /// on disk when its own are, and be called once more, in a context of its own, where the shared one comes to nothing.
+    /// The block is given a context of its own over the committed state, which is committed when the block returns. Where the
+    /// block or the commit throws, the attempt has failed; where another process has taken over the operation, nothing is
+    /// committed.
     public static func done(_ changes: @escaping @Sendable (ObjectContext) throws -> Void) -> Outcome {
         Outcome(kind: .doneCommitting(changes))
     }

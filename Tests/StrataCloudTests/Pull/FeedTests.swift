@@ -1,5 +1,6 @@
 import Foundation
 import Strata
+import StrataPipeline
 import Testing
 
 @testable import StrataCloud
@@ -120,6 +121,15 @@ import Testing
         try await stage.account.pull()
         // The delete finds another version than it is for.
         try await stage.drain()
+        for _ in 0..<2 { try await stage.account.pull() }
+        #expect(Set(try await stage.tree().keys) == ["home/a"])
+        await stage.account.close()
+    }
+
+    @Test func `what was deleted here, and is not to be deleted there after all, is found again`() async throws {
+        let stage = try await stage(["/a"])
+        try await stage.commit { try $0.delete($0.node(at: "/a")) }
+        try await stage.commit { for operation in try $0.context.fetch(QueuedOperation.all) { operation.skip() } }
         for _ in 0..<2 { try await stage.account.pull() }
         #expect(Set(try await stage.tree().keys) == ["home/a"])
         await stage.account.close()
