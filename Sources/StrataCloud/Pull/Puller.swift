@@ -4,9 +4,8 @@ import StrataPipeline
 /// Finds what others have changed at the remote, and brings it here.
 ///
 /// What lies there is compared with what was known when the pull began: by listings, or, of a remote with a feed, by what has changed since the
-/// last pull. What is being changed from here at the same time is left to
-/// the next pull, so that nobody's own uploads are taken for somebody else's. A pull that is broken off has applied some commits;
-/// the next one finds the rest.
+/// last pull. What is being changed from here at the same time is left to the next pull, so that nobody's own uploads are taken for
+/// somebody else's. A pull that is broken off has applied some commits; the next one finds the rest.
 struct Puller: Sendable {
     let stack: ContextStack
     let facts: AccountFacts

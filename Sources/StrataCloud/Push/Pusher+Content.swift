@@ -35,13 +35,7 @@ extension Pusher {
         guard let node = target.node, let path = target.path, node.trunk != .detached else { return .skip }
         guard let key = try await key(of: target, work) else { return sendWhereItLies(work) }
         if target.isTaken { return try await evade(attempt, key) }
-        let request = ContentRequest(
-            account: facts.account,
-            node: node.id,
-            path: path,
-            section: .data,
-            link: node.link ?? work.sourceLink
-        )
+        let request = self.request(for: node, at: path, link: node.link ?? work.sourceLink)
         let parts: [Part]
         do { parts = try await self.parts(of: request, target, at: key) } catch let error as RemoteError
             where error.code == .conditionFailed
@@ -82,6 +76,11 @@ extension Pusher {
                 try handler.didUpload(ContentSections(sent.map(\.sections)), of: node, in: cloud)
             }
         }
+    }
+
+    /// What the application is asked for the content of a node by.
+    func request(for node: CloudNode.Row, at path: TreePath, link: String?) -> ContentRequest {
+        ContentRequest(account: facts.account, node: node.id, path: path, section: .data, link: link)
     }
 
     /// What the application gives of the sections that are to be sent, the content first: where that is somebody else's, so is what goes with it.

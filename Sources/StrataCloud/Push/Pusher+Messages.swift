@@ -14,13 +14,7 @@ extension Pusher {
         if let key = target.key, target.isThere, let object = try await remote.head(key), !object.isFolder {
             body = self.body(of: object)
         } else if let node = target.node, let path = target.path {
-            let request = ContentRequest(
-                account: facts.account,
-                node: node.id,
-                path: path,
-                section: .data,
-                link: work.sourceLink
-            )
+            let request = self.request(for: node, at: path, link: work.sourceLink)
             guard let content = try await handler.content(for: request)?.gathered() else {
                 return .fail("There is no content of \(path) that could be sent.")
             }

@@ -5,39 +5,41 @@ import Testing
 
 /// What is done again whenever somebody asks.
 @Suite(.timeLimit(.minutes(5))) struct RepeatedTaskTests {
-    @Test func `who asks while a run is under way gets one behind it`() async throws {
-        let task = RepeatedTask()
+    /// A body that counts its runs, each of which waits until it is let go on.
+    private final class Runs: Sendable {
         let (gate, opener) = AsyncStream.makeStream(of: Void.self)
-        let count = Mutex(0)
-        let body: @Sendable () async -> Void = {
-            count.withLock { $0 += 1 }
-            for await _ in gate { break }
+        private let begun = Mutex(0)
+
+        var count: Int { begun.withLock { $0 } }
+        var body: @Sendable () async -> Void {
+            { [self] in
+                begun.withLock { $0 += 1 }
+                for await _ in gate { break }
+            }
         }
-        task.ask(body)
-        while count.withLock({ $0 }) == 0 { await Task.yield() }
-        for _ in 0..<3 { task.ask(body) }
-        opener.yield()
-        opener.yield()
+    }
+
+    @Test func `who asks while a run is under way gets one behind it`() async throws {
+        let (task, runs) = (RepeatedTask(), Runs())
+        task.ask(runs.body)
+        while runs.count == 0 { await Task.yield() }
+        for _ in 0..<3 { task.ask(runs.body) }
+        runs.opener.yield()
+        runs.opener.yield()
         await task.settle()
-        #expect(count.withLock { $0 } == 2)
+        #expect(runs.count == 2)
     }
 
     @Test func `one that was stopped is settled, and begins no more`() async throws {
-        let task = RepeatedTask()
-        let (gate, opener) = AsyncStream.makeStream(of: Void.self)
-        let count = Mutex(0)
-        let body: @Sendable () async -> Void = {
-            count.withLock { $0 += 1 }
-            for await _ in gate { break }
-        }
-        task.ask(body)
-        while count.withLock({ $0 }) == 0 { await Task.yield() }
-        task.ask(body)
+        let (task, runs) = (RepeatedTask(), Runs())
+        task.ask(runs.body)
+        while runs.count == 0 { await Task.yield() }
+        task.ask(runs.body)
         await task.stop()
         await task.settle()
-        task.ask(body)
+        task.ask(runs.body)
         await task.settle()
-        #expect(count.withLock { $0 } == 1)
-        opener.finish()
+        #expect(runs.count == 1)
+        runs.opener.finish()
     }
 }
