@@ -110,10 +110,13 @@ extension ObjectContext {
         if case .success = result { forgetSavedDeletes() }
         if isPinned { return showNewest() }
         guard case .success(let record?) = result, identity.count > 0 else { return }
-        if record.adjusted.isEmpty, record.withdrawn.isEmpty,
+        if record.withdrawn.isEmpty, record.adjusted.isEmpty || canShow(record),
             let last = store.layers.cursor(after: cursor, of: id, committing: record.sequence)
         {
-            // Nobody else has changed anything in between, and every row is as the objects show it.
+            // Nobody else has changed anything in between, and all rows but these are as the objects show them.
+            for (entity, part) in record.adjusted {
+                trackers[entity]?.show(liveObjects(in: part, entity: entity), of: part)
+            }
             cursor = last
             shownSequence = record.sequence
         } else {
@@ -121,6 +124,12 @@ extension ObjectContext {
             // A snapshot that is kept until the next commit keeps the journal from being begun anew.
             dropView()
         }
+    }
+
+    /// Whether the rows that have come out of a commit otherwise are what this context shows: nothing of it lies above the store.
+    private func canShow(_ record: CommitRecord) -> Bool {
+        observers == nil && !hasUnpublishedEdits
+            && store.layers.state.withLock { state in path.allSatisfy { state.layers[$0].isEmpty } }
     }
 
     private func showNewest() {
@@ -134,7 +143,7 @@ extension ObjectContext {
             throw StrataError(.misuse, "This context is being saved already. Save once the save has returned.")
         }
         noteTurn()
-        publish()
+        publishStamped()
         isSaving = true
         defer {
             isSaving = false
@@ -143,6 +152,19 @@ extension ObjectContext {
         // What is saved is held against the newest state, whatever this context has been looking at.
         if isPinned { try takeView() }
         return try body()
+    }
+
+    /// Publishes edits when a save begins. Where they are inserts alone, and nothing that comes before the timestamps could look at
+    /// them or change them, these are set at once: most commits are such, and to set them in the layer costs as much again.
+    private func publishStamped() {
+        let schema = store.schema
+        isStamped =
+            !schema.hasUpdating && !schema.hasSaveHooks && !undoHistory.isOn && observers == nil && savepoints.isEmpty
+            && store.layers.state.withLock { $0.layers[id].isEmpty }
+        saveTime = Date()
+        if isStamped { insertTime = .real(saveTime.timeIntervalSinceReferenceDate) }
+        publish()
+        insertTime = nil
     }
 
     /// What comes before every save and commit. Gives the segments that go where it comes to nothing, held in place.
@@ -183,7 +205,7 @@ extension ObjectContext {
             )
         }
         publish()
-        if !store.schema.stamped.isEmpty { stamp(Date()) }
+        if !store.schema.stamped.isEmpty, !isStamped { stamp(saveTime) }
         try runValidations()
     }
 

@@ -128,7 +128,7 @@ extension ObjectContext {
     /// what goes away with their old values may come back here.
     ///
     /// Complexity: O(the shorter of rows and live objects).
-    private func liveObjects(in part: any AnyPart, entity: Int) -> [(index: Int, object: AnyObject)] {
+    func liveObjects(in part: any AnyPart, entity: Int) -> [(index: Int, object: AnyObject)] {
         guard let model = store.schema.model(entity) else { return [] }
         var found: [(index: Int, object: AnyObject)] = []
         let numbers = part.numbers

@@ -1,3 +1,5 @@
+import Foundation
+
 /// A layer of changes over its parent, another context or the store; the face that blocks work with.
 ///
 /// Objects are inserted, found, changed and deleted here, and live here: an object of one context is not used with
@@ -28,6 +30,12 @@ public final class ObjectContext {
     /// Whether the layers keep what happens until this context has taken it over.
     @exclusivity(unchecked) var isTracked = false
     var isSaving = false
+    /// When the last save began, which is what it sets timestamps to.
+    var saveTime = Date.distantPast
+    /// The same where inserted rows get it as they are published; nil but while a save begins.
+    var insertTime: StoredValue?
+    /// Whether the save that runs has no timestamps left to set.
+    var isStamped = false
     /// Of a pinned context, the revision of its own layer that it shows.
     var ownRevision: Int?
     /// Whether it goes on showing the state of its first read.

@@ -93,11 +93,13 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         }
         let count = edits.count
         let derived = entity.info.derived
+        let time = entity.info.isStamped ? context.insertTime : nil
         var kinds: ChangeKinds = []
         var numbers: [Int64] = []
         numbers.reserveCapacity(count)
         let changes = [Change<Object.Row>](unsafeUninitializedCapacity: count) { places, initialized in
             for edit in edits {
+                if let time, edit.kind == .insert { stamp(object(of: edit), time) }
                 var base = edit.base
                 if let bases, let known = self.base(of: edit) { base = bases.base(of: known.seen) }
                 let number = Object._$publish(
@@ -114,8 +116,19 @@ final class ObjectTracker<Object: Model>: AnyTracker {
             }
         }
         edits.removeAll()
+        if entity.info.isStamped, time == nil || entity.info.updatedAt != nil && !kinds.isDisjoint(with: .updates) {
+            context.isStamped = false
+        }
         if entity.info.hooks.runBeforeSave { context.noteForHooks(numbers, entity: entity.info.index) }
         return Part(unsorted: changes, numbers: numbers, kinds)
+    }
+
+    /// Sets the timestamps of an object that is new.
+    private func stamp(_ object: Object, _ time: StoredValue) {
+        // Attributes of another type than a time are refused when the schema is made.
+        if let updatedAt = entity.info.updatedAt { try? object._$row._$set(time, at: updatedAt) }
+        guard let createdAt = entity.info.createdAt, (try? object._$row._$value(at: createdAt)) == .null else { return }
+        try? object._$row._$set(time, at: createdAt)
     }
 
     /// Puts the rows back to what they were, and forgets.
@@ -217,6 +230,12 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         }
     }
 
+    /// Lets live objects show the rows of a part.
+    func show(_ objects: [(index: Int, object: AnyObject)], of part: any AnyPart) {
+        let part = part.typed(Object.Row.self)
+        for (index, object) in objects { show(part, index, in: object) }
+    }
+
     /// Lets live objects show their rows as the layers have them, else as they are in the store.
     func refresh(_ models: [any Model], _ view: ObjectContext.View, _ path: [Int]) -> (any Error)? {
         refresh(models.lazy.map { ($0, $0.storedNumber, 0) }, view, path) { _ in nil }
@@ -305,6 +324,7 @@ protocol AnyTracker: AnyObject {
     /// Inserts an object once more that was inserted and deleted here.
     func insertAgain(_ number: Int64, _ context: ObjectContext)
     func show(_ part: any AnyPart, _ number: Int64, in object: AnyObject)
+    func show(_ objects: [(index: Int, object: AnyObject)], of part: any AnyPart)
     func refresh(
         _ objects: [(index: Int, object: AnyObject)],
         of part: any AnyPart,
@@ -368,6 +388,7 @@ final class JoinTracker: AnyTracker {
     func forgetFailures(of numbers: Set<Int64>) {}
     func insertAgain(_ number: Int64, _ context: ObjectContext) {}
     func show(_ part: any AnyPart, _ number: Int64, in object: AnyObject) {}
+    func show(_ objects: [(index: Int, object: AnyObject)], of part: any AnyPart) {}
 
     func refresh(
         _ objects: [(index: Int, object: AnyObject)],

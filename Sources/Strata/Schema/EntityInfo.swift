@@ -25,6 +25,8 @@ final class EntityInfo: Sendable {
     let outgoing: [OutgoingReference]
     let createdAt: Int?
     let updatedAt: Int?
+    /// Whether rows have timestamps.
+    var isStamped: Bool { createdAt != nil || updatedAt != nil }
     /// The columns that are calculated from others. Rows calculate them whenever they are asked, so that a row merged from
     /// two writers has its own; every update of other columns writes them too.
     let derived: ColumnSet

@@ -33,7 +33,7 @@ final class Schema: Sendable {
         entities = builder.makeEntities()
         keepsBytes = entities.map { !$0.info.externals.isEmpty }
         oneToOne = entities.map(\.info.oneToOne)
-        stamped = entities.filter { $0.info.createdAt != nil || $0.info.updatedAt != nil }
+        stamped = entities.filter(\.info.isStamped)
         let hooks = entities.map(\.info.hooks)
         hasUpdating = entities.contains { !$0.info.updating.isEmpty }
         hasSaveHooks = hooks.contains(where: \.runBeforeSave)

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// What an operation is about: a value that is stored with it, as JSON, and handed to the handler.
 ///
@@ -25,7 +26,7 @@ public protocol OperationPayload: Codable, Sendable {
 }
 
 extension OperationPayload {
-    public static var operationType: String { String(describing: Self.self) }
+    public static var operationType: String { TypeNames.name(of: Self.self) }
 
     public static var payloadVersion: Int { 1 }
 
@@ -43,5 +44,19 @@ extension OperationPayload {
             )
         }
         return try migrate(data, from: version)
+    }
+}
+
+/// The names of types, which the runtime would put together anew each time that one is asked for.
+private enum TypeNames {
+    private static let known = Mutex<[ObjectIdentifier: String]>([:])
+
+    static func name(of type: Any.Type) -> String {
+        known.withLock { known in
+            if let name = known[ObjectIdentifier(type)] { return name }
+            let name = String(describing: type)
+            known[ObjectIdentifier(type)] = name
+            return name
+        }
     }
 }

@@ -36,6 +36,59 @@ struct TimestampRowTests {
         }
     }
 
+    @Test("C11 all that one save sets is the same time, whatever was published before it", arguments: Place.allCases)
+    func oneTime(_ place: Place) async throws {
+        try await withStack(place) { stack in
+            try await stack.background { context in
+                let first = context.insert(Timestamp(label: "a"))
+                #expect(try context.count(Timestamp.all) == 1)
+                let second = context.insert(Timestamp(label: "b"))
+                try context.commit()
+                #expect(first.createdAt != nil)
+                #expect(Set([first, second].flatMap { [$0.createdAt, $0.updatedAt] }).count == 1)
+                first.label = "c"
+                let third = context.insert(Timestamp(label: "d"))
+                try context.commit()
+                #expect(third.createdAt != nil)
+                #expect(third.createdAt == third.updatedAt && first.updatedAt == third.updatedAt)
+                #expect(first.createdAt == second.createdAt && second.updatedAt == second.createdAt)
+            }
+        }
+    }
+
+    @Test("C11 what is set back and inserted with another one is no change", arguments: Place.allCases)
+    func setBack(_ place: Place) async throws {
+        try await withStack(place) { stack in
+            try await stack.background { context in
+                let first = context.insert(Timestamp(label: "a"))
+                try context.commit()
+                let updated = first.updatedAt
+                first.label = "b"
+                first.label = "a"
+                context.insert(Timestamp())
+                try context.commit()
+                #expect(updated != nil && first.updatedAt == updated)
+            }
+        }
+    }
+
+    @Test("C11 a commit that is refused keeps the time of the first save, and the next one sets that of the last")
+    func refused() async throws {
+        try await withStack(.memory) { stack in
+            try await stack.background { context in
+                let object = context.insert(Timestamp())
+                let writer = context.insert(Writer(name: ""))
+                #expect(throws: StrataError.self) { try context.commit() }
+                let created = try #require(object.createdAt)
+                while Date() <= created {}
+                writer.name = "a"
+                try context.commit()
+                #expect(object.createdAt == created)
+                #expect(try #require(object.updatedAt) > created)
+            }
+        }
+    }
+
     @Test("U6 C11 timestamps are set in the context that holds the change, a named one too, and saved with it")
     func named() async throws {
         try await withStack(.memory) { stack in

@@ -8,8 +8,7 @@ extension Row {
     static func enqueue(_ sizes: Sizes, perCommit: Int, _ synchronous: Synchronous) -> Row {
         let count = sizes.enqueued(perCommit)
         return Row(
-            work: synchronous == .full
-                ? .enqueueFull : perCommit == 1 ? .enqueue : perCommit == 100 ? .enqueueMany : .enqueueMost,
+            work: .enqueue(perCommit: perCommit, synchronous),
             name: "enqueue, \(perCommit) a commit, \(synchronous.rawValue)",
             unit: .microseconds,
             target: perCommit == 1 ? 1.25 : nil,
@@ -29,15 +28,16 @@ extension Row {
     ///
     /// Equal: each operation is claimed in a transaction and archived in a later one, which may be shared by as many as there are handlers.
     /// The reference calls no handlers, and does all of it on one thread.
-    static func work(_ sizes: Sizes, handlers: Int) -> Row {
-        Row(
-            work: handlers == 1 ? .workAlone : .work,
-            name: "claim and complete, \(handlers) at once",
+    static func work(_ sizes: Sizes, handlers: Int, _ synchronous: Synchronous) -> Row {
+        let count = sizes.worked(handlers, synchronous)
+        return Row(
+            work: .work(handlers: handlers, synchronous),
+            name: "claim and complete, \(handlers) at once, \(synchronous.rawValue)",
             unit: .microseconds,
             target: 1.25,
-            operations: sizes.worked
+            operations: count
         ) { round in
-            try reference(round, queued: sizes.worked, done: sizes.worked) { database in
+            try reference(round, queued: count, done: count, synchronous) { database in
                 try JobTable.work(database, perCommit: handlers)
             }
         }
@@ -48,10 +48,11 @@ extension Row {
         _ round: Round,
         queued: Int,
         done: Int,
+        _ synchronous: Synchronous = .normal,
         preparing: (Database) throws -> Void = { _ in },
         work: (Database) throws -> Checksum
     ) throws -> Sample {
-        let database = try JobTable.make(round, .normal)
+        let database = try JobTable.make(round, synchronous)
         try JobTable.enqueue(queued, perCommit: 10_000, database)
         try preparing(database)
         let watch = Stopwatch()
@@ -196,4 +197,31 @@ extension Sizes {
 
     /// How many operations a row queues that queues so many in a commit.
     func enqueued(_ perCommit: Int) -> Int { perCommit == 1 ? commits : max(worked, perCommit) }
+    /// How many operations a row does that does so many at once: fewer where each turn waits for the disk.
+    func worked(_ handlers: Int, _ synchronous: Synchronous) -> Int {
+        synchronous == .full ? min(worked, commits * min(handlers, 2)) : worked
+    }
+}
+
+extension Work {
+    static func enqueue(perCommit: Int, _ synchronous: Synchronous) -> Work {
+        switch (perCommit, synchronous) {
+        case (1, .normal): .enqueue
+        case (1, .full): .enqueueFull
+        case (100, .normal): .enqueueMany
+        case (100, .full): .enqueueManyFull
+        case (_, .normal): .enqueueMost
+        case (_, .full): .enqueueMostFull
+        }
+    }
+
+    static func work(handlers: Int, _ synchronous: Synchronous) -> Work {
+        switch (handlers, synchronous) {
+        case (1, .normal): .workAlone
+        case (1, .full): .workAloneFull
+        case (8, .normal): .work
+        case (_, .normal): .workWide
+        case (_, .full): .workFull
+        }
+    }
 }

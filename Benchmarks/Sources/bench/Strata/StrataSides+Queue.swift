@@ -51,9 +51,10 @@ extension StrataSides {
         return Sample(cost: seconds, check: check)
     }
 
-    static func work(_ round: Round, handlers: Int) async throws -> Sample {
-        try await work(round, of: round.sizes.worked, handlers: handlers) { stack in
-            _ = try await queue(round.sizes.worked, perCommit: 10_000, stack)
+    static func work(_ round: Round, handlers: Int, _ synchronous: Synchronous = .normal) async throws -> Sample {
+        let count = round.sizes.worked(handlers, synchronous)
+        return try await work(round, of: count, handlers: handlers, synchronous) { stack in
+            _ = try await queue(count, perCommit: 10_000, stack)
         }
     }
 
@@ -134,10 +135,11 @@ extension StrataSides {
         of count: Int,
         _ ordering: PipelineOrdering = .flat,
         handlers: Int = 8,
+        _ synchronous: Synchronous = .normal,
         besides finished: Int = 0,
         queueing: (ContextStack) async throws -> Void
     ) async throws -> Sample {
-        let stack = try await queueStack(round)
+        let stack = try await queueStack(round, synchronous)
         try await queueing(stack)
         let check = Mutex(Checksum())
         let (last, end) = AsyncStream.makeStream(of: Void.self)
