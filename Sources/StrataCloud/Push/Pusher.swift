@@ -38,17 +38,16 @@ final class Pusher: Sendable {
         _ facts: AccountFacts,
         _ remote: any Remote,
         _ handler: any CloudHandler,
-        _ sealing: ContentSealing?,
+        _ options: CloudOptions,
         _ reachability: any ConstraintObserver,
-        partSize: Int64,
         _ transfers: TransferBook,
         awaitPull: @escaping @Sendable () -> Void
     ) {
         self.transfers = transfers
-        (self.partSize, self.awaitPull) = (max(1, partSize), awaitPull)
+        (partSize, self.awaitPull) = (max(1, options.partSize), awaitPull)
         (self.stack, self.facts, self.remote, self.handler) = (stack, facts, remote, handler)
         holders = Holders(stack, facts)
-        (self.sealing, self.reachability) = (sealing, reachability)
+        (sealing, self.reachability) = (options.sealing, reachability)
         abandoned = AbandonedUploads(stack, facts, remote)
     }
 

@@ -12,7 +12,7 @@ import Testing
         _ fault: @escaping @Sendable (StrictRemote.Request, Int) -> StrictRemote.Fault? = { _, _ in nil },
         retry: RetryPolicy = RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))
     ) async throws -> (CloudStage, bob: StrictRemote, carol: StrictRemote) {
-        let stage = try await CloudStage(retry: retry)
+        let stage = try await CloudStage(options: CloudOptions(retry: retry))
         let (bob, carol) = (StrictRemote(name: "bob", fault: fault), StrictRemote(name: "carol"))
         stage.handler.others.withLock { $0 = ["bob": bob, "carol": carol] }
         return (stage, bob, carol)
@@ -199,7 +199,7 @@ import Testing
                 _ = try cloud.send("x", content: cloud.context.insert(Note(text: "")).id, to: [])
             }
         }
-        let sealed = try await CloudStage(id: "sealed", sealing: ContentSealing(AccountKey()))
+        let sealed = try await CloudStage(id: "sealed", options: CloudOptions(sealing: ContentSealing(AccountKey())))
         await #expect(throws: CloudError.self) {
             try await sealed.commit { _ = try $0.send($0.createNode(at: "/a"), to: ["bob"]) }
         }
