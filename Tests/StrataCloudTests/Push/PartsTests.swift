@@ -220,6 +220,32 @@ import Testing
         await stage.account.close()
     }
 
+    @Test func `an upload that is queued and left out while another one is being given up leaves nothing`() async throws
+    {
+        let (begun, hasBegun) = AsyncStream.makeStream(of: Void.self)
+        let gate = Gate()
+        let stage = try await stage { request, _ in
+            switch request.verb {
+            case "PART 2": return .before(RemoteError(.unauthorized, "Who?"))
+            case "ABORT":
+                hasBegun.yield()
+                return .gate(gate)
+            default: return nil
+            }
+        }
+        try await make(stage, "1234567890")
+        try await stage.drain()
+        try await skip(stage)
+        for await _ in begun { break }
+        try await stage.commit { cloud in _ = try cloud.upload(cloud.node(at: "/n")) }
+        gate.open()
+        await stage.account.pusher.abandoned.settle()
+        // It may go on with what was begun.
+        #expect(try await stage.stack.background { try $0.count(PartialUpload.all) } == 1)
+        try await skip(stage)
+        try await expect(0, at: stage)
+    }
+
     @Test(arguments: [ConflictResolution.mine, .theirs, .both])
     func `a conflict keeps what was begun only where it is sent`(resolution: ConflictResolution) async throws {
         let stage = try await stage()
