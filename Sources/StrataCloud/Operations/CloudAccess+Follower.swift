@@ -124,7 +124,7 @@ extension CloudNode {
     }
 }
 
-/// The texts of SQL by which dependencies are found. Nothing else in this target makes SQL.
+/// The texts of SQL by which dependencies are found.
 private enum AccessSQL {
     private static let accesses = "\"CloudAccess\""
 
