@@ -28,13 +28,6 @@ public final class AccountRecord {
     var detached: Int64
 }
 
-/// Where in the feed of a remote a pull has come to.
-struct FeedPosition: AttributeValue, Codable, Hashable, Sendable {
-    var cursor: String
-    /// Whether the last pull began here already, and has left something.
-    var isRepeated = false
-}
-
 extension AccountRecord {
     /// Checks that nobody has begun to remove it.
     ///

@@ -9,9 +9,17 @@ struct RemoteFeed: Sendable {
     fileprivate let pages: [RemoteChanges]
 
     /// Asks a remote for what has changed; for everything where it does not know the cursor any more.
-    static func read(_ remote: any Remote, since cursor: String?) async throws -> RemoteFeed {
+    static func read(_ remote: any Remote, since position: FeedPosition?) async throws -> RemoteFeed {
+        let cursor = position?.cursor
         do {
             var pages: [RemoteChanges] = []
+            if let position {
+                // Before the feed, which tells of what changes meanwhile.
+                guard let page = try await look(at: position.keys, of: remote) else {
+                    return try await read(remote, since: nil)
+                }
+                pages.append(page)
+            }
             var next = cursor
             while true {
                 try Task.checkCancellation()
@@ -22,6 +30,24 @@ struct RemoteFeed: Sendable {
             }
         } catch let error as RemoteError where error.code == .cursorGone && cursor != nil {
             return try await read(remote, since: nil)
+        }
+    }
+
+    /// What lies under keys, as the feed would tell it; nil where the remote does not say.
+    private static func look(at keys: [RemoteKey], of remote: any Remote) async throws -> RemoteChanges? {
+        var page = RemoteChanges(changed: [], removed: [], cursor: "")
+        do {
+            for key in keys {
+                try Task.checkCancellation()
+                if let object = try await remote.head(key) {
+                    page.changed.append(object)
+                } else {
+                    page.removed.append(key)
+                }
+            }
+            return page
+        } catch is RemoteError {
+            return nil
         }
     }
 }

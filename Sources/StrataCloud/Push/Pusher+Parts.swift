@@ -49,7 +49,7 @@ extension Pusher {
     ) async throws -> Written {
         let known = try await known(place)
         if let known, known.contentPrint != place.print || known.path != place.key.path {
-            try await abandoned.abort(known)
+            try await remote.abortUpload(known.upload, at: place.key)
             try await forget(place)
         }
         let begun = known.flatMap { $0.contentPrint == place.print && $0.path == place.key.path ? $0 : nil }
@@ -99,7 +99,7 @@ extension Pusher {
     /// Gives up the parts that are still at the remote of something that is there by now.
     private func abort(_ place: PartsPlace) async throws -> String? {
         guard let known = try await known(place), known.path == place.key.path else { return nil }
-        try await remote.abortUpload(known.upload, at: place.key)
+        try await abandoned.abort(known)
         return known.upload
     }
 
