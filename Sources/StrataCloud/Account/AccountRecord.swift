@@ -28,6 +28,11 @@ public final class AccountRecord {
     var detached: Int64
 }
 
+extension Query where Object == AccountRecord {
+    /// The account of an id.
+    static func account(_ account: String) -> Self { AccountRecord.where { $0.account == account } }
+}
+
 extension AccountRecord {
     /// Checks that nobody has begun to remove it.
     ///

@@ -16,7 +16,7 @@ struct Puller: Sendable {
         let facts = facts
         let (known, position) = try await stack.overStore { context in
             let account = facts.account
-            let record = try context.first(AccountRecord.where { $0.account == account })
+            let record = try context.first(.account(account))
             return (KnownTree(try context.rows(RemoteNode.where { $0.account == account })), record?.feedPosition)
         }
         // What was known is asked for before what is there, so that this is never the older one.
@@ -57,8 +57,7 @@ struct Puller: Sendable {
         for _ in 0..<Self.tries {
             do {
                 return try await stack.overStore { context in
-                    let account = facts.account
-                    guard let record = try context.first(AccountRecord.where { $0.account == account }) else { return }
+                    guard let record = try context.first(.account(facts.account)) else { return }
                     // Another process may have pulled as well: from where that goes on is as good.
                     let new =
                         record.feedPosition == position

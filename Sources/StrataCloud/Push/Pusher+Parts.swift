@@ -49,7 +49,7 @@ extension Pusher {
     ) async throws -> Written {
         let known = try await known(place)
         if let known, known.contentPrint != place.print || known.path != place.key.path {
-            try await remote.abortUpload(known.upload, at: place.key)
+            try await abandoned.abort(known)
             try await forget(place)
         }
         let begun = known.flatMap { $0.contentPrint == place.print && $0.path == place.key.path ? $0 : nil }
