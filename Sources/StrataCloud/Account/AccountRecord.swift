@@ -28,11 +28,9 @@ public final class AccountRecord {
     var detached: Int64
 }
 
-/// Where in the feed of a remote a pull has come to.
-struct FeedPosition: AttributeValue, Codable, Hashable, Sendable {
-    var cursor: String
-    /// Whether the last pull began here already, and has left something.
-    var isRepeated = false
+extension Query where Object == AccountRecord {
+    /// The account of an id.
+    static func account(_ account: String) -> Self { AccountRecord.where { $0.account == account } }
 }
 
 extension AccountRecord {

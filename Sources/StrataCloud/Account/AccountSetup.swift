@@ -31,7 +31,7 @@ struct AccountSetup {
     private func find() async throws -> AccountFacts? {
         let (account, name, isSealed) = (account, remote.name, isSealed)
         return try await stack.overStore { context in
-            guard let record = try context.first(AccountRecord.where { $0.account == account }) else { return nil }
+            guard let record = try context.first(.account(account)) else { return nil }
             try record.checkWhole()
             guard record.remote == name else {
                 throw CloudError(

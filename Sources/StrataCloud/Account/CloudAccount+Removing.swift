@@ -87,7 +87,7 @@ private struct AccountRemoval {
             try context.batchDelete(SealedUpload.where { $0.account == account })
             try context.batchDelete(RemoteNode.where { $0.account == account })
             try removeNodes(context)
-            try context.batchDelete(AccountRecord.where { $0.account == account })
+            try context.batchDelete(.account(account))
         }
     }
 

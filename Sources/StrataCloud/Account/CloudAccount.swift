@@ -1,4 +1,3 @@
-public import Foundation
 public import Strata
 public import StrataPipeline
 import Synchronization
@@ -57,68 +56,35 @@ public final class CloudAccount: Sendable {
     ///   - id: the application's id for it, which stays the same.
     ///   - remote: where its tree is kept. It need not be reachable.
     ///   - handler: gives content, and hears of what becomes of nodes.
-    ///   - names: how names are told apart; by default as the remote does. It counts when the account is set up, not later.
-    ///   - sealing: by which keys content is sealed before it leaves the machine, and opened when it comes back; by default it is not. An account that
-    ///     was opened with it once is always opened with it.
-    ///   - maxConcurrent: how many operations run at once at most.
-    ///   - retry: when what has failed is tried again.
-    ///   - reachability: what knows whether the remote can be reached. Without it, what has not reached the remote is tried again each second.
-    ///   - partSize: in bytes; what has at least two parts of it is sent in parts, where the remote takes them, and resumed. The remote may want larger ones.
-    ///   - pull: when it looks at what others have changed.
-    ///   - download: which marked nodes are downloaded by themselves.
-    ///   - cacheFolder: where downloads are kept, with nothing else in it; by default in the user's folder for caches, one of each store.
-    ///   - cacheLimit: how many bytes the cache may have, 256 MiB by default.
-    ///   - isSuspended: whether it sends nothing until `push.resume()`.
-    ///   - clock: what tells the time.
+    ///   - options: how it works, where that is not as by default.
     /// - Throws: ``CloudError`` with `modelsMissing`, `otherRemote` or `sealingMissing`; ``PipelineError`` with `alreadyOpen`; what the store reports.
     public static func open(
         _ stack: ContextStack,
         id: String,
         remote: any Remote,
         handler: any CloudHandler,
-        names: NameRule? = nil,
-        sealing: ContentSealing? = nil,
-        maxConcurrent: Int? = 8,
-        retry: RetryPolicy = .standard,
-        reachability: (any ConstraintObserver)? = nil,
-        partSize: Int64 = 16 << 20,
-        pull: PullPolicy = .manual,
-        download: DownloadPolicy = .onDemand,
-        cacheFolder: URL? = nil,
-        cacheLimit: Int64 = DiskCache.defaultLimit,
-        isSuspended: Bool = false,
-        clock: any PipelineClock = .system
+        options: CloudOptions = CloudOptions()
     ) async throws -> CloudAccount {
         guard stack.knows(AccountRecord.self), stack.knows(QueuedOperation.self) else {
             throw CloudError(.modelsMissing, "Open the stack with `CloudAccount.models` beside your own.")
         }
-        let facts = try await AccountSetup(stack, id, remote, names, isSealed: sealing != nil).facts()
-        let reachability = reachability ?? ManualConstraint(Constraint(rawValue: "reachable.\(id)"), isSatisfied: true)
-        let transfers = TransferBook(clock)
-        let downloads = Downloads(stack, facts, remote, sealing, cacheFolder, cacheLimit, transfers)
-        let marked = MarkedDownloads(downloads, handler, download, maxConcurrent: maxConcurrent ?? 8)
-        let isFirstPullAwaited = pull.isPushWaiting && !isSuspended
-        let pulls = PullLoop(Puller(stack: stack, facts: facts, remote: remote, handler: handler), pull, clock)
-        let pusher = Pusher(
-            stack,
-            facts,
-            remote,
-            handler,
-            sealing,
-            reachability,
-            partSize: partSize,
-            transfers
-        ) {
-            pulls.beAwaited()
-        }
+        let facts = try await AccountSetup(stack, id, remote, options.names, isSealed: options.sealing != nil).facts()
+        let reachability =
+            options.reachability ?? ManualConstraint(Constraint(rawValue: "reachable.\(id)"), isSatisfied: true)
+        let transfers = TransferBook(options.clock)
+        let downloads = Downloads(stack, facts, remote, options, transfers)
+        let marked = MarkedDownloads(downloads, handler, options)
+        let isFirstPullAwaited = options.pull.isPushWaiting && !options.isSuspended
+        let pulls = PullLoop(Puller(stack: stack, facts: facts, remote: remote, handler: handler), options)
+        let pusher = Pusher(stack, facts, remote, handler, options, reachability, transfers) { pulls.beAwaited() }
         let push = try await Pipeline.open(
             stack,
             named: facts.pipeline,
-            maxConcurrent: maxConcurrent,
-            retry: retry,
+            maxConcurrent: options.maxConcurrent,
+            retry: options.retry,
             constraints: [reachability, pulls.awaited, pusher.credentials],
-            isSuspended: isSuspended || pull.isPushWaiting,
-            clock: clock
+            isSuspended: options.isSuspended || options.pull.isPushWaiting,
+            clock: options.clock
         ) { (attempt: Attempt<CloudWork>) in try await pusher.carryOut(attempt) }
         let account = CloudAccount(pusher, push, pulls, downloads, marked)
         push.listen { [weak transfers, weak holders = pusher.holders] event in

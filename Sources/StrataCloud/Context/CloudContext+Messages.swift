@@ -8,7 +8,8 @@ extension CloudContext {
     /// a name of its own, `name 3f9c02a1d47be605.ext`, so that messages neither replace nor hinder each other. Where the other inboxes are,
     /// ``CloudHandler/remote(of:for:)`` says.
     ///
-    /// A file that is deleted here before it was ever at the remote is not sent.
+    /// A file that is deleted here before it was ever at the remote is not sent. What is done to it behind the call waits for the operation, unless that
+    /// has failed for good.
     ///
     /// - Parameter recipients: the ids of the accounts. Who is named twice has it once.
     /// - Returns: the operations, in the order of the recipients.

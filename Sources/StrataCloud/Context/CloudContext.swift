@@ -38,7 +38,7 @@ extension ObjectContext {
     }
 
     func accountRecord(_ account: String) throws -> AccountRecord {
-        if let record = try first(AccountRecord.where { $0.account == account }) { return record }
+        if let record = try first(.account(account)) { return record }
         throw CloudError(.noSuchAccount, "There is no account '\(account)' in this store. Open it first.")
     }
 }

@@ -51,14 +51,13 @@ public final class Downloads: Sendable {
         _ stack: ContextStack,
         _ facts: AccountFacts,
         _ remote: any Remote,
-        _ sealing: ContentSealing?,
-        _ folder: URL?,
-        _ limit: Int64,
+        _ options: CloudOptions,
         _ transfers: TransferBook
     ) {
         self.transfers = transfers
-        (self.stack, self.facts, self.remote, self.sealing, self.limit) = (stack, facts, remote, sealing, limit)
-        self.folder = Self.folder(folder, of: stack)
+        (self.stack, self.facts, self.remote) = (stack, facts, remote)
+        (sealing, limit) = (options.sealing, options.cacheLimit)
+        folder = Self.folder(options.cacheFolder, of: stack)
     }
 
     /// The folder that was asked for, or in the user's folder for caches one of each store.

@@ -10,10 +10,12 @@ final class MarkedDownloads: Sendable {
     private let policy: DownloadPolicy
     private let maxConcurrent: Int
     private let looks = RepeatedTask()
+    /// How many come at once where any number may.
+    private static let most = 8
 
-    init(_ downloads: Downloads, _ handler: any CloudHandler, _ policy: DownloadPolicy, maxConcurrent: Int) {
-        (self.downloads, self.handler, self.policy) = (downloads, handler, policy)
-        self.maxConcurrent = max(1, maxConcurrent)
+    init(_ downloads: Downloads, _ handler: any CloudHandler, _ options: CloudOptions) {
+        (self.downloads, self.handler, policy) = (downloads, handler, options.download)
+        maxConcurrent = max(1, options.maxConcurrent ?? Self.most)
     }
 
     /// Looks at what is marked, now or behind the look that is under way.

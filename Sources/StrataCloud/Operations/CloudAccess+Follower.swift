@@ -37,6 +37,7 @@ extension CloudAccess: CommitFollower {
 
     private static func follow(_ operation: Int64, _ accesses: [Access], in transaction: StoreTransaction) throws {
         var prerequisites: Set<Int64> = []
+        var messages: Set<Int64> = []
         var dependants: Set<Int64> = []
         // What comes before others that wait already comes behind what those come behind.
         var place = (commit: accesses.map(\.commit).max() ?? 0, operation: operation)
@@ -56,15 +57,24 @@ extension CloudAccess: CommitFollower {
                 since = [.integer(try row.read(Int64.self, at: 1)), .integer(writer)]
             }
             guard access.isWrite else { continue }
-            prerequisites.formUnion(
-                try transaction.numbers(AccessSQL.selectReadersSince, [access.resource] + moment + since)
+            try transaction.rows(AccessSQL.selectReadersSince, [access.resource] + moment + since) { row in
+                let reader = try row.read(Int64.self, at: 0)
+                // A message writes nothing, so that all who find it find it here.
+                if try row.read(Int.self, at: 1) == Role.message.rawValue {
+                    messages.insert(reader)
+                } else {
+                    prerequisites.insert(reader)
+                }
+            }
+        }
+        for (prerequisites, policy) in [(prerequisites, DependencyPolicy.wait), (messages, .run)] {
+            try CommitConsequences.addDependencies(
+                prerequisites.subtracting(dependants).sorted(),
+                to: operation,
+                whenFailed: policy,
+                in: transaction
             )
         }
-        try CommitConsequences.addDependencies(
-            prerequisites.subtracting(dependants).sorted(),
-            to: operation,
-            in: transaction
-        )
         for dependant in dependants.sorted() {
             try CommitConsequences.addDependencies([operation], to: dependant, in: transaction)
         }
@@ -114,7 +124,7 @@ extension CloudNode {
     }
 }
 
-/// The texts of SQL by which dependencies are found. Nothing else in this target makes SQL.
+/// The texts of SQL by which dependencies are found.
 private enum AccessSQL {
     private static let accesses = "\"CloudAccess\""
 
@@ -136,7 +146,7 @@ private enum AccessSQL {
         AND ("commit", "operation") < (?2, ?3) ORDER BY "commit" DESC, "operation" DESC LIMIT 1
         """
     static let selectReadersSince = """
-        SELECT "operation" FROM \(accesses) WHERE "resource" = ?1 AND "isWrite" = 0 \
+        SELECT "operation", "role" FROM \(accesses) WHERE "resource" = ?1 AND "isWrite" = 0 \
         AND ("commit", "operation") < (?2, ?3) AND ("commit", "operation") > (?4, ?5)
         """
     /// The operations of a node which send something. What makes it as a folder stays where something is moved into it or out of it.

@@ -24,5 +24,7 @@ final class CloudAccess {
         /// It makes the node, for what is to lie in it.
         case record = 2
         case move = 3
+        /// It sends a copy to others, as far as it can: once it has failed nothing waits for it.
+        case message = 4
     }
 }

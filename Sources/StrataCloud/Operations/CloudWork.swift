@@ -21,7 +21,8 @@ struct CloudWork: OperationPayload {
             case .content, .copy: .upload
             case .record: .record
             case .move: .move
-            case .delete, .message: .other
+            case .message: .message
+            case .delete: .other
             }
         }
     }

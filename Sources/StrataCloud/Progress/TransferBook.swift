@@ -17,6 +17,9 @@ final class TransferBook: Sendable {
         /// The operation, or the node.
         let number: Int64
         let section: ContentSections
+
+        /// The same of another section.
+        func with(_ section: ContentSections) -> Key { Key(direction: direction, number: number, section: section) }
     }
 
     struct Entry: Sendable {
@@ -144,12 +147,14 @@ final class TransferBook: Sendable {
     func settle(uploads: [Key: Entry], for reader: Reader) -> [Key: Done] {
         state.withLock { state in
             var done: [Key: Done] = [:]
+            var counted: Set<Int64> = []
             for (key, entry) in uploads {
                 if state.entries[key]?.hasPassed ?? false {
                     done[key] = state.settle(key, toldOf: reader)
+                    counted.insert(key.number)
                 } else if case .once = reader {
                     // It was told of since this reader has looked at what is done.
-                    let isFirst = !done.keys.contains { $0.number == key.number }
+                    let isFirst = counted.insert(key.number).inserted
                     done[key] = Done(files: isFirst ? 1 : 0, bytes: entry.done)
                 }
             }
@@ -248,7 +253,7 @@ extension TransferBook.State {
         guard let entry = entries.removeValue(forKey: key) else { return nil }
         let source = TransferWindow.Source(direction: key.direction, node: entry.node)
         // The sections of a file that go together are one file; it is the data that counts.
-        let isAlone = !entries.contains { $0.key.direction == key.direction && $0.key.number == key.number }
+        let isAlone = !ContentSections.all.elements.contains { entries[key.with($0)] != nil }
         let passed = TransferBook.Done(files: isAlone ? 1 : 0, bytes: entry.done)
         done.add(passed, of: source)
         for number in watchers.keys {

@@ -8,12 +8,20 @@ final class PullApplication {
     private let known: KnownTree
     private let tree: RemoteTree
     private(set) var summary = PullSummary()
+    /// Where the next pull is to look again.
+    private(set) var left: Set<RemoteKey> = []
 
     init(_ cloud: CloudContext, _ handler: any CloudHandler, _ known: KnownTree, _ tree: RemoteTree) {
         (self.cloud, self.handler, self.known, self.tree) = (cloud, handler, known, tree)
     }
 
     func apply(_ step: PullPlan.Step) throws {
+        let postponed = summary.postponed
+        try carryOut(step)
+        if summary.postponed > postponed { left.formUnion(step.keys(known, tree)) }
+    }
+
+    private func carryOut(_ step: PullPlan.Step) throws {
         switch step {
         case .add(let object): try add(object)
         case .update(let number, let object): try update(number, object)

@@ -57,8 +57,8 @@ final class PullLoop: Sendable {
         }
     }
 
-    init(_ puller: Puller, _ policy: PullPolicy, _ clock: any PipelineClock) {
-        (self.puller, self.policy, self.clock) = (puller, policy, clock)
+    init(_ puller: Puller, _ options: CloudOptions) {
+        (self.puller, policy, clock) = (puller, options.pull, options.clock)
     }
 
     func pull() async throws -> PullSummary {

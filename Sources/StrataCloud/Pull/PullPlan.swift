@@ -18,8 +18,8 @@ struct PullPlan: Sendable {
     private(set) var steps: [Step] = []
     /// Whether anything that is there is known no more behind it, so that it is found anew.
     var forgets: Bool { steps.contains { if case .forget = $0 { true } else { false } } }
-    /// Whether something is there of which nothing can be said as long as it is being sent or deleted from here.
-    let leavesOut: Bool
+    /// The keys of what is there, and of which nothing can be said as long as it is being sent or deleted from here.
+    let left: Set<RemoteKey>
 
     init(_ tree: RemoteTree, _ known: KnownTree) {
         // A file where a folder was known is another thing.
@@ -37,8 +37,16 @@ struct PullPlan: Sendable {
             return folder.map { tree.complete.contains($0) } ?? false
         }
         let added = tree.objects.filter { !there.contains($0.place) && known[$0]?.isCertain != false }
-        leavesOut = tree.objects.contains { object in
-            known[object].map { !$0.isCertain || $0.node == nil } ?? false
+        left = tree.objects.reduce(into: []) { left, object in
+            guard let row = known[object] else { return }
+            // What is to be deleted from here tells nothing as long as it is as it was known to be.
+            let isLeft =
+                if row.isCertain {
+                    row.node == nil
+                        && (row.isFolder != object.isFolder
+                            || Self.isChanged(row, object, tree.sidecars[object.key] ?? [:]))
+                } else { true }
+            if isLeft { left.formUnion(tree.keys(of: object.key, row)) }
         }
         // What makes room for something else is gone first, since the other one may be where it has been moved into.
         let places = Set(added.map(\.key))
@@ -102,5 +110,42 @@ struct PullPlan: Sendable {
             if let keys = new[version], keys.count == 1 { moves[keys[0]] = numbers[0] }
         }
         return moves
+    }
+}
+
+extension PullPlan.Step {
+    /// Where it is to be looked again if it cannot be carried out.
+    func keys(_ known: KnownTree, _ tree: RemoteTree) -> Set<RemoteKey> {
+        func keys(of number: Int64) -> Set<RemoteKey> {
+            known.key(of: number).map { tree.keys(of: $0, known.rows[number]) } ?? []
+        }
+        switch self {
+        case .add(let object): return tree.keys(of: object.key, nil).union(tree.folders(above: object.key))
+        case .update(let number, let object): return tree.keys(of: object.key, known.rows[number])
+        case .move(let number, let object):
+            return tree.keys(of: object.key, nil).union(tree.folders(above: object.key)).union(keys(of: number))
+        case .forget(let number), .remove(let number): return keys(of: number)
+        }
+    }
+}
+
+extension RemoteTree {
+    /// An object, and what goes with it or was known to.
+    fileprivate func keys(of key: RemoteKey, _ row: RemoteNode.Row?) -> Set<RemoteKey> {
+        var keys: Set = [key]
+        for (mark, section) in [(Sidecar.metadata, ContentSections.metadata), (Sidecar.thumbnail, .thumbnail)]
+        where sidecars[key]?[mark] != nil || row?.eTag(of: section) != nil { keys.insert(key.sidecar(mark)) }
+        return keys
+    }
+
+    /// The folders that an object lies in, which may be known no more than that.
+    fileprivate func folders(above key: RemoteKey) -> Set<RemoteKey> {
+        var keys: Set<RemoteKey> = []
+        var next = key.parent
+        while let folder = next, folder.segments.count > 1 {
+            keys.insert(folder)
+            next = folder.parent
+        }
+        return keys
     }
 }

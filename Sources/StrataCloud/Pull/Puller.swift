@@ -16,60 +16,59 @@ struct Puller: Sendable {
         let facts = facts
         let (known, position) = try await stack.overStore { context in
             let account = facts.account
-            let record = try context.first(AccountRecord.where { $0.account == account })
+            let record = try context.first(.account(account))
             return (KnownTree(try context.rows(RemoteNode.where { $0.account == account })), record?.feedPosition)
         }
         // What was known is asked for before what is there, so that this is never the older one.
         let feed =
             try await remote.capabilities().hasChangeFeed
-            ? RemoteFeed.read(remote, since: position?.cursor) : nil
+            ? RemoteFeed.read(remote, since: position) : nil
         let tree =
             if let feed { try await RemoteTree.find(in: remote, known, feed) } else {
                 try await RemoteTree.find(in: remote) { known.has($0) }
             }
         try Task.checkCancellation()
         let plan = PullPlan(tree, known)
+        // Should that be broken off by which something is to be found anew, everything is asked for.
+        let isDoubtful = feed != nil && plan.forgets
+        if isDoubtful { try await note(nil, behind: position, []) }
+        let start = isDoubtful ? nil : position
         let steps = plan.steps
-        var summary = PullSummary()
+        var (summary, left) = (PullSummary(), plan.left)
         var first = 0
         while first < steps.count {
             try Task.checkCancellation()
             let part = steps[first..<min(first + Self.portion, steps.count)]
             let done = try await apply(part, known, tree)
-            summary.add(done)
+            summary.add(done.summary)
+            left.formUnion(done.left)
             first += part.count
         }
         if let feed {
-            let isClean = summary.postponed == 0 && !plan.leavesOut
-            try await note(feed, from: position, isClean: isClean, forgets: plan.forgets)
+            try await note(FeedPosition.next(feed, from: start, left: left), behind: start, left)
         }
         return summary
     }
 
-    /// Writes down from where the next pull goes on. Where something was left to it, it asks for the same once more; where that has not helped, for
-    /// everything, since what was left may have changed long ago.
-    private func note(
-        _ feed: RemoteFeed,
-        from position: FeedPosition?,
-        isClean: Bool,
-        forgets: Bool
-    ) async throws {
-        let next: FeedPosition? =
-            if isClean {
-                FeedPosition(cursor: feed.cursor)
-            } else if feed.isWhole || forgets || position?.isRepeated ?? true {
-                nil
-            } else { position.map { FeedPosition(cursor: $0.cursor, isRepeated: true) } }
-        guard next != position else { return }
+    /// Writes down from where the next pull goes on: behind what the feed has told, with what was left, which is looked at again. Where that is too
+    /// much, the next pull asks for the same once more; where that has not helped, for everything, since what was left may have changed long ago.
+    private func note(_ next: FeedPosition?, behind position: FeedPosition?, _ left: Set<RemoteKey>) async throws {
         let facts = facts
-        do {
-            try await stack.overStore { context in
-                let account = facts.account
-                try context.first(AccountRecord.where { $0.account == account })?.feedPosition = next
-                try context.commit()
+        for _ in 0..<Self.tries {
+            do {
+                return try await stack.overStore { context in
+                    guard let record = try context.first(.account(facts.account)) else { return }
+                    // Another process may have pulled as well: from where that goes on is as good.
+                    let new =
+                        record.feedPosition == position
+                        ? next : next.flatMap { $0.isRepeated ? nil : record.feedPosition?.leaving(left) }
+                    guard record.feedPosition != new else { return }
+                    record.feedPosition = new
+                    try context.commit()
+                }
+            } catch let error as StrataError where error.code == .conflict {
+                continue
             }
-        } catch let error as StrataError where error.code == .conflict {
-            // Another process has pulled as well. From where that goes on is as good.
         }
     }
 
@@ -80,7 +79,7 @@ struct Puller: Sendable {
         _ steps: ArraySlice<PullPlan.Step>,
         _ known: KnownTree,
         _ tree: RemoteTree
-    ) async throws -> PullSummary {
+    ) async throws -> (summary: PullSummary, left: Set<RemoteKey>) {
         let (facts, handler) = (facts, handler)
         for _ in 0..<Self.tries {
             do {
@@ -88,7 +87,7 @@ struct Puller: Sendable {
                     let application = PullApplication(CloudContext(context, facts), handler, known, tree)
                     for step in steps { try application.apply(step) }
                     try context.commit()
-                    return application.summary
+                    return (application.summary, application.left)
                 }
             } catch let error as StrataError where error.code == .conflict || error.code == .notUnique {
                 // Somebody has changed the same meanwhile: it is looked at once more.
@@ -97,7 +96,7 @@ struct Puller: Sendable {
         }
         var summary = PullSummary()
         summary.postponed = steps.count
-        return summary
+        return (summary, steps.reduce(into: []) { $0.formUnion($1.keys(known, tree)) })
     }
 
     private static let tries = 5

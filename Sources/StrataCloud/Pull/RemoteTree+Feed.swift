@@ -9,9 +9,17 @@ struct RemoteFeed: Sendable {
     fileprivate let pages: [RemoteChanges]
 
     /// Asks a remote for what has changed; for everything where it does not know the cursor any more.
-    static func read(_ remote: any Remote, since cursor: String?) async throws -> RemoteFeed {
+    static func read(_ remote: any Remote, since position: FeedPosition?) async throws -> RemoteFeed {
+        let cursor = position?.cursor
         do {
             var pages: [RemoteChanges] = []
+            if let position {
+                // Before the feed, which tells of what changes meanwhile.
+                guard let page = try await look(at: position.keys, of: remote) else {
+                    return try await read(remote, since: nil)
+                }
+                pages.append(page)
+            }
             var next = cursor
             while true {
                 try Task.checkCancellation()
@@ -24,14 +32,32 @@ struct RemoteFeed: Sendable {
             return try await read(remote, since: nil)
         }
     }
+
+    /// What lies under keys, as the feed would tell it; nil where the remote does not say.
+    private static func look(at keys: [RemoteKey], of remote: any Remote) async throws -> RemoteChanges? {
+        var page = RemoteChanges(changed: [], removed: [], cursor: "")
+        do {
+            for key in keys {
+                try Task.checkCancellation()
+                if let object = try await remote.head(key) {
+                    page.changed.append(object)
+                } else {
+                    page.removed.append(key)
+                }
+            }
+            return page
+        } catch is RemoteError {
+            return nil
+        }
+    }
 }
 
 extension RemoteTree {
     /// What lies at a remote, by what was known and what has changed since.
     static func find(in remote: any Remote, _ known: KnownTree, _ feed: RemoteFeed) async throws -> RemoteTree {
-        var objects = feed.isWhole ? [:] : known.objects
-        for page in feed.pages { page.apply(to: &objects) }
-        let tree = RemoteTree(objects)
+        var objects = ChangingObjects(feed.isWhole ? [:] : known.objects)
+        for page in feed.pages { objects.apply(page) }
+        let tree = RemoteTree(objects.there)
         for trunk in Trunk.allCases where known.has(trunk) {
             try await tree.checkNotVanished(trunk, remote)
         }
@@ -39,23 +65,37 @@ extension RemoteTree {
     }
 }
 
-extension RemoteChanges {
-    fileprivate func apply(to objects: inout [RemoteKey: RemoteObject]) {
-        // What was in a folder that is gone, or a file by now, is gone with it.
-        var gone = Set(removed)
-        for object in changed where !object.isFolder && objects[object.key]?.isFolder ?? false {
-            gone.insert(object.key)
-        }
-        if !gone.isEmpty { objects = objects.filter { !$0.key.isWithin(anyOf: gone) } }
-        for object in changed { objects[object.key] = object }
-    }
-}
+/// Objects to which page after page of changes is applied. What lies in a folder that is removed is not looked for then, but at the end: it is what was
+/// written before the page that has removed the folder.
+private struct ChangingObjects {
+    private var objects: [RemoteKey: (object: RemoteObject, page: Int)]
+    /// The last page that has removed a key, with all that was in it.
+    private var removed: [RemoteKey: Int] = [:]
+    private var page = 0
 
-extension RemoteKey {
-    fileprivate func isWithin(anyOf keys: Set<RemoteKey>) -> Bool {
-        var next: RemoteKey? = self
+    init(_ known: [RemoteKey: RemoteObject]) { objects = known.mapValues { ($0, 0) } }
+
+    mutating func apply(_ changes: RemoteChanges) {
+        page += 1
+        for key in changes.removed { removed[key] = page }
+        // What was in a folder that is a file by now is gone with it.
+        for object in changes.changed where !object.isFolder {
+            guard let known = objects[object.key], known.object.isFolder, !isRemoved(object.key, since: known.page)
+            else { continue }
+            removed[object.key] = page
+        }
+        for object in changes.changed { objects[object.key] = (object, page) }
+    }
+
+    /// - Complexity: O(objects), with their depth.
+    var there: [RemoteKey: RemoteObject] {
+        objects.filter { key, entry in !isRemoved(key, since: entry.page) }.mapValues(\.object)
+    }
+
+    private func isRemoved(_ key: RemoteKey, since page: Int) -> Bool {
+        var next: RemoteKey? = key
         while let key = next {
-            if keys.contains(key) { return true }
+            if let removed = removed[key], removed > page { return true }
             next = key.parent
         }
         return false

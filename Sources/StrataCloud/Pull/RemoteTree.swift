@@ -31,7 +31,11 @@ struct RemoteTree: Sendable {
 
     /// Everything that is there, by its keys.
     init(_ all: [RemoteKey: RemoteObject]) {
-        for (key, object) in all where key.segments.count > 1 && Self.trunks.contains(key.segments[0]) { add(object) }
+        var readable: [RemoteKey: Bool] = [:]
+        for (key, object) in all where key.segments.count > 1 && Self.trunks.contains(key.segments[0]) {
+            // Folders whose names cannot be read are not looked into, as by listings.
+            if key.parent?.isReadableFolder(&readable) ?? false { add(object) }
+        }
         objects.sort { $0.key.segments.count < $1.key.segments.count }
         complete = Set(objects.lazy.filter(\.isFolder).map(\.key))
         for trunk in Self.trunks { complete.insert(RemoteKey([trunk])) }
@@ -85,6 +89,17 @@ struct RemoteTree: Sendable {
 }
 
 extension RemoteKey {
+    /// Whether all of its segments, a trunk at their top, stand for names of folders.
+    ///
+    /// - Parameter known: what is known of that.
+    fileprivate func isReadableFolder(_ known: inout [RemoteKey: Bool]) -> Bool {
+        guard segments.count > 1, let parent else { return true }
+        if let isReadable = known[self] { return isReadable }
+        let isReadable = name.map { $0.mark == nil } ?? false && parent.isReadableFolder(&known)
+        known[self] = isReadable
+        return isReadable
+    }
+
     /// The key of the object that this goes with.
     fileprivate var withoutMark: RemoteKey? {
         guard let last, let mark = name?.mark else { return nil }

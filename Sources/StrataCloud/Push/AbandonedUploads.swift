@@ -13,15 +13,17 @@ final class AbandonedUploads: Sendable {
     private let facts: AccountFacts
     private let remote: any Remote
     private let looks = RepeatedTask()
-    /// Whether there may be any rows.
-    private let isKnown = Atomic(true)
+    /// How often there was a reason to look: at the opening, whenever an upload has begun, and where the remote may be reached again.
+    private let reasons = Atomic(1)
+    /// How many of them there were before the last look that has found nothing which is still needed.
+    private let settled = Atomic(0)
 
     init(_ stack: ContextStack, _ facts: AccountFacts, _ remote: any Remote) {
         (self.stack, self.facts, self.remote) = (stack, facts, remote)
     }
 
     /// Notes that an upload has begun, behind the commit that says so.
-    func noteBegin() { isKnown.store(true, ordering: .releasing) }
+    func noteBegin() { reasons.add(1, ordering: .acquiringAndReleasing) }
 
     /// Notes commits, which may have ended uploads.
     func note(_ news: [ChangeSet]?) {
@@ -35,10 +37,10 @@ final class AbandonedUploads: Sendable {
     }
 
     private func look() {
-        guard isKnown.load(ordering: .acquiring) else { return }
+        // As long as a look is under way, what comes meanwhile asks for another one.
+        guard reasons.load(ordering: .acquiring) != settled.load(ordering: .acquiring) else { return }
         looks.ask {
             do { try await self.giveUp() } catch {
-                self.noteBegin()
                 self.stack.log(.warning, "uploads that were begun cannot be looked at: \(error)")
             }
         }
@@ -56,13 +58,13 @@ final class AbandonedUploads: Sendable {
 
     private func giveUp() async throws {
         let facts = facts
-        // Before the rows are read: what begins behind that says so anew.
-        isKnown.store(false, ordering: .sequentiallyConsistent)
+        // Before the rows are read: what begins behind that is one more.
+        let reasons = reasons.load(ordering: .acquiring)
         let begun = try await stack.overStore { context in
             let cloud = CloudContext(context, facts)
             return try cloud.begunUploads().map { Begun(row: $0.snapshot, isNeeded: try cloud.hasUploads($0.node)) }
         }
-        if begun.contains(where: \.isNeeded) { noteBegin() }
+        if !begun.contains(where: \.isNeeded) { settled.store(reasons, ordering: .releasing) }
         for begun in begun where !begun.isNeeded {
             do { try await giveUp(begun.row) } catch {
                 stack.log(.info, "what was sent of '\(begun.row.path)' stays at the remote for now: \(error)")
@@ -75,10 +77,9 @@ final class AbandonedUploads: Sendable {
         try await abort(row)
         let facts = facts
         try await stack.overStore { context in
+            guard let upload = try context.find(row.id) else { return }
             // Who has queued an upload of the same node meanwhile finds that the remote has forgotten the parts.
-            guard let upload = try context.find(row.id), try !CloudContext(context, facts).hasUploads(row.node) else {
-                return
-            }
+            guard try !CloudContext(context, facts).hasUploads(row.node) else { return self.noteBegin() }
             context.delete(upload)
             try CloudContext(context, facts).forgetSeal(of: row.node)
             try context.commit()

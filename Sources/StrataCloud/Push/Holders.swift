@@ -52,22 +52,44 @@ final class Holders: Sendable {
         }
     }
 
-    /// Deletes all of the account of which nothing is queued any more.
+    /// Deletes all of the account of which nothing is queued any more, some at a time.
+    ///
+    /// - Complexity: O(holders) in one statement, and what is deleted.
     func sweep() async throws {
         let facts = facts
-        try await stack.overStore { context in
-            let cloud = CloudContext(context, facts)
-            let folder = try cloud.root(.detached).id
-            let holders = try context.fetch(CloudNode.where { $0.parent == folder && $0.isHolder == true })
-            if try cloud.forgetIdle(holders) { try context.commit() }
+        while true {
+            let count = try await stack.overStore { context in
+                let holders = try context.fetch(CloudContext(context, facts).idleHolders().limit(Self.portion))
+                for holder in holders { context.delete(holder) }
+                if !holders.isEmpty { try context.commit() }
+                return holders.count
+            }
+            if count < Self.portion { return }
         }
     }
+
+    /// How many are deleted by one commit.
+    private static let portion = 500
 
     /// Waits until all is deleted that can be.
     func settle() async { await looks.settle() }
 }
 
 extension CloudContext {
+    /// Those in the store of which nothing is queued.
+    fileprivate func idleHolders() throws -> Query<CloudNode> {
+        let (folder, pipeline) = (try root(.detached).id, facts.pipeline)
+        return CloudNode.where {
+            $0.parent == folder && $0.isHolder == true
+                && .sql(
+                    """
+                    NOT EXISTS (SELECT 1 FROM "QueuedOperation" o \
+                    WHERE o."pipeline" = \(pipeline) AND o."lane" = CAST(\($0.id) AS TEXT))
+                    """
+                )
+        }
+    }
+
     /// - Returns: whether any was deleted.
     fileprivate func forgetIdle(_ holders: [CloudNode]) throws -> Bool {
         let idle = try holders.filter { try !hasOperations($0.id.number) }

@@ -16,33 +16,40 @@ extension Pusher {
             guard let remote = try CloudContext(context, facts).remote(number) else { return [] as [Doomed] }
             return try remote.doomed().map { Doomed(key: $0.key, row: $0.snapshot) }
         }
-        for thing in doomed.reversed() { try await delete(thing) }
-        return .done { context in
-            guard let remote = try CloudContext(context, facts).remote(number) else { return }
+        var staying: Set<RemoteKey> = []
+        for thing in doomed.reversed() where try await !delete(thing) { staying.insert(thing.key) }
+        return .done { [staying] context in
+            let cloud = CloudContext(context, facts)
+            guard let remote = try cloud.remote(number) else { return }
             for remote in try remote.doomed().reversed() { context.delete(remote) }
+            // It may have changed long ago, so that no feed tells of it any more.
+            if !staying.isEmpty { try cloud.lookAgain(at: staying) }
         }
     }
 
-    private func delete(_ thing: Doomed) async throws {
+    /// - Returns: whether it is gone.
+    private func delete(_ thing: Doomed) async throws -> Bool {
         let (key, row) = (thing.key, thing.row)
         do {
             if row.isFolder {
                 try await remote.delete(key, isFolder: true, if: .none)
-                return
+                return true
             }
             if let eTag = try await version(of: thing) {
                 try await remote.delete(key, isFolder: false, if: .matches(eTag))
             } else if try await remote.head(key) != nil {
-                return
+                return false
             }
             // What goes with it goes behind it.
             for mark in [Sidecar.metadata, Sidecar.thumbnail, Sidecar.record] where row.has(mark) {
                 try await remote.delete(key.sidecar(mark), isFolder: false, if: .none)
             }
+            return true
         } catch let error as RemoteError
             where [.conditionFailed, .notEmpty, .notFound, .occupied].contains(error.code)
         {
             // Somebody else has written it since, or put something there: it stays, and is found anew.
+            return error.code == .notFound
         }
     }
 

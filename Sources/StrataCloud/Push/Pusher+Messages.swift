@@ -1,5 +1,7 @@
+import Foundation
 import Strata
 import StrataPipeline
+import Synchronization
 
 extension Pusher {
     /// Puts a copy of a file, or what a holder stands for, into the inbox of another account.
@@ -9,26 +11,43 @@ extension Pusher {
         guard let inbox = try await handler.remote(of: recipient, for: facts.account) else {
             return .fail("Nobody knows the remote of '\(recipient)'.")
         }
+        let place = Inboxes.Place(recipient: recipient, remote: inbox.name)
+        if let pause = inboxes.begin(place) { return .postpone(for: pause) }
+        var isReached: Bool?
+        defer { inboxes.end(place, isReached: isReached) }
         let target = try await target(of: work)
-        let body: RemoteBody
+        let source: RemoteBody
         if let key = target.key, target.isThere, let object = try await remote.head(key), !object.isFolder {
-            body = self.body(of: object)
+            source = body(of: object)
         } else if let node = target.node, let path = target.path {
             let request = self.request(for: node, at: path, link: work.sourceLink)
             guard let content = try await handler.content(for: request)?.gathered() else {
                 return .fail("There is no content of \(path) that could be sent.")
             }
-            body = content
+            source = content
         } else {
             // It was deleted before anybody else had it.
             return .skip
         }
+        let fault = Mutex<(any Error)?>(nil)
+        let body = source.telling { error in
+            // Who sends it gives up reading where the inbox is lost.
+            if !(error is CancellationError) { fault.withLock { $0 = error } }
+        }
         do {
             try await deliver(body, as: name, to: inbox)
-        } catch let error as RemoteError where error.code == .unreachable {
-            // It may be another server than the account's own: that one may well be there.
-            return .postpone(for: Self.pauseOfInbox)
-        } catch let error as RemoteError where Self.isOfInbox.contains(error.code) {
+            isReached = true
+        } catch {
+            // What could not be read says nothing of the inbox.
+            if let fault = fault.withLock({ $0 }) { throw fault }
+            guard let error = error as? RemoteError else { throw error }
+            if error.code == .unreachable {
+                // It may be another server than the account's own: that one may well be there.
+                isReached = false
+                return .postpone(for: Inboxes.rest)
+            }
+            if error.code != .answerLost && error.code != .unreadableBody { isReached = true }
+            guard Self.isOfInbox.contains(error.code) else { throw error }
             // Says nothing of the account's own remote.
             throw CloudError(.inboxRefused, "\(inbox.name) does not take a message: \(error)", underlying: error)
         }
@@ -36,8 +55,6 @@ extension Pusher {
         return .done
     }
 
-    /// How long an inbox is left alone that cannot be reached.
-    private static let pauseOfInbox = Duration.seconds(60)
     private static let isOfInbox: Set<RemoteError.Code> = [.unauthorized, .untrusted, .parentMissing]
 
     private func deliver(_ body: RemoteBody, as name: String, to remote: any Remote) async throws {
@@ -53,6 +70,42 @@ extension Pusher {
         } catch let error as RemoteError where error.code == .conditionFailed {
             // Nobody else gives such a name: an attempt has put it there whose answer was lost.
             guard try await remote.head(key) != nil else { throw error }
+        }
+    }
+}
+
+extension RemoteBody {
+    /// The same bytes. Who sends them may make something else of what keeps them from being read: so that is told as it is.
+    fileprivate func telling(_ tell: @escaping @Sendable (any Error) -> Void) -> RemoteBody {
+        guard bytes == nil else { return self }
+        var body = RemoteBody(size: size) { [self] range in
+            do {
+                let chunks = ToldChunks(try await chunks(range), tell)
+                return AsyncThrowingStream(unfolding: { try await chunks.next() })
+            } catch {
+                tell(error)
+                throw error
+            }
+        }
+        (body.mark, body.mediaType) = (mark, mediaType)
+        return body
+    }
+}
+
+private actor ToldChunks {
+    private let iterator: AsyncThrowingStream<Data, any Error>.Iterator
+    private let tell: @Sendable (any Error) -> Void
+
+    init(_ chunks: AsyncThrowingStream<Data, any Error>, _ tell: @escaping @Sendable (any Error) -> Void) {
+        (iterator, self.tell) = (chunks.makeAsyncIterator(), tell)
+    }
+
+    func next() async throws -> Data? {
+        // A copy reads the same stream.
+        var iterator = iterator
+        do { return try await iterator.next(isolation: self) } catch {
+            tell(error)
+            throw error
         }
     }
 }

@@ -99,7 +99,7 @@ extension Pusher {
     /// Gives up the parts that are still at the remote of something that is there by now.
     private func abort(_ place: PartsPlace) async throws -> String? {
         guard let known = try await known(place), known.path == place.key.path else { return nil }
-        try await remote.abortUpload(known.upload, at: place.key)
+        try await abandoned.abort(known)
         return known.upload
     }
 

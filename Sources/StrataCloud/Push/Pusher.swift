@@ -27,6 +27,8 @@ final class Pusher: Sendable {
     let credentials = ManualConstraint(CloudAccount.credentials, isSatisfied: true)
     /// What goes with the last operation of its own.
     let holders: Holders
+    /// What is known of the inboxes of others.
+    let inboxes: Inboxes
     /// How often the credentials have changed.
     private let epoch = Mutex(0)
     /// Has a pull begin soon, and operations wait for it.
@@ -38,17 +40,17 @@ final class Pusher: Sendable {
         _ facts: AccountFacts,
         _ remote: any Remote,
         _ handler: any CloudHandler,
-        _ sealing: ContentSealing?,
+        _ options: CloudOptions,
         _ reachability: any ConstraintObserver,
-        partSize: Int64,
         _ transfers: TransferBook,
         awaitPull: @escaping @Sendable () -> Void
     ) {
         self.transfers = transfers
-        (self.partSize, self.awaitPull) = (max(1, partSize), awaitPull)
+        (partSize, self.awaitPull) = (max(1, options.partSize), awaitPull)
         (self.stack, self.facts, self.remote, self.handler) = (stack, facts, remote, handler)
         holders = Holders(stack, facts)
-        (self.sealing, self.reachability) = (sealing, reachability)
+        inboxes = Inboxes(options.clock)
+        (sealing, self.reachability) = (options.sealing, reachability)
         abandoned = AbandonedUploads(stack, facts, remote)
     }
 

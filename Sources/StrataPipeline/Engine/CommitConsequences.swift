@@ -4,15 +4,19 @@ package import Strata
 package enum CommitConsequences {
     /// Lets an operation start only when others are completed or skipped, from this transaction on. What it depends on already stays so.
     ///
+    /// - Parameter whenFailed: what becomes of it when one of the others has failed for good.
     /// - Throws: ``PipelineError`` with `dependencyCycle` where they would wait for each other.
     /// - Complexity: O(1) for each, where nothing depends on the operation.
     package static func addDependencies(
         _ prerequisites: some Sequence<Int64>,
         to dependant: Int64,
+        whenFailed: DependencyPolicy = .wait,
         in transaction: StoreTransaction
     ) throws {
         let book = OperationBook(transaction)
-        if try book.imply(prerequisites, of: dependant) { try book.checkDependants([dependant]) }
+        if try book.imply(prerequisites.map { ($0, whenFailed) }, of: dependant) {
+            try book.checkDependants([dependant])
+        }
     }
 
     /// Leaves operations out: those that run are cancelled, as by ``QueuedOperation/skip()``. What somebody has decided already stays so.
@@ -34,15 +38,15 @@ extension OperationBook {
     /// Lets an operation depend on others, by what they do.
     ///
     /// - Returns: whether it did not before.
-    fileprivate func imply(_ prerequisites: some Sequence<Int64>, of dependant: Int64) throws -> Bool {
+    fileprivate func imply(_ prerequisites: [(Int64, DependencyPolicy)], of dependant: Int64) throws -> Bool {
         var isChanged = false
-        for prerequisite in prerequisites where prerequisite != dependant {
+        for (prerequisite, policy) in prerequisites where prerequisite != dependant {
             let pair: [StoredValue] = [.integer(dependant), .integer(prerequisite)]
             guard try transaction.integer(QueueSQL.selectDependency, pair) == nil else { continue }
             let id = try transaction.newID()
             try transaction.run(
                 QueueSQL.insertDependency,
-                [.integer(id)] + pair + [.text(DependencyPolicy.wait.rawValue), .integer(transaction.number)]
+                [.integer(id)] + pair + [.text(policy.rawValue), .integer(transaction.number)]
             )
             try transaction.note(inserted: id, of: OperationDependency.self)
             isChanged = true
@@ -53,7 +57,10 @@ extension OperationBook {
     /// Lets what depends on an operation that is left out, by what both do, wait for what that has waited for. Nothing is waited for by
     /// one that was carried out.
     func passOn(_ number: Int64) throws {
-        let prerequisites = try transaction.numbers(QueueSQL.selectImpliedPrerequisites, [.integer(number)])
+        var prerequisites: [(Int64, DependencyPolicy)] = []
+        try transaction.rows(QueueSQL.selectImpliedPrerequisites, [.integer(number)]) { row in
+            prerequisites.append((try row.read(Int64.self, at: 0), try row.read(DependencyPolicy.self, at: 1)))
+        }
         guard !prerequisites.isEmpty else { return }
         for dependant in try transaction.numbers(QueueSQL.selectImpliedDependants, [.integer(number)]) {
             _ = try imply(prerequisites, of: dependant)

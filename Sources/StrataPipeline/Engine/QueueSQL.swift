@@ -285,7 +285,7 @@ enum QueueSQL {
     static let selectImpliedDependants =
         "SELECT \"dependant\" FROM \(dependencies) WHERE \"prerequisite\" = ? AND \"isImplied\" = 1"
     static let selectImpliedPrerequisites = """
-        SELECT d."prerequisite" FROM \(dependencies) d JOIN \(operations) o ON o."id" = d."prerequisite" \
+        SELECT d."prerequisite", d."whenFailed" FROM \(dependencies) d JOIN \(operations) o ON o."id" = d."prerequisite" \
         WHERE d."dependant" = ? AND d."isImplied" = 1
         """
     static let selectDependant = "SELECT \"dependant\" FROM \(dependencies) WHERE \"id\" = ?"

@@ -45,11 +45,13 @@ public struct ScenarioPlace: Sendable {
             id: "alice",
             remote: try openRemote(),
             handler: ScenarioHandler(stack: stack, others: others),
-            sealing: sealing,
-            partSize: Scenario.partSize,
-            download: download,
-            cacheFolder: cache,
-            isSuspended: isSuspended
+            options: CloudOptions(
+                sealing: sealing,
+                partSize: Scenario.partSize,
+                download: download,
+                cacheFolder: cache,
+                isSuspended: isSuspended
+            )
         )
     }
 }

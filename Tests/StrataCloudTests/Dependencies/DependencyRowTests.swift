@@ -228,7 +228,7 @@ import Testing
     }
 
     @Test("A24 a name that changes its case stays at its place") func a24() async throws {
-        let stage = try await CloudStage(names: .caseInsensitive)
+        let stage = try await CloudStage(options: CloudOptions(names: .caseInsensitive))
         try await stage.commit { _ = try $0.createFolder(at: "/Foo") }
         try await stage.drain()
         let found = try await dependencies(stage, [{ try $0.rename($0.node(at: "/FOO"), to: "foo") }])

@@ -22,10 +22,12 @@ import Testing
         remote.write("home/n", text)
         let stage = try await CloudStage(
             remote,
-            retry: retry,
-            reachability: reachability,
-            download: download,
-            cacheFolder: scratch.folder
+            options: CloudOptions(
+                retry: retry,
+                reachability: reachability,
+                download: download,
+                cacheFolder: scratch.folder
+            )
         )
         try await stage.account.pull()
         let id = try await stage.read { try $0.node(at: "/n").id }
@@ -127,7 +129,11 @@ import Testing
         await #expect(throws: RemoteError.self) { _ = try await stage.account.downloads.fetch(node) }
         isCut.withLock { $0 = false }
         await stage.account.close()
-        let again = try await CloudStage(stage.remote, stack: stage.stack, cacheFolder: scratch.folder)
+        let again = try await CloudStage(
+            stage.remote,
+            stack: stage.stack,
+            options: CloudOptions(cacheFolder: scratch.folder)
+        )
         let file = try await again.account.downloads.fetch(node)
         #expect(try text(file) == "0123456789")
         file.release()

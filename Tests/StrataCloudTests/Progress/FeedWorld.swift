@@ -100,7 +100,7 @@ struct FeedWorld {
             id: "alice",
             remote: StrictRemote(),
             handler: Handler(feed: feed),
-            clock: clock
+            options: CloudOptions(clock: clock)
         )
         try await account.commit { _ = try $0.createNode(at: "/film") }
     }

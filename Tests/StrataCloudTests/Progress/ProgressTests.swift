@@ -114,7 +114,7 @@ import Testing
         let remote = StrictRemote(RemoteCapabilities(minimumPartSize: 4, isLocal: true)) { request, _ in
             request.verb == "PART 3" && isCut.withLock { $0 } ? .before(RemoteError(.unauthorized, "Who?")) : nil
         }
-        let stage = try await CloudStage(remote, partSize: 5, clock: VirtualClock())
+        let stage = try await CloudStage(remote, options: CloudOptions(partSize: 5, clock: VirtualClock()))
         let node = try await stage.commit { try $0.createNode(at: "/a").id }
         stage.handler.set("01234567890123456789", of: node)
         try await stage.drain()
@@ -134,7 +134,7 @@ import Testing
         remote.folder("home")
         remote.write("home/n", "0123456789")
         remote.write("home/m", "0123")
-        let stage = try await CloudStage(remote, cacheFolder: scratch.folder)
+        let stage = try await CloudStage(remote, options: CloudOptions(cacheFolder: scratch.folder))
         try await stage.account.pull()
         #expect(try await stage.account.progress().downloads.description == "0 of 2 files, 0 of 14 bytes")
         let node = try await stage.read { try $0.node(at: "/n").id }
@@ -175,7 +175,7 @@ import Testing
 
     @Test func `no value comes before its interval is over`() async throws {
         let clock = VirtualClock()
-        let stage = try await CloudStage(clock: clock)
+        let stage = try await CloudStage(options: CloudOptions(clock: clock))
         let (told, teller) = AsyncStream.makeStream(of: Int.self)
         let changes = stage.account.progressChanges(every: .seconds(2))
         let task = Task { for try await progress in changes { teller.yield(progress.uploads.filesLeft) } }
@@ -225,7 +225,7 @@ import Testing
         remote.folder("home")
         let count = 1100
         for number in 0..<count { remote.write("home/\(number)", "12") }
-        let stage = try await CloudStage(remote, cacheFolder: scratch.folder)
+        let stage = try await CloudStage(remote, options: CloudOptions(cacheFolder: scratch.folder))
         try await stage.account.pull()
         let nodes = try await stage.read { try $0.nodesMarkedForDownload().map(\.id) }
         for node in nodes { try await stage.account.downloads.fetch(node).release() }

@@ -16,7 +16,7 @@ import Testing
 
     @Test(arguments: seeds) func `what is left is the same for all who look`(seed: UInt64) async throws {
         var dice = Dice(seed: seed)
-        let stage = try await CloudStage(clock: VirtualClock())
+        let stage = try await CloudStage(options: CloudOptions(clock: VirtualClock()))
         let other = try await CloudStage(StrictRemote(name: "other"), stack: stage.stack, id: "bob")
         let folder = try await stage.commit { try $0.createFolder(at: "/f").id }
         let leaf = try await stage.commit { try $0.createNode(at: "/f/leaf", size: 3).id }

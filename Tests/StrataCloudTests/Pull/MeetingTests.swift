@@ -10,7 +10,10 @@ import StrataTesting
 /// What this machine and others do to the same things at the same time: found by reading the code with that in mind.
 @Suite struct MeetingTests {
     private func stage(_ paths: [TreePath], _ remote: StrictRemote = StrictRemote()) async throws -> CloudStage {
-        let stage = try await CloudStage(remote, retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2)))
+        let stage = try await CloudStage(
+            remote,
+            options: CloudOptions(retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2)))
+        )
         try await stage.commit { cloud in for path in paths { try cloud.createNode(at: path) } }
         try await stage.drain()
         _ = stage.handler.pulled()
@@ -29,7 +32,10 @@ import StrataTesting
             else { return nil }
             return .answerLost
         }
-        let stage = try await CloudStage(remote, retry: RetryPolicy(base: .seconds(3600), cap: .seconds(7200)))
+        let stage = try await CloudStage(
+            remote,
+            options: CloudOptions(retry: RetryPolicy(base: .seconds(3600), cap: .seconds(7200)))
+        )
         try await stage.commit { cloud in for path in ["/f/x", "/f/y"] as [TreePath] { try cloud.createNode(at: path) }
         }
         try await stage.drain()
@@ -122,7 +128,7 @@ import StrataTesting
 
     @Test func `the pull that something waits for comes by itself, a while behind the last one`() async throws {
         let clock = VirtualClock()
-        let stage = try await CloudStage(isSuspended: false, clock: clock)
+        let stage = try await CloudStage(options: CloudOptions(clock: clock), isSuspended: false)
         func becomes(_ state: [String]) async throws -> Bool {
             for _ in 0..<2000 {
                 if try await stage.read({ try $0.context.fetch(QueuedOperation.all).map { $0.constraint ?? "" } })
@@ -308,7 +314,7 @@ import StrataTesting
             id: "linked",
             remote: stage.remote,
             handler: Linking { link in links.withLock { $0.append(link) } },
-            isSuspended: true
+            options: CloudOptions(isSuspended: true)
         )
         let link = try await stage.stack.background { context in
             let cloud = context.cloud(account)

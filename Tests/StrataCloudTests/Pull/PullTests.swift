@@ -213,7 +213,7 @@ import StrataTesting
         }
         let stage = try await CloudStage(
             remote,
-            pull: PullPolicy(interval: nil, isPushWaiting: true),
+            options: CloudOptions(pull: PullPolicy(interval: nil, isPushWaiting: true)),
             isSuspended: false
         )
         try await stage.commit { _ = try $0.createNode(at: "/n") }
@@ -246,7 +246,9 @@ import StrataTesting
     @Test func `the end of a time without network begins a pull, where the account pulls by itself`() async throws {
         let network = ManualConstraint(.network, isSatisfied: false)
         let clock = VirtualClock()
-        let stage = try await CloudStage(reachability: network, pull: .every(.seconds(3600)), clock: clock)
+        let stage = try await CloudStage(
+            options: CloudOptions(reachability: network, pull: .every(.seconds(3600)), clock: clock)
+        )
         stage.remote.folder("home")
         // Behind the one that it begins with.
         try await stage.account.pull()
@@ -259,7 +261,7 @@ import StrataTesting
     }
 
     @Test func `an account that pulls by itself does so`() async throws {
-        let stage = try await CloudStage(pull: .every(.milliseconds(5)))
+        let stage = try await CloudStage(options: CloudOptions(pull: .every(.milliseconds(5))))
         stage.remote.folder("home")
         stage.remote.write("home/x", "1")
         for _ in 0..<2000 where try await paths(stage) != ["home/x"] { try await Task.sleep(for: .milliseconds(1)) }

@@ -16,7 +16,10 @@ import Testing
                 return isFirst ? .answerLost : nil
             }
         }
-        let stage = try await CloudStage(remote, retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2)))
+        let stage = try await CloudStage(
+            remote,
+            options: CloudOptions(retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2)))
+        )
         try await stage.commit { _ = try $0.createNode(at: "/a") }
         try await stage.drain()
         // As long as what was there, and of another version.

@@ -1,6 +1,7 @@
 import Foundation
 import Strata
 import StrataPipeline
+import StrataTesting
 import Synchronization
 import Testing
 
@@ -10,9 +11,15 @@ import Testing
     /// A stage with remotes for bob and carol.
     private func stage(
         _ fault: @escaping @Sendable (StrictRemote.Request, Int) -> StrictRemote.Fault? = { _, _ in nil },
-        retry: RetryPolicy = RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))
+        remote: StrictRemote = StrictRemote(),
+        maxConcurrent: Int? = 8,
+        retry: RetryPolicy = RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2)),
+        clock: any PipelineClock = .system
     ) async throws -> (CloudStage, bob: StrictRemote, carol: StrictRemote) {
-        let stage = try await CloudStage(retry: retry)
+        let stage = try await CloudStage(
+            remote,
+            options: CloudOptions(maxConcurrent: maxConcurrent, retry: retry, clock: clock)
+        )
         let (bob, carol) = (StrictRemote(name: "bob", fault: fault), StrictRemote(name: "carol"))
         stage.handler.others.withLock { $0 = ["bob": bob, "carol": carol] }
         return (stage, bob, carol)
@@ -134,6 +141,144 @@ import Testing
         try await expectNoHolders(stage)
     }
 
+    @Test("one that has failed holds nothing back, and sends what there is by then when it is tried again")
+    func failedMessage() async throws {
+        let (stage, _, _) = try await stage()
+        try await stage.commit { cloud in
+            try cloud.createFolder(at: "/F")
+            _ = try cloud.send(cloud.createNode(at: "/F/a"), to: ["dave"])
+        }
+        // What was queued while it waited goes on as well.
+        try await stage.commit { cloud in
+            stage.handler.set("second", of: try cloud.node(at: "/F/a").id)
+            try cloud.upload(cloud.node(at: "/F/a"), isLatestEnough: false)
+        }
+        try await stage.drain()
+        #expect(stage.remote.tree == ["home/": "", "home/F/": "", "home/F/a": "second"])
+        // What is left out in between hands on what it has not waited for.
+        try await stage.commit { _ = try $0.upload($0.node(at: "/F/a"), isLatestEnough: false) }
+        try await stage.commit { cloud in
+            stage.handler.set("fourth", of: try cloud.node(at: "/F/a").id)
+            try cloud.upload(cloud.node(at: "/F/a"), isLatestEnough: false)
+        }
+        try await stage.commit { cloud in
+            try cloud.operations(for: cloud.node(at: "/F/a")).filter { $0.status != .failed }
+                .min { $0.commit < $1.commit }?.skip()
+        }
+        try await stage.drain()
+        #expect(stage.remote.tree["home/F/a"] == "fourth")
+        try await stage.commit { try $0.move($0.node(at: "/F"), to: "/G") }
+        try await stage.drain()
+        #expect(stage.remote.tree == ["home/": "", "home/G/": "", "home/G/a": "fourth"])
+        #expect(try await stage.read { try $0.context.fetch(QueuedOperation.all).map(\.status) } == [.failed])
+        let dave = StrictRemote(name: "dave")
+        stage.handler.others.withLock { $0["dave"] = dave }
+        try await stage.commit { for operation in try $0.context.fetch(QueuedOperation.all) { operation.retry() } }
+        try await stage.drain()
+        #expect(inbox(dave) == ["inbox/a: fourth"])
+        #expect(stage.remote.refusals == [])
+    }
+
+    @Test("one that waits for its inbox keeps what the file was") func waitingMessage() async throws {
+        let isAway = Mutex(true)
+        let clock = VirtualClock()
+        let (stage, bob, _) = try await stage(
+            { _, _ in isAway.withLock { $0 } ? .before(RemoteError(.unreachable, "Away.")) : nil },
+            clock: clock
+        )
+        try await stage.commit { _ = try $0.send($0.createNode(at: "/a"), to: ["bob"]) }
+        stage.account.push.resume()
+        try await held(1, stage)
+        try await stage.commit { cloud in
+            stage.handler.set("second", of: try cloud.node(at: "/a").id)
+            _ = try cloud.upload(cloud.node(at: "/a"))
+        }
+        try await held(1, stage)
+        #expect(stage.remote.tree["home/a"] == "content of /a")
+        isAway.withLock { $0 = false }
+        clock.advance(by: .seconds(60))
+        try await stage.drain()
+        #expect(inbox(bob) == ["inbox/a: content of /a"])
+        #expect(stage.remote.tree["home/a"] == "second")
+    }
+
+    @Test("an inbox that does not answer is tried by one message at a time, and others are sent meanwhile")
+    func silentInbox() async throws {
+        let gate = Gate()
+        let isAway = Mutex(true)
+        let clock = VirtualClock()
+        let (begun, hasBegun) = AsyncStream.makeStream(of: Void.self)
+        let (stage, bob, carol) = try await stage(
+            { request, _ in
+                guard request.verb == "PUT", isAway.withLock({ $0 }) else { return nil }
+                hasBegun.yield()
+                return .refusal(gate, RemoteError(.unreachable, "Away."))
+            },
+            maxConcurrent: 2,
+            clock: clock
+        )
+        bob.folder("inbox")
+        try await stage.commit { cloud in
+            let note = cloud.context.insert(Note(text: "Hello"))
+            for name in ["a", "b", "c"] { try cloud.send(name, content: note.id, to: ["bob"]) }
+        }
+        stage.account.push.resume()
+        for await _ in begun { break }
+        // The other ones are put off: there is room for others.
+        try await stage.commit { _ = try $0.send($0.createNode(at: "/d"), to: ["carol"]) }
+        while inbox(carol).isEmpty { try await Task.sleep(for: .milliseconds(1)) }
+        gate.open()
+        try await held(3, stage)
+        clock.advance(by: .seconds(1))
+        try await Task.sleep(for: .milliseconds(20))
+        try await held(3, stage)
+        #expect(bob.requests.filter { $0.verb == "PUT" }.count == 1)
+        isAway.withLock { $0 = false }
+        for _ in 0..<2 {
+            clock.advance(by: .seconds(60))
+            await stage.account.push.settle()
+        }
+        try await stage.drain()
+        #expect(inbox(bob).count == 3)
+    }
+
+    /// Waits until so many operations are held, and none else is queued that may run.
+    private func held(_ count: Int, _ stage: CloudStage) async throws {
+        for _ in 0..<5_000 {
+            let status = try await stage.read { try $0.context.fetch(QueuedOperation.all).map(\.status) }
+            if status.count(where: { $0 == .held }) == count, !status.contains(.pending), !status.contains(.active) {
+                return
+            }
+            try await Task.sleep(for: .milliseconds(1))
+        }
+        Issue.record("They are not held: \(try await stage.queued())")
+    }
+
+    @Test("what cannot be read of the account's own remote says nothing of the inbox") func ownFault() async throws {
+        let isKnown = Mutex(true)
+        let (stage, bob, _) = try await stage(
+            remote: StrictRemote { request, _ in
+                request.verb.hasPrefix("GET") && !isKnown.withLock { $0 }
+                    ? .before(RemoteError(.unauthorized, "Who?")) : nil
+            },
+            retry: .never
+        )
+        try await stage.commit { _ = try $0.createNode(at: "/a") }
+        try await stage.drain()
+        isKnown.withLock { $0 = false }
+        try await stage.commit { _ = try $0.send($0.node(at: "/a"), to: ["bob"]) }
+        try await stage.drain()
+        let row = try await stage.read { try $0.context.first(QueuedOperation.all)?.snapshot }
+        #expect(
+            row?.status == .held && row?.constraint == CloudAccount.credentials.rawValue,
+            "\(String(describing: row))"
+        )
+        isKnown.withLock { $0 = true }
+        try await stage.account.credentialsChanged()
+        try await stage.drain()
+        #expect(inbox(bob) == ["inbox/a: content of /a"])
+    }
+
     @Test("an inbox that refuses keeps nothing else from being sent") func refusedInbox() async throws {
         let (stage, bob, _) = try await stage(
             { request, _ in request.verb == "PUT" ? .before(RemoteError(.unauthorized, "Not you.")) : nil },
@@ -199,7 +344,7 @@ import Testing
                 _ = try cloud.send("x", content: cloud.context.insert(Note(text: "")).id, to: [])
             }
         }
-        let sealed = try await CloudStage(id: "sealed", sealing: ContentSealing(AccountKey()))
+        let sealed = try await CloudStage(id: "sealed", options: CloudOptions(sealing: ContentSealing(AccountKey())))
         await #expect(throws: CloudError.self) {
             try await sealed.commit { _ = try $0.send($0.createNode(at: "/a"), to: ["bob"]) }
         }

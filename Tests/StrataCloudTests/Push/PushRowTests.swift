@@ -160,7 +160,7 @@ import Testing
                     return count % 2 == 1 ? .answerLost : nil
                 }
             },
-            retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))
+            options: CloudOptions(retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2)))
         )
         try await stage.commit { _ = try $0.createNode(at: "/n") }
         try await stage.drain()
@@ -180,7 +180,7 @@ import Testing
             StrictRemote { request, _ in
                 request.verb == "PUT" ? .before(RemoteError(.refused, "No.", status: 418)) : nil
             },
-            retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))
+            options: CloudOptions(retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2)))
         )
         try await stage.commit { _ = try $0.createNode(at: "/n") }
         try await stage.drain()
@@ -197,7 +197,7 @@ import Testing
         let remote = StrictRemote { _, _ in
             isThere.withLock { $0 } ? nil : .before(RemoteError(.unreachable, "No route."))
         }
-        let stage = try await CloudStage(remote, reachability: network)
+        let stage = try await CloudStage(remote, options: CloudOptions(reachability: network))
         for folder in 0..<20 {
             try await stage.commit { cloud in
                 for file in 0..<24 { try cloud.createNode(at: TreePath(["\(folder)", "\(file)"])) }

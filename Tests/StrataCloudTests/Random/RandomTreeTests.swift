@@ -90,9 +90,11 @@ import Testing
         }
         let stage = try await CloudStage(
             remote,
-            sealing: world.isSealed ? ContentSealing(SealedWorld.account) : nil,
-            maxConcurrent: world.maxConcurrent,
-            retry: RetryPolicy(maxAttempts: nil, base: .milliseconds(1), cap: .milliseconds(2)),
+            options: CloudOptions(
+                sealing: world.isSealed ? ContentSealing(SealedWorld.account) : nil,
+                maxConcurrent: world.maxConcurrent,
+                retry: RetryPolicy(maxAttempts: nil, base: .milliseconds(1), cap: .milliseconds(2))
+            ),
             isSuspended: true
         )
         // Sealed files have metadata as well, which at times is not here, and is sent along as it is.

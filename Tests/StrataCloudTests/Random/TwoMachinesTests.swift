@@ -45,8 +45,10 @@ import Testing
             let machine = try await CloudStage(
                 remote,
                 handler: TestHandler(resolution: resolution),
-                sealing: seed % 3 == 0 ? ContentSealing(SealedWorld.account) : nil,
-                retry: RetryPolicy(maxAttempts: 6, base: .milliseconds(1), cap: .milliseconds(2))
+                options: CloudOptions(
+                    sealing: seed % 3 == 0 ? ContentSealing(SealedWorld.account) : nil,
+                    retry: RetryPolicy(maxAttempts: 6, base: .milliseconds(1), cap: .milliseconds(2))
+                )
             )
             // When they pull is drawn by the history.
             machine.account.suspendPulls()

@@ -210,7 +210,7 @@ import Testing
         let again = try await CloudStage(
             machine.remote,
             stack: machine.stage.stack,
-            sealing: ContentSealing(SealedWorld.account)
+            options: CloudOptions(sealing: ContentSealing(SealedWorld.account))
         )
         await again.account.close()
     }
@@ -223,8 +223,7 @@ import Testing
         let again = try await CloudStage(
             first.remote,
             stack: second.stage.stack,
-            sealing: ContentSealing(SealedWorld.account),
-            cacheFolder: second.scratch.folder
+            options: CloudOptions(sealing: ContentSealing(SealedWorld.account), cacheFolder: second.scratch.folder)
         )
         let file = try await again.account.downloads.fetch(second.node, options: DownloadOptions(cache: true))
         #expect(try Data(contentsOf: file.file) == SealedStage.sections[.data])

@@ -32,11 +32,13 @@ struct SealedStage {
         stage = try await CloudStage(
             remote,
             handler: handler,
-            sealing: sealing,
-            retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2)),
-            partSize: partSize,
-            download: download,
-            cacheFolder: scratch.folder
+            options: CloudOptions(
+                sealing: sealing,
+                retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2)),
+                partSize: partSize,
+                download: download,
+                cacheFolder: scratch.folder
+            )
         )
         if isMaker {
             let all = ContentSections(Array(sections.keys))

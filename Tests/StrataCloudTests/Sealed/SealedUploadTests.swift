@@ -67,8 +67,7 @@ import Testing
             remote,
             handler: machine.handler,
             stack: machine.stage.stack,
-            sealing: ContentSealing(SealedWorld.account),
-            partSize: 100_000
+            options: CloudOptions(sealing: ContentSealing(SealedWorld.account), partSize: 100_000)
         )
         try await again.account.credentialsChanged()
         try await again.drain()
@@ -255,8 +254,7 @@ import Testing
             id: "counting",
             remote: StrictRemote(),
             handler: OneBody(body: body),
-            sealing: sealing,
-            isSuspended: true
+            options: CloudOptions(sealing: sealing, isSuspended: true)
         )
         try await stack.background { context in
             try context.cloud(account).createNode(at: "/n")

@@ -179,17 +179,8 @@ struct CloudStage {
         handler: TestHandler = TestHandler(),
         stack: ContextStack? = nil,
         id: String = "alice",
-        names: NameRule? = nil,
-        sealing: ContentSealing? = nil,
-        maxConcurrent: Int? = 8,
-        retry: RetryPolicy = .standard,
-        reachability: (any ConstraintObserver)? = nil,
-        partSize: Int64 = 16 << 20,
-        pull: PullPolicy = .manual,
-        download: DownloadPolicy = .onDemand,
-        cacheFolder: URL? = nil,
-        isSuspended: Bool = true,
-        clock: any PipelineClock = .system
+        options: CloudOptions = CloudOptions(),
+        isSuspended: Bool = true
     ) async throws {
         self.remote = remote
         self.handler = handler
@@ -197,23 +188,9 @@ struct CloudStage {
             if let stack { stack } else {
                 try await ContextStack.open(.inMemory, models: [Note.self] + CloudAccount.models, stack: .rootOnly)
             }
-        account = try await CloudAccount.open(
-            self.stack,
-            id: id,
-            remote: remote,
-            handler: handler,
-            names: names,
-            sealing: sealing,
-            maxConcurrent: maxConcurrent,
-            retry: retry,
-            reachability: reachability,
-            partSize: partSize,
-            pull: pull,
-            download: download,
-            cacheFolder: cacheFolder,
-            isSuspended: isSuspended,
-            clock: clock
-        )
+        var options = options
+        options.isSuspended = isSuspended
+        account = try await CloudAccount.open(self.stack, id: id, remote: remote, handler: handler, options: options)
     }
 
     /// One commit.

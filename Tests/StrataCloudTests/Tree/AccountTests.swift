@@ -99,8 +99,13 @@ import Testing
     @Test func `the files of an account that is removed leave the cache`() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "strata-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
-        let alice = try await CloudStage(cacheFolder: folder)
-        let bob = try await CloudStage(StrictRemote(name: "other"), stack: alice.stack, id: "bob", cacheFolder: folder)
+        let alice = try await CloudStage(options: CloudOptions(cacheFolder: folder))
+        let bob = try await CloudStage(
+            StrictRemote(name: "other"),
+            stack: alice.stack,
+            id: "bob",
+            options: CloudOptions(cacheFolder: folder)
+        )
         for stage in [alice, bob] {
             let node = try await stage.commit { try $0.createNode(at: "/x").id }
             try await stage.drain()
@@ -123,8 +128,13 @@ import Testing
     @Test func `an account that is removed leaves nothing of what has arrived of its downloads`() async throws {
         let scratch = try ScratchFolder()
         let folder = scratch.file("cache")
-        let alice = try await CloudStage(cacheFolder: folder)
-        let bob = try await CloudStage(StrictRemote(name: "other"), stack: alice.stack, id: "bob", cacheFolder: folder)
+        let alice = try await CloudStage(options: CloudOptions(cacheFolder: folder))
+        let bob = try await CloudStage(
+            StrictRemote(name: "other"),
+            stack: alice.stack,
+            id: "bob",
+            options: CloudOptions(cacheFolder: folder)
+        )
         let partial = Downloads.partials(in: folder)
         for stage in [alice, bob] {
             // Of one that was broken off, and of one that had arrived when its process ended.
@@ -147,7 +157,7 @@ import Testing
     @Test func `an account whose removal was broken off is not opened, and removed by the next call`() async throws {
         let scratch = try ScratchFolder()
         let folder = scratch.file("cache")
-        let stage = try await CloudStage(cacheFolder: folder)
+        let stage = try await CloudStage(options: CloudOptions(cacheFolder: folder))
         try await fill(stage, "alice")
         await stage.account.close()
         // What is no database cannot be emptied.
@@ -159,7 +169,7 @@ import Testing
             try await CloudAccount.remove(stage.stack, id: "alice", discardsUnsent: true, cacheFolder: folder)
         }
         await Self.expect(.removalUnfinished) {
-            _ = try await CloudStage(stage.remote, stack: stage.stack, cacheFolder: folder)
+            _ = try await CloudStage(stage.remote, stack: stage.stack, options: CloudOptions(cacheFolder: folder))
         }
         await Self.expect(.removalUnfinished) {
             _ = try await stage.stack.background { try $0.cloud(accountID: "alice").account }
@@ -168,7 +178,11 @@ import Testing
         try await CloudAccount.remove(stage.stack, id: "alice", cacheFolder: folder)
         let counts = try await counts(stage.stack)
         #expect(counts.values.allSatisfy { $0 == 0 }, "\(counts)")
-        let again = try await CloudStage(StrictRemote(name: "other"), stack: stage.stack, cacheFolder: folder)
+        let again = try await CloudStage(
+            StrictRemote(name: "other"),
+            stack: stage.stack,
+            options: CloudOptions(cacheFolder: folder)
+        )
         #expect(try await again.tree() == [:])
         await again.account.close()
     }

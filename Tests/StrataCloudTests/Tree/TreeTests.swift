@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test func `a free name has a number before its extension`() async throws {
-        let stage = try await CloudStage(names: .caseInsensitive)
+        let stage = try await CloudStage(options: CloudOptions(names: .caseInsensitive))
         try await stage.commit { cloud in
             for name in ["note.txt", "Note 2.txt", "folder", ".hidden", "\u{e9}"] {
                 try cloud.createNode(at: TreePath([name]))

@@ -22,10 +22,12 @@ import Testing
                 id: "alice",
                 remote: remote,
                 handler: Sections(sections: sections),
-                sealing: ContentSealing(key),
-                partSize: partSize,
-                cacheFolder: folder,
-                isSuspended: true
+                options: CloudOptions(
+                    sealing: ContentSealing(key),
+                    partSize: partSize,
+                    cacheFolder: folder,
+                    isSuspended: true
+                )
             )
         }
 

@@ -39,9 +39,7 @@ extension StrataSides {
             id: "bench",
             remote: try remote ?? FolderRemote(folder(round)),
             handler: handler,
-            maxConcurrent: writers,
-            partSize: partSize,
-            isSuspended: true
+            options: CloudOptions(maxConcurrent: writers, partSize: partSize, isSuspended: true)
         )
         return (stack, account)
     }

@@ -98,8 +98,10 @@ public actor Mirror: Service {
                 id: "mirror",
                 remote: configuration.remote,
                 handler: handler,
-                reachability: configuration.reachability,
-                cacheFolder: configuration.store.deletingPathExtension().appendingPathExtension("downloads")
+                options: CloudOptions(
+                    reachability: configuration.reachability,
+                    cacheFolder: configuration.store.deletingPathExtension().appendingPathExtension("downloads")
+                )
             )
             return Mirror(configuration, stack, account, handler, screen, lock)
         } catch {

@@ -1,0 +1,60 @@
+public import Foundation
+public import StrataPipeline
+
+/// How an account works.
+public struct CloudOptions: Sendable {
+    /// How names are told apart; without it as the remote does. It counts when the account is set up, not later.
+    public var names: NameRule?
+    /// By which keys content is sealed before it leaves the machine, and opened when it comes back; without it, it is not. An account that was opened
+    /// with it once is always opened with it.
+    public var sealing: ContentSealing?
+    /// How many operations run at once at most; nil for any number.
+    public var maxConcurrent: Int?
+    /// When what has failed is tried again.
+    public var retry: RetryPolicy
+    /// What knows whether the remote can be reached. Without it, what has not reached the remote is tried again each second.
+    public var reachability: (any ConstraintObserver)?
+    /// In bytes: what has at least two parts of it is sent in parts, where the remote takes them, and resumed. The remote may want larger ones.
+    public var partSize: Int64
+    /// When it looks at what others have changed.
+    public var pull: PullPolicy
+    /// Which marked nodes are downloaded by themselves.
+    public var download: DownloadPolicy
+    /// Where downloads are kept, with nothing else in it; without it in the user's folder for caches, one of each store.
+    public var cacheFolder: URL?
+    /// How many bytes the cache may have.
+    public var cacheLimit: Int64
+    /// Whether it sends nothing until `push.resume()`.
+    public var isSuspended: Bool
+    /// What tells the time.
+    public var clock: any PipelineClock
+
+    /// Eight operations at once, parts of 16 MiB, a cache of 256 MiB, and nothing sealed, pulled or downloaded by itself; what is named otherwise is so.
+    public init(
+        names: NameRule? = nil,
+        sealing: ContentSealing? = nil,
+        maxConcurrent: Int? = 8,
+        retry: RetryPolicy = .standard,
+        reachability: (any ConstraintObserver)? = nil,
+        partSize: Int64 = 16 << 20,
+        pull: PullPolicy = .manual,
+        download: DownloadPolicy = .onDemand,
+        cacheFolder: URL? = nil,
+        cacheLimit: Int64 = DiskCache.defaultLimit,
+        isSuspended: Bool = false,
+        clock: any PipelineClock = .system
+    ) {
+        self.names = names
+        self.sealing = sealing
+        self.maxConcurrent = maxConcurrent
+        self.retry = retry
+        self.reachability = reachability
+        self.partSize = partSize
+        self.pull = pull
+        self.download = download
+        self.cacheFolder = cacheFolder
+        self.cacheLimit = cacheLimit
+        self.isSuspended = isSuspended
+        self.clock = clock
+    }
+}
