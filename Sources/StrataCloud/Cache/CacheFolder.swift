@@ -57,8 +57,15 @@ struct CacheFolder: Sendable {
         guard errno == EXDEV else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
         // It comes from another file system: half a copy is seen by nobody but a sweep.
         let copy = temporary(of: owner).appending(path: name)
-        try FileManager.default.copyItem(at: source, to: copy)
-        guard rename(copy.path, file(name).path) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        do {
+            try FileManager.default.copyItem(at: source, to: copy)
+            guard rename(copy.path, file(name).path) == 0 else {
+                throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
+            }
+        } catch {
+            unlink(copy.path)
+            throw error
+        }
     }
 
     /// Sees to it that the bytes of a file are on the disk.

@@ -146,15 +146,21 @@ public final class Downloads: Sendable {
         if options.cache, let file = try await cache.file(key, eTag: arrival.eTag) { return file }
         // Each has a name of its own for the same file.
         let own = try cache.temporaryPlace()
-        try arrival.link(to: own)
-        guard options.cache else { return try cache.temporary(own, sections: key.sections, eTag: arrival.eTag) }
-        return try await cache.adopt(
-            own,
-            as: key,
-            eTag: arrival.eTag,
-            retention: options.retention,
-            expires: options.expires
-        )
+        do {
+            try arrival.link(to: own)
+            guard options.cache else { return try cache.temporary(own, sections: key.sections, eTag: arrival.eTag) }
+            return try await cache.adopt(
+                own,
+                as: key,
+                eTag: arrival.eTag,
+                retention: options.retention,
+                expires: options.expires
+            )
+        } catch {
+            // It would stay until the account is closed, once for each try, and take the room that is missing on a full disk.
+            unlink(own.path)
+            throw CloudError.cache(error, cache.folder.root)
+        }
     }
 
     // MARK: Sharing transfers

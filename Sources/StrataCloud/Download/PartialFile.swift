@@ -93,21 +93,31 @@ final class PartialFile {
 
     private static let finished = ".done"
 
-    func size() throws -> Int64 { Int64(try handle.seekToEnd()) }
+    func size() throws -> Int64 { try using { Int64(try handle.seekToEnd()) } }
 
     /// Forgets what lies behind an offset.
     func cut(at offset: Int64) throws {
-        try handle.truncate(atOffset: UInt64(offset))
-        try handle.seekToEnd()
+        try using {
+            try handle.truncate(atOffset: UInt64(offset))
+            try handle.seekToEnd()
+        }
     }
 
-    func append(_ data: Data) throws { try handle.write(contentsOf: data) }
+    /// What is not written to the end, as on a full disk, stays as far as it goes: the next transfer goes on behind it.
+    func append(_ data: Data) throws { try using { try handle.write(contentsOf: data) } }
 
     /// Gives it another name, so that the next transfer begins anew.
     func finish() throws -> URL {
         let place = file.deletingLastPathComponent().appending(path: mark + UUID().uuidString + Self.finished)
-        try FileManager.default.moveItem(at: file, to: place)
+        try using { try FileManager.default.moveItem(at: file, to: place) }
         return place
+    }
+
+    /// Says in errors of the system what they mean for a download.
+    private func using<Value>(_ body: () throws -> Value) throws -> Value {
+        do { return try body() } catch {
+            throw CloudError(.cacheUnavailable, "'\(file.path)' cannot be used: \(error)", underlying: error)
+        }
     }
 
     /// Removes all that has arrived for an account, whole or in part.

@@ -5,40 +5,47 @@ extension Scenario {
     /// More than one commit of a pull has.
     private static let many = 1...210
 
-    static let pull = Scenario(
-        "pull",
-        earlier: { cloud in
-            for (index, name) in ["edited", "moved", "doomed", "folder/letter", "dressed"].enumerated() {
-                try cloud.draft(index + 1, at: TreePath(parsing: "/" + name))
-            }
-        },
-        others: { remote in
-            for number in many { try await remote.write(100 + number, at: "many \(number)") }
-            try await remote.createFolder(RemoteKey(["home", "theirs"]))
-            try await remote.write(20, at: "theirs", "letter")
-            try await remote.write(21, at: "edited")
-            try await remote.write(22, at: "folder", "letter")
-            try await remote.move(
-                RemoteKey(["home", "moved"]),
-                to: RemoteKey(["home", "theirs", "x"]),
-                isFolder: false
-            )
-            try await remote.delete(RemoteKey(["home", "doomed"]), isFolder: false, if: .none)
-        },
-        pulls: true,
-        remote: files(
-            Dictionary(uniqueKeysWithValues: many.map { ("home/many \($0)", 100 + $0) }).merging([
-                "home/edited": 21, "home/theirs/x": 2, "home/theirs/letter": 20, "home/folder/letter": 22,
-                "home/dressed": 5,
-            ]) { $1 },
-            folders: ["home/folder", "home/theirs"]
-        ),
-        reports: many.map { "new /many \($0)" } + [
-            "new /theirs", "new /theirs/letter", "modified header, data of /edited",
-            "modified header, data of /folder/letter", "moved /moved to /theirs/x", "deleted /doomed",
-        ],
-        marks: many.map { "/many \($0)" } + ["/theirs/letter", "/edited", "/folder/letter"]
-    )
+    static let pull = pulling("pull", hasFeed: false)
+    /// The same by what the remote says of its changes.
+    static let feed = pulling("feed", hasFeed: true)
+
+    private static func pulling(_ name: String, hasFeed: Bool) -> Scenario {
+        Scenario(
+            name,
+            earlier: { cloud in
+                for (index, name) in ["edited", "moved", "doomed", "folder/letter", "dressed"].enumerated() {
+                    try cloud.draft(index + 1, at: TreePath(parsing: "/" + name))
+                }
+            },
+            others: { remote in
+                for number in many { try await remote.write(100 + number, at: "many \(number)") }
+                try await remote.createFolder(RemoteKey(["home", "theirs"]))
+                try await remote.write(20, at: "theirs", "letter")
+                try await remote.write(21, at: "edited")
+                try await remote.write(22, at: "folder", "letter")
+                try await remote.move(
+                    RemoteKey(["home", "moved"]),
+                    to: RemoteKey(["home", "theirs", "x"]),
+                    isFolder: false
+                )
+                try await remote.delete(RemoteKey(["home", "doomed"]), isFolder: false, if: .none)
+            },
+            pulls: true,
+            hasFeed: hasFeed,
+            remote: files(
+                Dictionary(uniqueKeysWithValues: many.map { ("home/many \($0)", 100 + $0) }).merging([
+                    "home/edited": 21, "home/theirs/x": 2, "home/theirs/letter": 20, "home/folder/letter": 22,
+                    "home/dressed": 5,
+                ]) { $1 },
+                folders: ["home/folder", "home/theirs"]
+            ),
+            reports: many.map { "new /many \($0)" } + [
+                "new /theirs", "new /theirs/letter", "modified header, data of /edited",
+                "modified header, data of /folder/letter", "moved /moved to /theirs/x", "deleted /doomed",
+            ],
+            marks: many.map { "/many \($0)" } + ["/theirs/letter", "/edited", "/folder/letter"]
+        )
+    }
 
     /// In bytes: three chunks of a folder remote's.
     private static let film = 600_000
@@ -58,6 +65,37 @@ extension Scenario {
         reports: ["modified header, data of /edited", "new /letter", "new /film"]
             + [("edited", Bytes.data(2)), ("letter", Bytes.data(3)), ("film", Bytes.data(4, size: film))].map {
                 "downloaded data of /\($0), \(ScenarioHandler.print($1))"
+            }
+    )
+
+    /// Sealed files that somebody else has written, which are looked at for how they are sealed, and opened.
+    static let opening = Scenario(
+        "opening",
+        earlier: { cloud in
+            try cloud.draft(1, at: "/letter", sections: [.data, .metadata])
+            try cloud.draft(2, at: "/film", size: film)
+        },
+        others: { remote in
+            for name in ["letter", "film"] {
+                let key = RemoteKey(["home", name])
+                var bytes = Data()
+                for try await chunk in try await remote.get(key, range: nil, if: .none).chunks { bytes += chunk }
+                _ = try await remote.put(RemoteBody(bytes), at: key, if: .none)
+            }
+        },
+        pulls: true,
+        downloads: true,
+        isSealed: true,
+        remote: [
+            "home/letter": Bytes.data(1), "home/letter%metadata": Bytes.metadata(1),
+            "home/film": Bytes.data(2, size: film),
+        ],
+        reports: ["letter", "film"].map { "modified \(ContentSections.all) of /\($0)" }
+            + [
+                ("data of /letter", Bytes.data(1)), ("metadata of /letter", Bytes.metadata(1)),
+                ("data of /film", Bytes.data(2, size: film)),
+            ].map {
+                "downloaded \($0), \(ScenarioHandler.print($1))"
             }
     )
 

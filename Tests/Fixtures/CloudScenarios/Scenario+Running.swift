@@ -12,13 +12,14 @@ extension Scenario {
     /// Makes what was there before.
     public func prepare(_ place: ScenarioPlace) async throws {
         let stack = try await place.openStack()
-        let account = try await place.openAccount(stack, sealing: sealing())
+        let account = try await place.openAccount(stack, of: self)
         try await stack.background { [earlier] context in
             try earlier(context.cloud(account))
             try context.commit()
         }
         account.push.resume()
         try await finish(stack, isDownloading: false)
+        if hasFeed { try await account.pull() }
         await account.close()
         try await stack.background { context in
             // Only what is done from here on is looked at.
@@ -35,7 +36,7 @@ extension Scenario {
     /// - Parameter opened: called when store and account are open. What is marked is being downloaded by then.
     public func run(_ place: ScenarioPlace, opened: () throws -> Void) async throws {
         let stack = try await place.openStack()
-        let account = try await place.openAccount(stack, sealing: sealing(), download: downloads ? .all : .onDemand)
+        let account = try await place.openAccount(stack, of: self, download: downloads ? .all : .onDemand)
         try opened()
         if let change {
             try await stack.background { context in

@@ -23,6 +23,8 @@ public struct Scenario: Sendable, CustomStringConvertible {
     let fetches: [TreePath]
     /// Whether content is sealed.
     public let isSealed: Bool
+    /// Whether the remote says what has changed, so that pulls go on where the last one has ended.
+    let hasFeed: Bool
     /// What lies in the inboxes of others in the end.
     public let messages: [Data]
     /// The files of the remote by their paths, sealed ones as they are opened; folders have a slash at the end and nothing in them.
@@ -41,6 +43,7 @@ public struct Scenario: Sendable, CustomStringConvertible {
         downloads: Bool = false,
         fetches: [TreePath] = [],
         isSealed: Bool = false,
+        hasFeed: Bool = false,
         messages: [Data] = [],
         remote: [String: Data],
         reports: [String] = [],
@@ -48,7 +51,7 @@ public struct Scenario: Sendable, CustomStringConvertible {
     ) {
         (self.name, self.earlier, self.others, self.change) = (name, earlier, others, change)
         (self.pulls, self.downloads, self.fetches) = (pulls, downloads, fetches)
-        (self.isSealed, self.messages) = (isSealed, messages)
+        (self.isSealed, self.hasFeed, self.messages) = (isSealed, hasFeed, messages)
         (self.remote, self.reports, self.marks) = (remote, reports.sorted(), marks.sorted())
     }
 
@@ -69,7 +72,8 @@ public struct Scenario: Sendable, CustomStringConvertible {
     }
 
     public static let all: [Scenario] = [
-        upload, replacement, parts, folders, move, copy, delete, messages, everything, sealed, pull, download, fetch,
+        upload, replacement, parts, folders, move, copy, delete, messages, everything, sealed, pull, feed, download,
+        opening, fetch,
     ]
 }
 

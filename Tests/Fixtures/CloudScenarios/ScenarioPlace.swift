@@ -36,17 +36,18 @@ public struct ScenarioPlace: Sendable {
 
     public func openAccount(
         _ stack: ContextStack,
-        sealing: ContentSealing?,
+        of scenario: Scenario,
         download: DownloadPolicy = .onDemand,
         isSuspended: Bool = true
     ) async throws -> CloudAccount {
-        try await CloudAccount.open(
+        let folder = try openRemote()
+        return try await CloudAccount.open(
             stack,
             id: "alice",
-            remote: try openRemote(),
+            remote: scenario.hasFeed ? FeedRemote(folder) : folder,
             handler: ScenarioHandler(stack: stack, others: others),
             options: CloudOptions(
-                sealing: sealing,
+                sealing: try scenario.sealing(),
                 partSize: Scenario.partSize,
                 download: download,
                 cacheFolder: cache,

@@ -102,6 +102,26 @@ import Testing
         #expect(scratch.partial == [])
     }
 
+    @Test func `what the cache does not take leaves nothing behind`() async throws {
+        let (stage, node, scratch) = try await stage()
+        let cache = try await stage.account.downloads.cache()
+        try await cache.transaction { index in
+            try index.database.execute(
+                sql: "CREATE TRIGGER refusal BEFORE INSERT ON entry BEGIN SELECT raise(ABORT, 'no room'); END"
+            )
+        }
+        for _ in 0..<3 {
+            let error = await #expect(throws: CloudError.self) {
+                try await stage.account.downloads.fetch(node, options: DownloadOptions(cache: true))
+            }
+            #expect(error?.code == .cacheUnavailable)
+        }
+        let temporary = cache.folder.temporary(of: cache.owner)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: temporary.path) == [])
+        #expect(scratch.partial == [])
+        await stage.account.close()
+    }
+
     @Test func `a transfer that breaks off goes on where it was`() async throws {
         let cuts = Mutex(2)
         let (stage, node, scratch) = try await stage { request, _ in

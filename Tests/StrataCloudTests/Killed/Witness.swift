@@ -42,7 +42,7 @@ struct Witness {
             #expect(try context.uploadsDone() == reports.count { $0.hasPrefix("uploaded") }, "\(comment)")
             // What is new lands with its mark, and a mark goes with what is told of its download.
             let cloud = try context.cloud(accountID: "alice")
-            let marked = try cloud.nodesMarkedForDownload().map { "\($0.path)" }
+            let marked = try cloud.nodesMarkedForDownload(.data).map { "\($0.path)" }
             let downloaded = reports.filter { $0.hasPrefix("downloaded data of ") }.compactMap {
                 $0.dropFirst("downloaded data of ".count).split(separator: ",").first.map(String.init)
             }
@@ -65,7 +65,7 @@ struct Witness {
         try expectMessages()
         try expectNoRests()
         let stack = try await place.openStack()
-        let account = try await place.openAccount(stack, sealing: scenario.sealing())
+        let account = try await place.openAccount(stack, of: scenario)
         // What this machine knows is what there is: nothing is found that was not known, and nobody is told of anything.
         #expect(try await account.pull() == PullSummary(), "\(comment)")
         try await expectDownloads(account, stack)

@@ -7,11 +7,11 @@ import Foundation
 /// A file system of its own in memory, of a chosen size, gone at the end of the test.
 ///
 /// Needs the right to mount, which root has outside of most containers.
-final class SmallDisk: Sendable {
-    let folder: ScratchFolder
+public final class SmallDisk: Sendable {
+    public let folder: ScratchFolder
 
     /// Whether this machine lets tests mount.
-    static let isAllowed: Bool = {
+    public static let isAllowed: Bool = {
         guard let disk = try? SmallDisk(size: "64k") else { return false }
         return (try? Data().write(to: disk.folder.file("probe"))) != nil
     }()
@@ -20,7 +20,7 @@ final class SmallDisk: Sendable {
         let reason: String
     }
 
-    init(size: String) throws {
+    public init(size: String) throws {
         folder = try ScratchFolder()
         #if canImport(Glibc)
             guard mount("strata-tests", folder.url.path, "tmpfs", 0, "size=\(size)") == 0 else {
@@ -37,7 +37,7 @@ final class SmallDisk: Sendable {
         #endif
     }
 
-    func setReadOnly(_ isReadOnly: Bool) throws {
+    public func setReadOnly(_ isReadOnly: Bool) throws {
         #if canImport(Glibc)
             let flags = UInt(MS_REMOUNT) | (isReadOnly ? UInt(MS_RDONLY) : 0)
             guard mount("strata-tests", folder.url.path, "tmpfs", flags, nil) == 0 else {
@@ -47,7 +47,7 @@ final class SmallDisk: Sendable {
     }
 
     /// Leaves so many bytes free.
-    func fill(leaving free: Int) throws {
+    public func fill(leaving free: Int) throws {
         let filler = folder.file("filler")
         _ = FileManager.default.createFile(atPath: filler.path, contents: nil)
         let handle = try FileHandle(forWritingTo: filler)
@@ -60,5 +60,5 @@ final class SmallDisk: Sendable {
         }
     }
 
-    func free() throws { try FileManager.default.removeItem(at: folder.file("filler")) }
+    public func free() throws { try FileManager.default.removeItem(at: folder.file("filler")) }
 }

@@ -1,0 +1,178 @@
+import Foundation
+import Strata
+import StrataPipeline
+import StoreModels
+import Testing
+
+@testable import StrataCloud
+
+/// A disk has more room at each try, from none to enough: before it is enough each try ends in an error that says so, and loses nothing.
+@Suite("N7 N8 N9 full disks", .enabled(if: SmallDisk.isAllowed, "needs the right to mount a file system"))
+struct FullDiskTests {
+    /// By how many bytes the room grows.
+    private static let step = 8192
+    /// How many files a pull finds: more than one of its commits has.
+    private static let count = 250
+
+    /// Tries with more and more room until it works.
+    ///
+    /// - Returns: how often it did not.
+    private func untilItWorks(
+        on disk: SmallDisk,
+        _ body: () async throws -> Bool
+    ) async throws -> Int {
+        for failures in 0..<500 {
+            try disk.fill(leaving: failures * Self.step)
+            let isDone = try await body()
+            try disk.free()
+            if isDone { return failures }
+        }
+        Issue.record("It does not come to an end.")
+        return 0
+    }
+
+    /// The names of what is in a folder, and in those within it.
+    private func files(below folder: URL) throws -> [String] {
+        let all = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
+        return all.filter { path in
+            var isFolder: ObjCBool = false
+            return FileManager.default.fileExists(atPath: folder.appending(path: path).path, isDirectory: &isFolder)
+                && !isFolder.boolValue
+        }
+    }
+
+    @Test(arguments: [false, true], [false, true])
+    func `a download without room goes on behind what has arrived when there is some`(isSealed: Bool, isCached: Bool)
+        async throws
+    {
+        let disk = try SmallDisk(size: "4m")
+        let folder = disk.folder.file("cache")
+        let content = SealedWorld.bytes(300_000, 3)
+        let handler = TestHandler()
+        let stage = try await CloudStage(
+            handler: handler,
+            sealing: isSealed ? ContentSealing(SealedWorld.account) : nil,
+            cacheFolder: folder
+        )
+        let node = try await stage.commit { cloud in
+            let node = try cloud.createNode(at: "/film")
+            handler.set([.data: content], of: node.id)
+            return node.id
+        }
+        try await stage.drain()
+        let downloads = stage.account.downloads
+        let before = stage.remote.state.withLock { $0.given }
+        var mostKept = 0
+        let failures = try await untilItWorks(on: disk) {
+            do {
+                let file = try await downloads.fetch(node, options: DownloadOptions(cache: isCached))
+                defer { file.release() }
+                #expect(try Data(contentsOf: file.file) == content)
+                return true
+            } catch let error as CloudError {
+                #expect(error.code == .cacheUnavailable, "\(error)")
+                for kept in (try? files(below: Downloads.partials(in: folder))) ?? [] {
+                    #expect(!kept.hasSuffix(".done"))
+                    let file = Downloads.partials(in: folder).appending(path: kept)
+                    mostKept = max(mostKept, try Data(contentsOf: file).count)
+                }
+                let temporary = Downloads.files(in: folder).appending(path: "temporary")
+                if FileManager.default.fileExists(atPath: temporary.path) {
+                    #expect(try files(below: temporary) == [])
+                }
+                return false
+            }
+        }
+        #expect(failures > 2)
+        #expect(mostKept > 100_000)
+        // Once, but for what came again since there was no room for it, and for a file that the index had no room for.
+        let given = stage.remote.state.withLock { $0.given } - before
+        #expect(given < content.count * (failures + 1))
+        #expect(try files(below: Downloads.partials(in: folder)) == [])
+        #expect(try await downloads.cache().faults() == [])
+        #expect(try await downloads.cache().usage().count == (isCached ? 1 : 0))
+        await stage.account.close()
+        try await stage.stack.close()
+    }
+
+    @Test(arguments: [false, true])
+    func `a pull without room has applied some commits or none, and one with room the rest`(keepsFeed: Bool)
+        async throws
+    {
+        let disk = try SmallDisk(size: "8m")
+        let store = disk.folder.file("store.sqlite")
+        let remote = StrictRemote(RemoteCapabilities(hasChangeFeed: keepsFeed, isLocal: true))
+        remote.state.withLock { $0.keepsFeed = keepsFeed }
+        let stack = try await open(store)
+        let stage = try await CloudStage(remote, stack: stack, cacheFolder: disk.folder.file("cache"))
+        remote.folder("home")
+        remote.folder("home/folder")
+        for number in 0..<Self.count { remote.write("home/folder/\(number)", "content of \(number)") }
+        var found: Set<Int> = []
+        let failures = try await untilItWorks(on: disk) {
+            do {
+                try await stage.account.pull()
+                return true
+            } catch let error as StrataError {
+                #expect(error.code == .diskFull, "\(error)")
+                // What is new lands with its mark.
+                let (nodes, marked) = try await stage.read { cloud in
+                    (
+                        try cloud.context.count(CloudNode.where { $0.isFolder == false }),
+                        try cloud.nodesMarkedForDownload().count
+                    )
+                }
+                #expect(nodes == marked)
+                found.insert(nodes)
+                return false
+            }
+        }
+        #expect(failures > 2)
+        #expect(found.isSubset(of: [0, 199, Self.count]), "\(found)")
+        #expect(try await stage.account.pull() == PullSummary())
+        await stage.account.close()
+        try await stack.close()
+        let again = try await CloudStage(remote, stack: try await open(store), cacheFolder: disk.folder.file("cache"))
+        #expect(try await again.account.pull() == PullSummary())
+        let marked = try await again.read { try $0.nodesMarkedForDownload().map { "\($0.path)" } }
+        #expect(Set(marked) == Set((0..<Self.count).map { "/folder/\($0)" }))
+        await again.account.close()
+        try await again.stack.close()
+    }
+
+    @Test func `what is marked stays so while there is no room for the file or for the end of its mark`() async throws {
+        let disk = try SmallDisk(size: "8m")
+        let remote = StrictRemote()
+        remote.folder("home")
+        let text = String(repeating: "0123456789", count: 5000)
+        for number in 0..<4 { remote.write("home/\(number)", text) }
+        let stack = try await open(disk.folder.file("store.sqlite"))
+        let folder = disk.folder.file("cache")
+        let stage = try await CloudStage(remote, stack: stack, cacheFolder: folder)
+        try await stage.account.pull()
+        let downloads = stage.account.downloads
+        let marks = MarkedDownloads(downloads, stage.handler, .all, maxConcurrent: 1)
+        let failures = try await untilItWorks(on: disk) {
+            marks.look()
+            await marks.settle()
+            let marked = try await stage.read { try $0.nodesMarkedForDownload().map(\.id) }
+            // What is marked no more is here.
+            let all = try await stage.read { try $0.context.fetch(CloudNode.where { $0.isFolder == false }).map(\.id) }
+            #expect(all.count == 4)
+            let kept = Set((try? await downloads.cache().nodes()) ?? [])
+            for id in all where !marked.contains(id) { #expect(kept.contains(id.number)) }
+            return marked.isEmpty
+        }
+        #expect(failures > 2)
+        #expect(stage.handler.state.withLock { Set($0.downloaded) } == Set((0..<4).map { "/\($0): \(text)" }))
+        #expect(try files(below: Downloads.partials(in: folder)) == [])
+        #expect(try await downloads.cache().faults() == [])
+        await marks.stop()
+        await stage.account.close()
+        try await stack.close()
+    }
+
+    private func open(_ store: URL) async throws -> ContextStack {
+        try await ContextStack.open(.sqlite(store), models: [Note.self] + CloudAccount.models, stack: .rootOnly)
+    }
+}
