@@ -51,8 +51,7 @@ struct FullDiskTests {
         let handler = TestHandler()
         let stage = try await CloudStage(
             handler: handler,
-            sealing: isSealed ? ContentSealing(SealedWorld.account) : nil,
-            cacheFolder: folder
+            options: CloudOptions(sealing: isSealed ? ContentSealing(SealedWorld.account) : nil, cacheFolder: folder)
         )
         let node = try await stage.commit { cloud in
             let node = try cloud.createNode(at: "/film")
@@ -104,7 +103,7 @@ struct FullDiskTests {
         let remote = StrictRemote(RemoteCapabilities(hasChangeFeed: keepsFeed, isLocal: true))
         remote.state.withLock { $0.keepsFeed = keepsFeed }
         let stack = try await open(store)
-        let stage = try await CloudStage(remote, stack: stack, cacheFolder: disk.folder.file("cache"))
+        let stage = try await CloudStage(remote, stack: stack, options: CloudOptions(cacheFolder: disk.folder.file("cache")))
         remote.folder("home")
         remote.folder("home/folder")
         for number in 0..<Self.count { remote.write("home/folder/\(number)", "content of \(number)") }
@@ -132,7 +131,7 @@ struct FullDiskTests {
         #expect(try await stage.account.pull() == PullSummary())
         await stage.account.close()
         try await stack.close()
-        let again = try await CloudStage(remote, stack: try await open(store), cacheFolder: disk.folder.file("cache"))
+        let again = try await CloudStage(remote, stack: try await open(store), options: CloudOptions(cacheFolder: disk.folder.file("cache")))
         #expect(try await again.account.pull() == PullSummary())
         let marked = try await again.read { try $0.nodesMarkedForDownload().map { "\($0.path)" } }
         #expect(Set(marked) == Set((0..<Self.count).map { "/folder/\($0)" }))
@@ -148,10 +147,10 @@ struct FullDiskTests {
         for number in 0..<4 { remote.write("home/\(number)", text) }
         let stack = try await open(disk.folder.file("store.sqlite"))
         let folder = disk.folder.file("cache")
-        let stage = try await CloudStage(remote, stack: stack, cacheFolder: folder)
+        let stage = try await CloudStage(remote, stack: stack, options: CloudOptions(cacheFolder: folder))
         try await stage.account.pull()
         let downloads = stage.account.downloads
-        let marks = MarkedDownloads(downloads, stage.handler, .all, maxConcurrent: 1)
+        let marks = MarkedDownloads(downloads, stage.handler, CloudOptions(maxConcurrent: 1, download: .all))
         let failures = try await untilItWorks(on: disk) {
             marks.look()
             await marks.settle()
