@@ -39,14 +39,18 @@ extension CloudAccess: CommitFollower {
         var prerequisites: Set<Int64> = []
         var messages: Set<Int64> = []
         var dependants: Set<Int64> = []
-        // What comes before others that wait already comes behind what those come behind.
-        var place = (commit: accesses.map(\.commit).max() ?? 0, operation: operation)
         for access in accesses where access.isBefore {
-            try transaction.rows(AccessSQL.selectWaiting, [access.resource, .integer(operation)]) { row in
-                let waiting = (commit: try row.read(Int64.self, at: 1), operation: try row.read(Int64.self, at: 0))
-                dependants.insert(waiting.operation)
-                if waiting < place { place = waiting }
-            }
+            // Of those of one commit which come before others, the first come first.
+            let values: [StoredValue] = [access.resource, .integer(operation), .integer(access.commit)]
+            dependants.formUnion(try transaction.numbers(AccessSQL.selectWaiting, values))
+        }
+        // What comes before others that wait already comes behind what those come behind, and so do all that wait for them: some of these
+        // may have been queued before them.
+        let behind = try CommitConsequences.dependants(of: dependants, in: transaction)
+        var place = (commit: accesses.map(\.commit).max() ?? 0, operation: operation)
+        for waiting in behind {
+            guard let commit = try transaction.integer(AccessSQL.selectCommit, [.integer(waiting)]) else { continue }
+            if (commit, waiting) < place { place = (commit, waiting) }
         }
         for access in accesses {
             let moment: [StoredValue] = [.integer(place.commit), .integer(place.operation)]
@@ -69,7 +73,7 @@ extension CloudAccess: CommitFollower {
         }
         for (prerequisites, policy) in [(prerequisites, DependencyPolicy.wait), (messages, .run)] {
             try CommitConsequences.addDependencies(
-                prerequisites.subtracting(dependants).sorted(),
+                prerequisites.subtracting(behind).sorted(),
                 to: operation,
                 whenFailed: policy,
                 in: transaction
@@ -155,9 +159,11 @@ private enum AccessSQL {
         WHERE a."resource" = ?2 AND o."lane" = ?1 AND (a."role" = 1 OR a."role" = 2 AND NOT EXISTS \
         (SELECT 1 FROM \(accesses) m WHERE m."resource" = ?2 AND m."role" = 3))
         """
-    /// Those that have not begun.
+    /// Those that have not begun, but for those that come before these very ones as well and were queued by the same commit before.
     static let selectWaiting = """
-        SELECT DISTINCT a."operation", a."commit" FROM \(accesses) a JOIN "QueuedOperation" o ON o."id" = a."operation" \
-        WHERE a."resource" = ?1 AND a."operation" <> ?2 AND o."status" <> 3
+        SELECT DISTINCT a."operation" FROM \(accesses) a JOIN "QueuedOperation" o ON o."id" = a."operation" \
+        WHERE a."resource" = ?1 AND a."operation" <> ?2 AND o."status" <> 3 \
+        AND NOT (a."isBefore" = 1 AND a."commit" = ?3 AND a."operation" < ?2)
         """
+    static let selectCommit = "SELECT \"commit\" FROM \(accesses) WHERE \"operation\" = ? LIMIT 1"
 }

@@ -19,6 +19,19 @@ package enum CommitConsequences {
         }
     }
 
+    /// These operations, and all that depend on any of them, directly or by way of others.
+    ///
+    /// - Complexity: O(what is found).
+    package static func dependants(of operations: Set<Int64>, in transaction: StoreTransaction) throws -> Set<Int64> {
+        var found = operations
+        var next = Array(operations)
+        while let number = next.popLast() {
+            for dependant in try transaction.numbers(QueueSQL.selectDependants, [.integer(number)])
+            where found.insert(dependant).inserted { next.append(dependant) }
+        }
+        return found
+    }
+
     /// Leaves operations out: those that run are cancelled, as by ``QueuedOperation/skip()``. What somebody has decided already stays so.
     package static func skip(_ operations: some Sequence<Int64>, in transaction: StoreTransaction) throws {
         let book = OperationBook(transaction)

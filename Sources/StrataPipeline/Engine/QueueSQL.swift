@@ -282,6 +282,7 @@ enum QueueSQL {
     static let insertDependency = """
         INSERT INTO \(dependencies) ("id", "dependant", "prerequisite", "whenFailed", "isImplied", "_version") VALUES (?, ?, ?, ?, 1, ?)
         """
+    static let selectDependants = "SELECT \"dependant\" FROM \(dependencies) WHERE \"prerequisite\" = ?"
     static let selectImpliedDependants =
         "SELECT \"dependant\" FROM \(dependencies) WHERE \"prerequisite\" = ? AND \"isImplied\" = 1"
     static let selectImpliedPrerequisites = """

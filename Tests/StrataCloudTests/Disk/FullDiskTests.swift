@@ -103,7 +103,11 @@ struct FullDiskTests {
         let remote = StrictRemote(RemoteCapabilities(hasChangeFeed: keepsFeed, isLocal: true))
         remote.state.withLock { $0.keepsFeed = keepsFeed }
         let stack = try await open(store)
-        let stage = try await CloudStage(remote, stack: stack, options: CloudOptions(cacheFolder: disk.folder.file("cache")))
+        let stage = try await CloudStage(
+            remote,
+            stack: stack,
+            options: CloudOptions(cacheFolder: disk.folder.file("cache"))
+        )
         remote.folder("home")
         remote.folder("home/folder")
         for number in 0..<Self.count { remote.write("home/folder/\(number)", "content of \(number)") }
@@ -131,7 +135,11 @@ struct FullDiskTests {
         #expect(try await stage.account.pull() == PullSummary())
         await stage.account.close()
         try await stack.close()
-        let again = try await CloudStage(remote, stack: try await open(store), options: CloudOptions(cacheFolder: disk.folder.file("cache")))
+        let again = try await CloudStage(
+            remote,
+            stack: try await open(store),
+            options: CloudOptions(cacheFolder: disk.folder.file("cache"))
+        )
         #expect(try await again.account.pull() == PullSummary())
         let marked = try await again.read { try $0.nodesMarkedForDownload().map { "\($0.path)" } }
         #expect(Set(marked) == Set((0..<Self.count).map { "/folder/\($0)" }))

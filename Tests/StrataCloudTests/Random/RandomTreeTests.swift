@@ -62,7 +62,7 @@ import Testing
                 if seed >= first + 3, let (seed, faults) = try await group.next(), !faults.isEmpty {
                     return record(seed, faults)
                 }
-                group.addTask { (seed, try await self.run(seed)) }
+                group.addTask { do { return (seed, try await self.run(seed)) } catch { return (seed, ["\(error)"]) } }
             }
             for try await (seed, faults) in group where !faults.isEmpty { record(seed, faults) }
         }

@@ -16,7 +16,8 @@ import Testing
         let runs = environment["STRATA_CLOUD_RUNS"].flatMap { Int($0) } ?? (environment["CI"] == nil ? 50 : 300)
         var failures = 0
         for seed in first..<first + UInt64(runs) {
-            let wrong = try await run(seed)
+            let wrong: [String]
+            do { wrong = try await run(seed) } catch { wrong = ["\(error)"] }
             guard wrong.isEmpty else {
                 Issue.record("STRATA_SEED=\(seed) STRATA_CLOUD_RUNS=1: \(wrong.joined(separator: "\n"))")
                 failures += 1

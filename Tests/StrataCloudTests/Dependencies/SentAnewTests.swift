@@ -1,0 +1,67 @@
+import Foundation
+import Strata
+import StrataPipeline
+import Testing
+
+@testable import StrataCloud
+
+/// What is sent once more goes before what waits already, some of which goes before others itself.
+@Suite struct SentAnewTests {
+    private func stage(_ paths: [TreePath], folders: [TreePath] = []) async throws -> CloudStage {
+        let stage = try await CloudStage()
+        try await stage.commit { cloud in
+            for path in folders { try cloud.createFolder(at: path) }
+            for path in paths { try cloud.createNode(at: path) }
+        }
+        try await stage.drain()
+        return stage
+    }
+
+    @Test func `a folder and a file that were moved into each other's places, and that others have deleted`()
+        async throws
+    {
+        let stage = try await stage(["/x"], folders: ["/e", "/q"])
+        try await stage.commit { try $0.move($0.node(at: "/x"), to: "/e/y") }
+        try await stage.commit { try $0.move($0.node(at: "/q"), to: "/x") }
+        try await stage.commit { try $0.move($0.node(at: "/e/y"), to: "/x/y") }
+        stage.remote.write("home/x", nil)
+        stage.remote.write("home/q", nil)
+        try await stage.account.pull()
+        try await stage.drain()
+        try await stage.account.pull()
+        try await stage.drain()
+        #expect(try await stage.tree().keys.sorted() == ["home/e/", "home/x/", "home/x/y"])
+        #expect(stage.remote.tree.keys.sorted() == ["home/", "home/e/", "home/x/", "home/x/y"])
+    }
+
+    @Test func `the order of those that go before others follows from theirs, whatever they were queued behind`()
+        async throws
+    {
+        let stage = try await stage(["/x"], folders: ["/e", "/q"])
+        let (file, folder) = try await stage.read { cloud in
+            (try cloud.node(at: "/x").id, try cloud.node(at: "/q").id)
+        }
+        try await stage.commit { try $0.move($0.node(at: "/x"), to: "/e/y") }
+        try await stage.commit { try $0.move($0.node(at: "/q"), to: "/x") }
+        try await stage.commit { try $0.move($0.node(at: "/e/y"), to: "/x/y") }
+        try await stage.commit { cloud in
+            // The file goes before its moves; the folder before the file, and not behind what waits for that.
+            try cloud.sendAnew(cloud.context.find(file)!, .data)
+            try cloud.sendAnew(cloud.context.find(folder)!, [])
+        }
+        #expect(try await stage.queued().count == 5)
+    }
+
+    @Test func `what one commit sends anew twice is sent in turn`() async throws {
+        let stage = try await stage(["/x"])
+        try await stage.commit { cloud in
+            let node = try cloud.node(at: "/x")
+            for _ in 0..<3 { try cloud.sendAnew(node, .data) }
+        }
+        let pairs = try await stage.stack.background { context in
+            try context.fetch(OperationDependency.all).map { [$0.dependant, $0.prerequisite] }
+        }
+        let operations = pairs.flatMap { $0 }
+        #expect(Set(operations).count == 3 && pairs.allSatisfy { $0[0] > $0[1] })
+    }
+}
