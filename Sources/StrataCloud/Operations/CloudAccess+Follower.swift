@@ -44,6 +44,10 @@ extension CloudAccess: CommitFollower {
             let values: [StoredValue] = [access.resource, .integer(operation), .integer(access.commit)]
             dependants.formUnion(try transaction.numbers(AccessSQL.selectWaiting, values))
         }
+        // What comes before this one by now, as what is sent anew with it, does not come behind it as well.
+        if !dependants.isEmpty {
+            dependants.subtract(try CommitConsequences.prerequisites(of: [operation], in: transaction))
+        }
         // What comes before others that wait already comes behind what those come behind, and so do all that wait for them: some of these
         // may have been queued before them.
         let behind = try CommitConsequences.dependants(of: dependants, in: transaction)

@@ -46,10 +46,10 @@ extension Pusher {
             }
             return true
         } catch let error as RemoteError
-            where [.conditionFailed, .notEmpty, .notFound, .occupied].contains(error.code)
+            where [.conditionFailed, .notEmpty, .notFound, .occupied, .invalidKey].contains(error.code)
         {
-            // Somebody else has written it since, or put something there: it stays, and is found anew.
-            return error.code == .notFound
+            // Somebody else has written it since, or put something there: it stays, and is found anew. What the remote has no name for never was there.
+            return error.code == .notFound || error.code == .invalidKey
         }
     }
 

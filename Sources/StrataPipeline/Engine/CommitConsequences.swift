@@ -23,11 +23,30 @@ package enum CommitConsequences {
     ///
     /// - Complexity: O(what is found).
     package static func dependants(of operations: Set<Int64>, in transaction: StoreTransaction) throws -> Set<Int64> {
+        try reached(from: operations, by: QueueSQL.selectDependants, in: transaction)
+    }
+
+    /// These operations, and all that any of them depends on, directly or by way of others.
+    ///
+    /// - Complexity: O(what is found).
+    package static func prerequisites(
+        of operations: Set<Int64>,
+        in transaction: StoreTransaction
+    ) throws -> Set<Int64> {
+        try reached(from: operations, by: QueueSQL.selectPrerequisites, in: transaction)
+    }
+
+    private static func reached(
+        from operations: Set<Int64>,
+        by sql: String,
+        in transaction: StoreTransaction
+    ) throws -> Set<Int64> {
         var found = operations
         var next = Array(operations)
         while let number = next.popLast() {
-            for dependant in try transaction.numbers(QueueSQL.selectDependants, [.integer(number)])
-            where found.insert(dependant).inserted { next.append(dependant) }
+            for other in try transaction.numbers(sql, [.integer(number)]) where found.insert(other).inserted {
+                next.append(other)
+            }
         }
         return found
     }

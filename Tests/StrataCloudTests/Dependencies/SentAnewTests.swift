@@ -34,9 +34,10 @@ import Testing
         #expect(stage.remote.tree.keys.sorted() == ["home/", "home/e/", "home/x/", "home/x/y"])
     }
 
-    @Test func `the order of those that go before others follows from theirs, whatever they were queued behind`()
-        async throws
-    {
+    @Test(arguments: [false, true])
+    func `the order of those that go before others follows from theirs, whatever they were queued behind`(
+        isFolderFirst: Bool
+    ) async throws {
         let stage = try await stage(["/x"], folders: ["/e", "/q"])
         let (file, folder) = try await stage.read { cloud in
             (try cloud.node(at: "/x").id, try cloud.node(at: "/q").id)
@@ -44,12 +45,19 @@ import Testing
         try await stage.commit { try $0.move($0.node(at: "/x"), to: "/e/y") }
         try await stage.commit { try $0.move($0.node(at: "/q"), to: "/x") }
         try await stage.commit { try $0.move($0.node(at: "/e/y"), to: "/x/y") }
+        stage.remote.write("home/x", nil)
+        stage.remote.write("home/q", nil)
         try await stage.commit { cloud in
             // The file goes before its moves; the folder before the file, and not behind what waits for that.
+            if isFolderFirst { try cloud.sendAnew(cloud.context.find(folder)!, []) }
             try cloud.sendAnew(cloud.context.find(file)!, .data)
-            try cloud.sendAnew(cloud.context.find(folder)!, [])
+            if !isFolderFirst { try cloud.sendAnew(cloud.context.find(folder)!, []) }
         }
         #expect(try await stage.queued().count == 5)
+        try await stage.drain()
+        try await stage.account.pull()
+        try await stage.drain()
+        #expect(stage.remote.tree.keys.sorted() == ["home/", "home/e/", "home/x/", "home/x/y"])
     }
 
     @Test func `what one commit sends anew twice is sent in turn`() async throws {

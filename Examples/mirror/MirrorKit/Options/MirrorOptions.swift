@@ -19,18 +19,18 @@ public struct MirrorOptions: Sendable {
         usage: mirror FOLDER REMOTE [options]
 
         Keeps a folder and a remote the same, until it is ended by ^C. What is changed while it does not run, or while the remote cannot be
-        reached, is made up for later. Where both have changed a file, both versions stay.
+        reached, is made up for later. Where both have changed a file, both versions stay. At the remote all of it lies in the folder `home`.
 
           FOLDER                a folder of this machine
           REMOTE                a folder, s3://BUCKET/PREFIX, webdav://HOST/PATH (http) or webdavs://HOST/PATH (https)
-          --once                end when both are the same
+          --once                end when both are the same, however long the remote cannot be reached
           --endpoint URL        the server of s3://, if it is not AWS
           --region NAME         its region
-          --store FILE          where it is kept what is known (default: a file in the user's state folder, one for each FOLDER and REMOTE)
+          --store FILE          where it is kept what is known (default: in ~/.local/state/strata-mirror, one for each FOLDER and REMOTE)
           --host NAME           what this machine is called in the names of conflicts (default: its name)
           --scan SECONDS        how long to rest between looks at the folder (default: 1)
           --pull SECONDS        how long to rest between looks at the remote (default: 5)
-          --limit BYTES         send no more than so many bytes a second, as 500k or 2M
+          --limit BYTES         read no more than so many bytes of files to be sent a second, as 500k or 2M; large ones are read twice
           --help                show this
 
         Credentials are read from the environment: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (or ~/.aws/credentials) for s3://,
