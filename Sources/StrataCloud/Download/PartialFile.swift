@@ -116,7 +116,7 @@ final class PartialFile {
     /// Says in errors of the system what they mean for a download.
     private func using<Value>(_ body: () throws -> Value) throws -> Value {
         do { return try body() } catch {
-            throw CloudError(.cacheUnavailable, "'\(file.path)' cannot be used: \(error)", underlying: error)
+            throw CloudError.cache(error, file.deletingLastPathComponent())
         }
     }
 

@@ -99,13 +99,7 @@ import Testing
     @Test func `the files of an account that is removed leave the cache`() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "strata-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
-        let alice = try await CloudStage(options: CloudOptions(cacheFolder: folder))
-        let bob = try await CloudStage(
-            StrictRemote(name: "other"),
-            stack: alice.stack,
-            id: "bob",
-            options: CloudOptions(cacheFolder: folder)
-        )
+        let (alice, bob) = try await Self.aliceAndBob(folder)
         for stage in [alice, bob] {
             let node = try await stage.commit { try $0.createNode(at: "/x").id }
             try await stage.drain()
@@ -115,6 +109,14 @@ import Testing
         try await CloudAccount.remove(alice.stack, id: "bob", cacheFolder: folder)
         #expect(try await alice.account.downloads.cache().usage().count == 1)
         await alice.account.close()
+    }
+
+    /// Two accounts of one store, each with a remote of its own, that share a cache.
+    private static func aliceAndBob(_ folder: URL) async throws -> (alice: CloudStage, bob: CloudStage) {
+        let options = CloudOptions(cacheFolder: folder)
+        let alice = try await CloudStage(options: options)
+        let bob = try await CloudStage(StrictRemote(name: "other"), stack: alice.stack, id: "bob", options: options)
+        return (alice, bob)
     }
 
     private static func expect(_ code: CloudError.Code, _ body: () async throws -> Void) async {
@@ -128,13 +130,7 @@ import Testing
     @Test func `an account that is removed leaves nothing of what has arrived of its downloads`() async throws {
         let scratch = try ScratchFolder()
         let folder = scratch.file("cache")
-        let alice = try await CloudStage(options: CloudOptions(cacheFolder: folder))
-        let bob = try await CloudStage(
-            StrictRemote(name: "other"),
-            stack: alice.stack,
-            id: "bob",
-            options: CloudOptions(cacheFolder: folder)
-        )
+        let (alice, bob) = try await Self.aliceAndBob(folder)
         let partial = Downloads.partials(in: folder)
         for stage in [alice, bob] {
             // Of one that was broken off, and of one that had arrived when its process ended.
