@@ -66,7 +66,7 @@ extension Entity {
         if newer.kind == .delete { forgetConflicts(newer, job, first) }
         guard let base = newer.base else { return older.followed(by: newer) }
         if older.kind == .delete, newer.kind == .orphan {
-            switch judge(.deletedElsewhere, mine: newer.row, job.policy) {
+            switch judgeGone(newer, job) {
             case .mine: return older.followed(by: newer)
             case .theirs: job.givenUp[info.index, default: []].insert(newer.row._$number)
             case .error: job.conflicts += deletedElsewhere(newer)

@@ -71,4 +71,27 @@ extension Entity {
             }
         }
     }
+
+    /// Has the policy decide about a change in a commit whose row was deleted elsewhere.
+    func judgeGone(_ change: Change<Row>, _ job: CommitJob) -> ObjectVerdict {
+        let letsGo = letsGo(change) { entity, number in
+            guard let taken = job.taken[entity], let index = taken.index(of: number) else { return false }
+            return taken.kind(at: index) == .delete
+        }
+        return letsGo ? .theirs : judge(.deletedElsewhere, mine: change.row, job.policy)
+    }
+
+    /// Whether a change does nothing but let go of what is deleted along with it: nobody misses that where the row itself is gone.
+    func letsGo(_ change: Change<Row>, isDeleted: (_ entity: Int, _ number: Int64) -> Bool) -> Bool {
+        guard change.kind.isUpdate || change.kind == .orphan, let base = change.base?.seen else { return false }
+        let columns = change.columns.subtracting(info.automatic)
+        return !columns.isEmpty
+            && columns.allSatisfy { column in
+                guard let reference = info.outgoing.first(where: { $0.column == column }),
+                    case .null? = try? change.row._$value(at: column),
+                    case .integer(let target)? = try? base._$value(at: column)
+                else { return false }
+                return isDeleted(reference.destination, target)
+            }
+    }
 }

@@ -262,7 +262,7 @@ extension Entity {
 
     /// The row was deleted elsewhere (C7).
     private func revive(_ change: Change<Row>, _ job: CommitJob) throws -> Change<Row> {
-        switch change.kind == .restore ? .mine : judge(.deletedElsewhere, mine: change.row, job.policy) {
+        switch change.kind == .restore ? .mine : judgeGone(change, job) {
         case .mine:
             let revived = Change.insert(change.row)
             try job.externals.write(change.row, info.externals.subtracting(change.columns), info)

@@ -16,7 +16,8 @@ public struct MergePolicy: Sendable, Hashable, CustomStringConvertible {
 
     /// It throws ``StrataError/Code/conflict``, which names objects, columns and the three values. The default.
     public static let error = MergePolicy(kind: .error)
-    /// What this context has set stays. An object that was deleted elsewhere comes back under its id.
+    /// What this context has set stays. An object that was deleted elsewhere comes back under its id, unless all that this
+    /// context has changed of it is to let go of what it has deleted as well.
     public static let mine = MergePolicy(kind: .mine)
     /// What the others have set stays. This context's changes of these columns are given up.
     public static let theirs = MergePolicy(kind: .theirs)

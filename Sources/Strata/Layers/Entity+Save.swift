@@ -68,7 +68,16 @@ extension Entity {
         }
         for number in numbers.sorted() {
             let stack = layers.stack(number, entity: info.index, in: context, Row.self)
-            let settled = settle(stack.map(\.change), carriers: stack.map(\.carriers), policy, &conflicts)
+            let letsGo = stack.allSatisfy { entry in
+                self.letsGo(entry.change) { layers.contains(.delete, of: $1, entity: $0, in: [context]) }
+            }
+            let settled = settle(
+                stack.map(\.change),
+                carriers: stack.map(\.carriers),
+                letsGo: letsGo,
+                policy,
+                &conflicts
+            )
             for (entry, change) in zip(stack, settled) {
                 edits.changes[entry.segment, default: [:]][number] = .some(change)
                 if change?.kind == .restore { edits.restored.insert(number) }
@@ -82,6 +91,7 @@ extension Entity {
     private func settle(
         _ stack: [Change<Row>],
         carriers: [Carriers],
+        letsGo: Bool,
         _ policy: MergePolicy,
         _ conflicts: inout [StrataError.Detail]
     ) -> [Change<Row>?] {
@@ -142,7 +152,7 @@ extension Entity {
                 }
                 settled = settled?.over(below)
             case (.orphan, _):
-                switch judge(.deletedElsewhere, mine: change.row, policy) {
+                switch letsGo ? .theirs : judge(.deletedElsewhere, mine: change.row, policy) {
                 case .theirs: return stack.map { _ in nil }
                 case .mine:
                     isBroughtBack = true

@@ -87,14 +87,16 @@ public final class CloudAccount: Sendable {
             clock: options.clock
         ) { (attempt: Attempt<CloudWork>) in try await pusher.carryOut(attempt) }
         let account = CloudAccount(pusher, push, pulls, downloads, marked)
-        push.listen { [weak transfers, weak holders = pusher.holders] event in
+        push.listen { [weak transfers, weak holders = pusher.holders, weak failed = pusher.failed] event in
             transfers?.note(event)
             holders?.note(event)
+            failed?.note(event)
         }
         do { try await pusher.holders.sweep() } catch {
             stack.log(.info, "what holds messages that are sent stays until the account is opened again: \(error)")
         }
         account.follow(stack)
+        pusher.failed.look()
         pulls.start { isFirst in
             if isFirst, isFirstPullAwaited { push.resume() }
             marked.look()
@@ -113,7 +115,12 @@ public final class CloudAccount: Sendable {
 
     /// Follows the commits of the store until it is closed.
     private func follow(_ stack: ContextStack) {
-        let listening = stack.listen { [weak abandoned = pusher.abandoned] news in abandoned?.note(news) }
+        let listening = stack.listen {
+            [weak abandoned = pusher.abandoned, weak failed = pusher.failed, weak marked] news in
+            abandoned?.note(news)
+            failed?.note(news)
+            marked?.note(news)
+        }
         self.listening.withLock { $0 = listening }
     }
 
@@ -125,6 +132,7 @@ public final class CloudAccount: Sendable {
         await pulls.stop()
         await marked.stop()
         await pusher.abandoned.stop()
+        await pusher.failed.stop()
         await push.close(grace: grace)
         await pusher.holders.settle()
         await downloads.close()

@@ -1,7 +1,7 @@
 import Strata
 import StrataPipeline
 
-/// Downloads what is marked, by itself: when the account is opened, when the network returns, and behind each pull.
+/// Downloads what is marked, by itself: when the account is opened, when something was marked, when the network returns, and behind each pull.
 ///
 /// What has arrived is told to the handler in the commit that takes the mark back. What has not stays marked, for the next time.
 final class MarkedDownloads: Sendable {
@@ -26,6 +26,12 @@ final class MarkedDownloads: Sendable {
                 self.downloads.stack.log(.warning, "marked nodes cannot be looked at: \(error)")
             }
         }
+    }
+
+    /// Notes commits, which may have marked something.
+    func note(_ news: [ChangeSet]?) {
+        let isDue = news?.contains { $0.contains(DownloadMark.self) && !$0.of(DownloadMark.self).inserted.isEmpty }
+        if isDue ?? true { look() }
     }
 
     /// Waits for the looks that are under way.

@@ -33,8 +33,31 @@ extension Pusher {
         }
     }
 
+    /// What becomes of an operation whose name the remote refuses, where that is not the last word: what is to be moved on has a name of no
+    /// meaning until then, and what was deleted here is deleted where it lies there.
+    ///
+    /// - Returns: nil where it takes a person to find another name.
+    func evadeRefusal(_ attempt: Attempt<CloudWork>) async throws -> Outcome? {
+        let (facts, id, work) = (facts, attempt.id, attempt.payload)
+        let standIn = "strata-\(work.node)"
+        guard let folder = work.parent, work.kind != .message, work.name?.hasPrefix(standIn) == false else {
+            return nil
+        }
+        let (key, isGone, isMovedOn) = try await stack.overStore { context in
+            let cloud = CloudContext(context, facts)
+            let node = try context.find(cloud.nodeID(work.node))
+            let moves = try cloud.queued(for: work.node, .move).filter { $0.id > id }
+            return try (cloud.remote(folder)?.key, node == nil || node?.trunk == .detached, !moves.isEmpty)
+        }
+        if isGone { return try await delete(attempt) }
+        guard let key, isMovedOn else { return nil }
+        return try await evade(attempt, key.appending(standIn), as: standIn)
+    }
+
     /// Gives way to what somebody else has put at the place where a node is to be made: the node takes another name that is free.
-    func evade(_ attempt: Attempt<CloudWork>, _ key: RemoteKey) async throws -> Outcome {
+    ///
+    /// - Parameter name: which one, or with a number where that is taken; by default the one that it was to have.
+    func evade(_ attempt: Attempt<CloudWork>, _ key: RemoteKey, as name: String? = nil) async throws -> Outcome {
         let (facts, id, work) = (facts, attempt.id, attempt.payload)
         // Others lie there that were not heard of, it may be.
         let taken = try await names(in: key.parent ?? .root)
@@ -51,7 +74,7 @@ extension Pusher {
             // What is known to lie there may be somewhere else here, and is still to be moved or deleted there.
             let known = try cloud.remote(folder.id.number)?.children.fetch().filter { $0.id.number != work.node } ?? []
             let name = try cloud.freeName(
-                for: work.name ?? node.name,
+                for: name ?? work.name ?? node.name,
                 in: folder,
                 besides: taken.union(
                     known.compactMap { RemoteKey(escaped: [$0.segment]).name?.name }.map(facts.rule.place)
@@ -59,9 +82,7 @@ extension Pusher {
                 isForNow: true
             )
             // One that is to be moved on is at another place only until then.
-            let isLast = try cloud.operations(for: node).allSatisfy {
-                try $0.id == id || $0.payload(as: CloudWork.self).kind != .move
-            }
+            let isLast = try cloud.queued(for: work.node, .move).allSatisfy { $0.id == id }
             if isLast, node.name == work.name, parent.id.number == work.parent { cloud.setName(name, of: node) }
             if let remote = try cloud.remote(work.node), !remote.isCertain { remote.segment = RemoteKey.escape(name) }
             var work = work
@@ -81,6 +102,11 @@ extension Pusher {
 }
 
 extension CloudContext {
+    /// The operations of one kind that are queued for a node.
+    fileprivate func queued(for number: Int64, _ kind: CloudWork.Kind) throws -> [QueuedOperation] {
+        try context.fetch(queued(for: number)).filter { try $0.payload(as: CloudWork.self).kind == kind }
+    }
+
     /// Lets go of the place that something did not get which was deleted here meanwhile.
     fileprivate func forgetPlace(of work: CloudWork) throws {
         if work.kind == .move {

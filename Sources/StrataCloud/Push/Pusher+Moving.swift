@@ -20,7 +20,7 @@ extension Pusher {
         // One whose upload was broken off may be there or not.
         let isThere = try await isThere(target, at: source)
         var wasKnown = true
-        if !isFolder { wasKnown = try await isKnown(target, at: source) }
+        if !isFolder, let row = target.remote { wasKnown = try await isKnown(row, at: source) }
         if source != destination, isThere {
             try await makeTrunk(of: destination)
             do {
@@ -46,14 +46,18 @@ extension Pusher {
     }
 
     /// Whether what is there is of the version that was heard of last, or is not there any more, since it was moved before.
-    private func isKnown(_ target: Target, at key: RemoteKey) async throws -> Bool {
-        guard let row = target.remote, row.isCertain, let there = try await remote.head(key) else { return true }
+    private func isKnown(_ row: RemoteNode.Row, at key: RemoteKey) async throws -> Bool {
+        guard row.isCertain, let there = try await remote.head(key) else { return true }
         return ETag.isSame(there.eTag, row.eTag)
     }
 
     private func isThere(_ target: Target, at key: RemoteKey) async throws -> Bool {
         guard let row = target.remote, !row.isCertain else { return true }
-        guard let there = try await remote.head(key), there.isFolder == row.isFolder else { return false }
+        let there: RemoteObject?
+        do { there = try await remote.head(key) } catch let error as RemoteError where error.code == .invalidKey {
+            return false
+        }
+        guard let there, there.isFolder == row.isFolder else { return false }
         if there.isFolder { return true }
         return try await isOwn(there, anyOf: row.sentPrints)
     }
@@ -195,28 +199,17 @@ extension Pusher {
         let target = try await target(of: work)
         guard target.node != nil, let number = work.source else { return .skip }
         guard let key = try await key(of: target, work) else { return sendWhereItLies(work) }
-        let source: (key: RemoteKey, eTag: ETag?, print: String?, seal: KnownSeal?)? = try await stack.overStore {
+        let source: (key: RemoteKey, row: RemoteNode.Row)? = try await stack.overStore {
             guard let source = try CloudContext($0, facts).remote(number), source.isCertain else { return nil }
-            return (source.key, source.eTag(of: .data), source.contentPrint, source.snapshot.knownSeal)
+            return (source.key, source.snapshot)
         }
         guard let source else { return try await sendContent(attempt) }
         if target.isTaken { return try await evade(attempt, key) }
-        try await intend(work) { remote, _ in if let print = source.print { remote.note(sending: print) } }
+        try await intend(work) { remote, _ in if let print = source.row.contentPrint { remote.note(sending: print) } }
         let capabilities = try await remote.capabilities()
         do {
-            let object: RemoteObject
-            var (print, seal) = (source.print, source.seal)
-            do {
-                object = try await duplicate(source.key, to: key, version: source.eTag, capabilities)
-            } catch let error as RemoteError where error.code == .conditionFailed {
-                // Somebody else has written the source meanwhile: what is there now is copied.
-                guard try await remote.head(key) == nil else { throw error }
-                object = try await duplicate(source.key, to: key, version: nil, capabilities)
-                // By its content it is recognised later on; how it is sealed is not known.
-                print = try await ContentPrint(of: remote.get(key, range: nil, if: .none).chunks).text
-                seal = nil
-            }
-            return .done { [print, seal] context in
+            let (object, print, seal) = try await duplicate(source.row, at: source.key, to: key, capabilities)
+            return .done { context in
                 try CloudContext(context, facts).remoteForSending(work).note(object, .data, print, seal)
             }
         } catch let error as RemoteError
@@ -227,6 +220,34 @@ extension Pusher {
             // Somebody has deleted the source.
             return try await sendContent(attempt)
         }
+    }
+
+    /// Copies what the remote has of a source by now.
+    ///
+    /// - Returns: what is there then, and what is known of it.
+    private func duplicate(
+        _ source: RemoteNode.Row,
+        at place: RemoteKey,
+        to destination: RemoteKey,
+        _ capabilities: RemoteCapabilities
+    ) async throws -> (object: RemoteObject, print: String?, seal: KnownSeal?) {
+        // One whose last upload was broken off, and left out since, may be of that version or of the one before.
+        var isKnown = source.sentPrints.isEmpty
+        if !isKnown { isKnown = try await self.isKnown(source, at: place) }
+        do {
+            if isKnown {
+                let version = source.eTag(of: .data)
+                let object = try await duplicate(place, to: destination, version: version, capabilities)
+                return (object, source.contentPrint, source.knownSeal)
+            }
+        } catch let error as RemoteError where error.code == .conditionFailed {
+            // Somebody else has written the source meanwhile: what is there now is copied.
+            guard try await remote.head(destination) == nil else { throw error }
+        }
+        let object = try await duplicate(place, to: destination, version: nil, capabilities)
+        // By its content it is recognised later on; how it is sealed is not known.
+        let print = try await ContentPrint(of: remote.get(destination, range: nil, if: .none).chunks)
+        return (object, print.text, nil)
     }
 
     // MARK: Versions behind a move

@@ -27,6 +27,8 @@ final class Pusher: Sendable {
     let credentials = ManualConstraint(CloudAccount.credentials, isSatisfied: true)
     /// What goes with the last operation of its own.
     let holders: Holders
+    /// What has failed operations be tried again.
+    let failed: FailedWork
     /// What is known of the inboxes of others.
     let inboxes: Inboxes
     /// How often the credentials have changed.
@@ -48,7 +50,7 @@ final class Pusher: Sendable {
         self.transfers = transfers
         (partSize, self.awaitPull) = (max(1, options.partSize), awaitPull)
         (self.stack, self.facts, self.remote, self.handler) = (stack, facts, remote, handler)
-        holders = Holders(stack, facts)
+        (holders, failed) = (Holders(stack, facts), FailedWork(stack, facts))
         inboxes = Inboxes(options.clock)
         (sealing, self.reachability) = (options.sealing, reachability)
         abandoned = AbandonedUploads(stack, facts, remote)
@@ -65,6 +67,8 @@ final class Pusher: Sendable {
             case .delete: try await delete(attempt)
             case .message: try await sendMessage(attempt)
             }
+        } catch let error as RemoteError where error.code == .invalidKey {
+            return try await evadeRefusal(attempt) ?? .fail(error.description)
         } catch let error as RemoteError {
             return try outcome(of: error, epoch)
         } catch let error as CloudError {
@@ -109,7 +113,7 @@ final class Pusher: Sendable {
             trunks.withLock { $0 = [] }
             awaitPull()
             return .wait(CloudAccount.pullToEnd)
-        case .invalidKey, .unsupported, .misconfigured: return .fail(error.description)
+        case .unsupported, .misconfigured: return .fail(error.description)
         case .unavailable: if let pause = error.retryAfter { return .postpone(for: pause) }
         default: break
         }

@@ -229,6 +229,15 @@ import Testing
         _ = scratch
     }
 
+    @Test func `what is marked by hand is downloaded behind the commit that says so`() async throws {
+        let (stage, _, scratch) = try await stage(download: .all)
+        try await arrive(stage, ["/n: 0123456789"])
+        try await stage.commit { cloud in try cloud.markNeedsDownload(cloud.node(at: "/n"), .data) }
+        try await arrive(stage, ["/n: 0123456789", "/n: 0123456789"])
+        await stage.account.close()
+        _ = scratch
+    }
+
     private func arrive(_ stage: CloudStage, _ texts: [String]) async throws {
         for _ in 0..<2000 {
             if try await stage.read({ try $0.nodesMarkedForDownload().isEmpty }),

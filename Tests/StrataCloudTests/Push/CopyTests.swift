@@ -33,4 +33,35 @@ import Testing
         #expect(try await stage.queued() == [])
         await stage.account.close()
     }
+
+    @Test(arguments: [true, false])
+    func `what an upload has brought that was broken off and left out is copied without a refusal`(
+        hasArrived: Bool
+    ) async throws {
+        let remote = StrictRemote(RemoteCapabilities(copies: true, moves: false, isLocal: true)) { request, count in
+            guard request.verb == "PUT", request.key == "home/a", count > 2 else { return nil }
+            return hasArrived ? .answerLost : .before(RemoteError(.unavailable, "Not now."))
+        }
+        let stage = try await CloudStage(
+            remote,
+            options: CloudOptions(retry: RetryPolicy(base: .seconds(3600), cap: .seconds(3600)))
+        )
+        let node = try await stage.commit { try $0.createNode(at: "/a").id }
+        stage.handler.set("first", of: node)
+        try await stage.drain()
+        stage.handler.set("second", of: node)
+        try await stage.commit { cloud in _ = try cloud.upload(cloud.node(at: "/a")) }
+        stage.account.push.resume()
+        while try await stage.read({ try $0.operations(for: $0.node(at: "/a")).first?.failures.list.isEmpty ?? true }) {
+            try await Task.sleep(for: .milliseconds(1))
+        }
+        stage.account.push.suspend()
+        try await stage.commit { cloud in _ = try cloud.copy(cloud.node(at: "/a"), to: "/b") }
+        try await stage.commit { cloud in try cloud.delete(cloud.node(at: "/a")) }
+        try await stage.drain()
+        #expect(remote.refusals == [])
+        #expect(remote.tree == ["home/": "", "home/b": hasArrived ? "second" : "first"])
+        #expect(try await stage.queued() == [])
+        await stage.account.close()
+    }
 }

@@ -21,4 +21,88 @@ import Testing
         #expect(try await stage.queued() == [])
         #expect(remote.tree.keys.sorted() == ["home/", "home/good"])
     }
+
+    private static func remote(_ abilities: RemoteCapabilities) -> StrictRemote {
+        StrictRemote(abilities) { request, _ in
+            request.key.contains("bad") ? .before(RemoteError(.invalidKey, "The name is too long.")) : nil
+        }
+    }
+
+    static let abilities = [
+        RemoteCapabilities(isLocal: true), RemoteCapabilities(hasFolders: false, moves: false, isLocal: true),
+    ]
+
+    @Test(arguments: abilities)
+    func `what the remote has no name for is sent when it has another one`(_ abilities: RemoteCapabilities) async throws
+    {
+        let remote = Self.remote(abilities)
+        let stage = try await CloudStage(remote)
+        try await stage.commit { cloud in
+            try cloud.createNode(at: "/bad")
+            try cloud.createNode(at: "/badFolder/in/it")
+            let original = try cloud.createNode(at: "/original")
+            try cloud.copy(original, to: "/badCopy")
+        }
+        try await stage.drain()
+        #expect(try await stage.stack.background { try $0.count(QueuedOperation.where { $0.status == .failed }) } == 3)
+        try await stage.commit { cloud in
+            try cloud.rename(cloud.node(at: "/bad"), to: "good")
+            try cloud.rename(cloud.node(at: "/badFolder"), to: "goodFolder")
+            try cloud.move(cloud.node(at: "/badCopy"), to: "/goodFolder/copy")
+        }
+        try await stage.drain()
+        #expect(try await stage.queued() == [])
+        #expect(
+            remote.tree.filter { !$0.key.hasSuffix("/") } == [
+                "home/good": "content of /good", "home/goodFolder/in/it": "content of /goodFolder/in/it",
+                "home/original": "content of /original", "home/goodFolder/copy": "content of /original",
+            ]
+        )
+        await stage.account.close()
+    }
+
+    @Test(arguments: abilities)
+    func `a move to a name that the remote does not have is taken back by the next`(
+        _ abilities: RemoteCapabilities
+    ) async throws {
+        let remote = Self.remote(abilities)
+        let stage = try await CloudStage(remote)
+        try await stage.commit { cloud in
+            try cloud.createNode(at: "/file")
+            try cloud.createNode(at: "/folder/in")
+        }
+        try await stage.drain()
+        for (file, folder) in [("bad", "badFolder"), ("worsebad", "badder")] {
+            try await stage.commit { cloud in
+                for node in try cloud.root().children.fetch() {
+                    try cloud.rename(node, to: node.isFolder ? folder : file)
+                }
+            }
+            try await stage.drain()
+        }
+        // What is to be moved on has a name of no meaning until then.
+        #expect(
+            remote.tree.keys.filter { !$0.hasSuffix("/") }.map { $0.prefix(12) }.sorted() == [
+                "home/strata-", "home/strata-",
+            ]
+        )
+        try await stage.commit { cloud in
+            try cloud.rename(cloud.node(at: "/worsebad"), to: "good")
+            try cloud.rename(cloud.node(at: "/badder"), to: "better")
+        }
+        try await stage.drain()
+        #expect(try await stage.queued() == [])
+        #expect(remote.tree.keys.filter { !$0.hasSuffix("/") }.sorted() == ["home/better/in", "home/good"])
+        try await stage.commit { cloud in
+            for node in try cloud.root().children.fetch() { try cloud.rename(node, to: "bad" + node.name) }
+        }
+        try await stage.drain()
+        try await stage.commit { cloud in
+            for node in try cloud.root().children.fetch() { try cloud.delete(node) }
+        }
+        try await stage.drain()
+        #expect(try await stage.queued() == [])
+        #expect(remote.tree == ["home/": ""])
+        await stage.account.close()
+    }
 }

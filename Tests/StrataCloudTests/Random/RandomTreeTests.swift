@@ -31,6 +31,8 @@ import Testing
         let hasFaults: Bool
         let commits: Int
         let isSealed: Bool
+        /// Whether some of the names are such that the remote refuses them.
+        let hasBadNames: Bool
 
         init(_ random: inout Random) {
             let hasFolders = Bool.random(using: &random)
@@ -47,6 +49,7 @@ import Testing
             hasFaults = Bool.random(using: &random)
             commits = Int.random(in: 1...14, using: &random)
             isSealed = Int.random(in: 0..<3, using: &random) == 0
+            hasBadNames = Int.random(in: 0..<4, using: &random) == 0
         }
     }
 
@@ -78,8 +81,11 @@ import Testing
         let world = World(&random)
         let faults = Mutex(Random(seed: seed ^ 0xFA17))
         let hasFaults = world.hasFaults
-        let remote = StrictRemote(world.capabilities) { _, _ in
-            faults.withLock { random in
+        let remote = StrictRemote(world.capabilities) { request, _ in
+            if request.key.split(separator: "/").contains("bad") {
+                return .before(RemoteError(.invalidKey, "There is no such name."))
+            }
+            return faults.withLock { random in
                 switch Int.random(in: 0..<(hasFaults ? 40 : 400), using: &random) {
                 case 0 where hasFaults: .before(RemoteError(.unavailable, "Not now."))
                 case 1 where hasFaults: .answerLost
@@ -101,6 +107,7 @@ import Testing
         let forgetful = Mutex(Random(seed: seed ^ 0xF0F))
         stage.handler.state.withLock { $0.forgetsMetadata = { forgetful.withLock { Bool.random(using: &$0) } } }
         let sections: [ContentSections] = world.isSealed ? [.data, .metadata, [.metadata, .data]] : [.data]
+        let names = world.hasBadNames ? Self.names + ["bad"] : Self.names
         var log: [String] = []
         for number in 0..<world.commits {
             // At times what was queued so far is being carried out already, wholly or in part.
@@ -115,13 +122,17 @@ import Testing
             log += try await stage.commit { cloud in
                 var done: [String] = []
                 for _ in 0..<Int.random(in: 1...5, using: &commitRandom) {
-                    done.append(try Self.edit(cloud, handler, &commitRandom, sections))
+                    done.append(try Self.edit(cloud, handler, &commitRandom, sections, names))
                 }
                 return done + ["commit"]
             }
         }
         while stage.account.push.suspensions == 0 { stage.account.push.suspend() }
         try await stage.drain()
+        if world.hasBadNames {
+            log += try await stage.commit { cloud in try Self.renameBad(cloud) }
+            try await stage.drain()
+        }
         var wrong: [String] = []
         let (here, there) = (
             try await stage.tree(),
@@ -137,8 +148,8 @@ import Testing
         }
         if files(here) != files(there) { wrong.append("files here \(files(here)), there \(files(there))") }
         if folders(here) != folders(there) { wrong.append("folders here \(folders(here)), there \(folders(there))") }
-        // With faults, what was carried out comes again, and is refused then.
-        if !hasFaults, !remote.refusals.isEmpty { wrong.append("refused: \(remote.refusals)") }
+        // With faults, what was carried out comes again, and is refused then; what had a bad name comes later than it was committed.
+        if !hasFaults, !world.hasBadNames, !remote.refusals.isEmpty { wrong.append("refused: \(remote.refusals)") }
         if world.isSealed {
             for path in remote.tree.keys where !path.hasSuffix("/") {
                 let bytes = try SealedWorld.open(remote.bytes(path), .metadata, SealedWorld.keys)
@@ -176,7 +187,8 @@ import Testing
         _ cloud: CloudContext,
         _ handler: TestHandler,
         _ random: inout Random,
-        _ sections: [ContentSections] = [.data]
+        _ sections: [ContentSections] = [.data],
+        _ names: [String] = names
     )
         throws -> String
     {
@@ -223,6 +235,21 @@ import Testing
             }
         } catch let error as CloudError {
             return "\(error.code)"
+        }
+    }
+
+    /// Gives all that the remote has no name for other names.
+    private static func renameBad(_ cloud: CloudContext) throws -> [String] {
+        var bad: [CloudNode] = []
+        try cloud.walk(cloud.root()) { node, _ in
+            if node.name == "bad" { bad.append(node) }
+            return .proceed
+        }
+        return try bad.map { node in
+            let path = node.path
+            guard let parent = node.parent else { return "a trunk" }
+            try cloud.rename(node, to: cloud.freeName(for: "good", in: parent))
+            return "rename \(path) to \(node.path)"
         }
     }
 

@@ -1,9 +1,10 @@
 import Foundation
 import Strata
-import StrataCloud
 import StrataPipeline
 import Synchronization
 import Testing
+
+@testable import StrataCloud
 
 /// A note of an application, whose text is the content of its node.
 @Model final class Note {
@@ -211,6 +212,7 @@ struct CloudStage {
         defer { account.push.suspend() }
         for _ in 0..<5_000 {
             await account.push.settle()
+            await account.pusher.failed.settle()
             if try await !account.push.isWorking(), try await waiting() == 0 { return true }
             try await Task.sleep(for: .milliseconds(1))
         }

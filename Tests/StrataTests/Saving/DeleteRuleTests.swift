@@ -57,6 +57,49 @@ import Testing
         try await house.close()
     }
 
+    @Test("C7 C9 what a delete nullifies is no conflict where it was deleted elsewhere", arguments: [true, false])
+    func nullifiedElsewhere(isSaved: Bool) async throws {
+        let house = try await House()
+        let id = try await family(house)
+        try await house.stack.on(.network) { context in
+            context.delete(try #require(try context.find(id)))
+            #expect(try context.fetch(Nullified.all).map { $0.owner == nil } == [true])
+        }
+        // Where it was changed as well, somebody has to be asked.
+        try await house.stack.on(.other) { context in
+            context.delete(try #require(try context.find(id)))
+            try #require(try context.first(Nullified.all)).name = "changed"
+        }
+        try await house.stack.background { context in
+            context.delete(try #require(try context.first(Nullified.all)))
+            if isSaved { try context.save() } else { try context.commit() }
+        }
+        try await house.stack.on(.network) { context in try context.save() }
+        await expect(.conflict) { try await house.stack.on(.other) { context in try context.save() } }
+        try await house.stack.on(.other) { context in context.rollback() }
+        try await house.stack.on(.main) { context in
+            #expect(try context.count(Owner.all) == 0 && context.count(Nullified.all) == 0)
+            try context.commit()
+        }
+        #expect(try counts(house) == [0, 0, 0, 0, 1])
+        try await house.close()
+    }
+
+    @Test("C7 C9 the same at a commit, whatever the policy", arguments: [MergePolicy.error, .mine])
+    func nullifiedElsewhere(policy: MergePolicy) async throws {
+        let house = try await House()
+        let id = try await family(house)
+        try await house.stack.overStore { context in
+            context.mergePolicy = policy
+            context.delete(try #require(try context.find(id)))
+            // Another process, of which nothing is heard before the commit.
+            _ = try plainRows(house.url, "DELETE FROM Nullified")
+            try context.commit()
+        }
+        #expect(try counts(house) == [0, 0, 0, 0, 1])
+        try await house.close()
+    }
+
     @Test("C9 H23 deny names what blocks, at a save and at a commit")
     func deny() async throws {
         let house = try await House()

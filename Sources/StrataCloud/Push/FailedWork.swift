@@ -1,0 +1,147 @@
+import Strata
+import StrataPipeline
+import Synchronization
+
+/// Has what has failed be tried again when its node lies elsewhere or is gone: a name that the remote has refused may be another one by now, and
+/// what has moved or deleted the node waits behind it.
+///
+/// This looks when an account is opened, when an operation fails, and when nodes were moved or deleted while there are failed ones. Whatever fails
+/// for other reasons as well has one more try for each place.
+final class FailedWork: Sendable {
+    private let stack: ContextStack
+    private let facts: AccountFacts
+    private let looks = RepeatedTask()
+    private let state = Mutex(State())
+
+    private struct State {
+        /// Whether there may be any.
+        var mayBeAny = true
+        var due = Due(all: true)
+        /// Those that were tried again, by their numbers, with where their nodes were then.
+        var tried: [Int64: Place] = [:]
+    }
+
+    /// What is to be looked at.
+    fileprivate struct Due {
+        var all = false
+        var operations: Set<ObjectID<QueuedOperation>> = []
+        var nodes: Set<Int64> = []
+    }
+
+    fileprivate enum Place: Equatable {
+        case gone
+        case there(folder: Int64, name: String)
+    }
+
+    /// The columns that say where a node lies.
+    private static let placing: Set = ["parent", "name", "trunk"]
+
+    init(_ stack: ContextStack, _ facts: AccountFacts) { (self.stack, self.facts) = (stack, facts) }
+
+    func note(_ event: PipelineEvent) {
+        switch event {
+        case .failed(let id, _):
+            state.withLock { state in
+                state.mayBeAny = true
+                state.due.operations.insert(id)
+            }
+            look()
+        case .finished(let id, _): state.withLock { _ = $0.tried.removeValue(forKey: id.number) }
+        default: break
+        }
+    }
+
+    /// Notes commits, which may have moved or deleted nodes.
+    func note(_ news: [ChangeSet]?) {
+        let isDue = state.withLock { state in
+            guard state.mayBeAny else { return false }
+            guard let news else {
+                state.due.all = true
+                return true
+            }
+            var nodes: Set<Int64> = []
+            for change in news where change.contains(CloudNode.self) {
+                let changes = change.of(CloudNode.self)
+                nodes.formUnion(changes.deleted.map(\.number))
+                for id in changes.updated where !changes.updatedColumns(of: id).isDisjoint(with: Self.placing) {
+                    nodes.insert(id.number)
+                }
+            }
+            state.due.nodes.formUnion(nodes)
+            return !nodes.isEmpty
+        }
+        if isDue { look() }
+    }
+
+    /// Looks at what is due: all of it at first.
+    func look() {
+        looks.ask {
+            do { try await self.retry() } catch {
+                self.stack.log(.warning, "what has failed for nodes that are moved by now is not tried again: \(error)")
+            }
+        }
+    }
+
+    /// Waits for the looks that are under way.
+    func settle() async { await looks.settle() }
+
+    func stop() async { await looks.stop() }
+
+    private func retry() async throws {
+        let facts = facts
+        // Before the store is read: what comes behind that is due once more.
+        let (due, tried) = state.withLock { state in
+            defer { state.due = Due() }
+            return (state.due, state.tried)
+        }
+        do {
+            let (retried, isAny) = try await stack.overStore { context in
+                let cloud = CloudContext(context, facts)
+                var retried: [Int64: Place] = [:]
+                for operation in try cloud.failed(due) {
+                    let work = try operation.payload(as: CloudWork.self)
+                    guard let folder = work.parent, let name = work.name, work.kind != .message else { continue }
+                    let place = try cloud.place(of: work.node)
+                    let number = operation.id.number
+                    guard place != .there(folder: folder, name: name), place != tried[number] else { continue }
+                    operation.retry()
+                    retried[number] = place
+                }
+                if !retried.isEmpty { try context.commit() }
+                return (retried, try context.exists(cloud.failed))
+            }
+            state.withLock { state in
+                // Whatever has failed since is due.
+                if !isAny, retried.isEmpty, state.due.operations.isEmpty, !state.due.all { state.mayBeAny = false }
+                state.tried.merge(retried) { $1 }
+            }
+        } catch {
+            state.withLock { $0.due.all = true }
+            throw error
+        }
+    }
+}
+
+extension CloudContext {
+    /// The operations of the account that have failed.
+    fileprivate var failed: Query<QueuedOperation> {
+        let pipeline = facts.pipeline
+        return QueuedOperation.where { $0.pipeline == pipeline && $0.status == .failed }
+    }
+
+    fileprivate func failed(_ due: FailedWork.Due) throws -> [QueuedOperation] {
+        if due.all { return try context.fetch(failed) }
+        var found = try context.find(due.operations.sorted()).compactMap(\.self)
+        for node in due.nodes.sorted() { found += try context.fetch(queued(for: node)) }
+        var seen: Set<ObjectID<QueuedOperation>> = []
+        return found.filter { $0.status == .failed && seen.insert($0.id).inserted }
+    }
+
+    /// Where a node is here.
+    fileprivate func place(of number: Int64) throws -> FailedWork.Place {
+        guard let node = try context.find(nodeID(number)), let folder = node.parent, node.trunk != .detached else {
+            return .gone
+        }
+        return .there(folder: folder.id.number, name: node.name)
+    }
+}
