@@ -1,5 +1,6 @@
 import ExampleArguments
 import Foundation
+import StrataCloud
 import Testing
 
 @testable import MirrorKit
@@ -41,6 +42,19 @@ import Testing
     ])
     func `what makes no sense is refused`(arguments: [String]) {
         #expect(throws: UsageError.self) { try MirrorOptions(arguments: arguments, environment: [:], host: "here") }
+    }
+
+    @Test func `an authority for certificates is read where there are any`() throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "ca-\(UUID()).pem")
+        try Data().write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        #expect(try options(folder, "webdavs://host/dav", "--ca", file.path).authorities?.path == file.path)
+        #expect(throws: UsageError.self) { try options(folder, "/x", "--ca", file.path) }
+        #expect(throws: UsageError.self) { try options(folder, "webdavs://host/dav", "--ca", "/nowhere.pem") }
+        // What is in it is looked at by who speaks to the server.
+        #expect(throws: RemoteError.self) {
+            try options(folder, "webdavs://host/dav").remote.make(isKnown: false, authorities: file)
+        }
     }
 
     @Test(arguments: [("500k", 500_000), ("2M", 2_000_000), ("1G", 1_000_000_000), ("7", 7)])

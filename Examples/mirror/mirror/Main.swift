@@ -25,7 +25,7 @@ import ServiceLifecycle
 
     private static func run(_ options: MirrorOptions) async throws {
         let isKnown = FileManager.default.fileExists(atPath: options.store.path)
-        let (remote, reachability) = try options.remote.make(isKnown: isKnown)
+        let (remote, reachability) = try options.remote.make(isKnown: isKnown, authorities: options.authorities)
         var configuration = Mirror.Configuration(
             folder: options.folder,
             store: options.store,
@@ -37,6 +37,7 @@ import ServiceLifecycle
         configuration.scanInterval = options.scanInterval
         configuration.pullInterval = options.pullInterval
         configuration.limit = options.limit
+        configuration.credentialsHint = options.remote.credentialsHint
         let screen = MirrorScreen()
         let mirror = try await Mirror.open(configuration, screen: screen)
         screen.note("mirroring \(options.folder.path) and \(options.remote)")

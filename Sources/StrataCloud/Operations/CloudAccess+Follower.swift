@@ -51,7 +51,8 @@ extension CloudAccess: CommitFollower {
         // What comes before others that wait already comes behind what those come behind, and so do all that wait for them: some of these
         // may have been queued before them.
         let behind = try CommitConsequences.dependants(of: dependants, in: transaction)
-        var place = (commit: accesses.map(\.commit).max() ?? 0, operation: operation)
+        let own = (commit: accesses.map(\.commit).max() ?? 0, operation: operation)
+        var place = own
         for waiting in behind {
             guard let commit = try transaction.integer(AccessSQL.selectCommit, [.integer(waiting)]) else { continue }
             if (commit, waiting) < place { place = (commit, waiting) }
@@ -64,6 +65,13 @@ extension CloudAccess: CommitFollower {
                 prerequisites.insert(writer)
                 since = [.integer(try row.read(Int64.self, at: 1)), .integer(writer)]
             }
+            // What has gone before others stands among them wherever it was queued: whoever comes behind them comes behind it.
+            prerequisites.formUnion(
+                try transaction.numbers(
+                    AccessSQL.selectGoneBefore,
+                    [access.resource, .integer(own.commit), .integer(own.operation)]
+                )
+            )
             guard access.isWrite else { continue }
             try transaction.rows(AccessSQL.selectReadersSince, [access.resource] + moment + since) { row in
                 let reader = try row.read(Int64.self, at: 0)
@@ -149,9 +157,17 @@ private enum AccessSQL {
         DELETE FROM \(accesses) WHERE "id" = ? AND NOT EXISTS \
         (SELECT 1 FROM "QueuedOperation" o WHERE o."id" = \(accesses)."operation")
         """
+    private static let hasGoneBefore = """
+        EXISTS (SELECT 1 FROM \(accesses) b WHERE b."operation" = a."operation" AND b."isBefore" = 1)
+        """
     static let selectLastWriter = """
-        SELECT "operation", "commit" FROM \(accesses) WHERE "resource" = ?1 AND "isWrite" = 1 \
-        AND ("commit", "operation") < (?2, ?3) ORDER BY "commit" DESC, "operation" DESC LIMIT 1
+        SELECT a."operation", a."commit" FROM \(accesses) a WHERE a."resource" = ?1 AND a."isWrite" = 1 \
+        AND (a."commit", a."operation") < (?2, ?3) AND NOT \(hasGoneBefore) \
+        ORDER BY a."commit" DESC, a."operation" DESC LIMIT 1
+        """
+    static let selectGoneBefore = """
+        SELECT DISTINCT a."operation" FROM \(accesses) a WHERE a."resource" = ?1 AND a."isWrite" = 1 \
+        AND (a."commit", a."operation") < (?2, ?3) AND \(hasGoneBefore)
         """
     static let selectReadersSince = """
         SELECT "operation", "role" FROM \(accesses) WHERE "resource" = ?1 AND "isWrite" = 0 \

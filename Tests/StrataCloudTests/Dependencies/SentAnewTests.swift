@@ -60,6 +60,18 @@ import Testing
         #expect(stage.remote.tree.keys.sorted() == ["home/", "home/e/", "home/x/", "home/x/y"])
     }
 
+    @Test func `what is queued behind it comes behind what it has gone before as well`() async throws {
+        let stage = try await stage(["/x"])
+        try await stage.commit { try $0.rename($0.node(at: "/x"), to: "y") }
+        try await stage.commit { try $0.sendAnew($0.node(at: "/y"), .data) }
+        try await stage.commit { try $0.rename($0.node(at: "/y"), to: "z") }
+        let (operations, dependencies) = try await stage.read { cloud in
+            let operations = try cloud.operations(for: cloud.node(at: "/z")).sorted { $0.id < $1.id }
+            return (operations.map(\.id), try operations.map { try $0.dependencies() })
+        }
+        #expect(dependencies == [[operations[1]], [], [operations[0], operations[1]]])
+    }
+
     @Test func `what one commit sends anew twice is sent in turn`() async throws {
         let stage = try await stage(["/x"])
         try await stage.commit { cloud in

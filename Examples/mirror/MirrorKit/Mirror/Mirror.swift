@@ -30,6 +30,8 @@ public actor Mirror: Service {
         public var pullInterval = Duration.seconds(5)
         /// How many bytes a second are sent at most.
         public var limit: Int?
+        /// What a person is to do where the remote does not know who asks.
+        public var credentialsHint: String?
         /// What tells the time for pauses.
         var now: @Sendable () -> ContinuousClock.Instant = { .now }
 
@@ -213,7 +215,11 @@ public actor Mirror: Service {
             return summary == PullSummary()
         } catch let error as RemoteError {
             switch error.code {
-            case .unauthorized, .forbidden, .untrusted, .misconfigured: throw MirrorError("\(error.message)")
+            case .unauthorized:
+                throw MirrorError(
+                    [error.message, configuration.credentialsHint].compactMap(\.self).joined(separator: " ")
+                )
+            case .forbidden, .untrusted, .misconfigured: throw MirrorError("\(error.message)")
             default: break
             }
             if !isOffline {

@@ -13,6 +13,8 @@ public struct MirrorOptions: Sendable {
     public var pullInterval = Duration.seconds(5)
     /// How many bytes a second are sent at most.
     public var limit: Int?
+    /// A file of certificates that are trusted in place of those of the system.
+    public var authorities: URL?
     public var help = false
 
     public static let usage = """
@@ -26,6 +28,7 @@ public struct MirrorOptions: Sendable {
           --once                end when both are the same, however long the remote cannot be reached
           --endpoint URL        the server of s3://, if it is not AWS
           --region NAME         its region
+          --ca FILE             the certificates (PEM) of who vouches for the server, if it is not one that this machine knows
           --store FILE          where it is kept what is known (default: in ~/.local/state/strata-mirror, one for each FOLDER and REMOTE)
           --host NAME           what this machine is called in the names of conflicts (default: its name)
           --scan SECONDS        how long to rest between looks at the folder (default: 1)
@@ -47,7 +50,7 @@ public struct MirrorOptions: Sendable {
     ) throws {
         let arguments = try Arguments(
             arguments,
-            options: ["--endpoint", "--region", "--store", "--host", "--scan", "--pull", "--limit"],
+            options: ["--endpoint", "--region", "--ca", "--store", "--host", "--scan", "--pull", "--limit"],
             flags: ["--once"]
         )
         help = arguments.isHelp
@@ -64,10 +67,17 @@ public struct MirrorOptions: Sendable {
             endpoint: arguments.text("--endpoint"),
             region: arguments.text("--region")
         )
+        authorities = try arguments.text("--ca").map { try Self.authorities($0, remote) }
         store =
             arguments.text("--store").map { Self.real(URL(filePath: $0)) }
             ?? Self.store(of: folder, remote, environment)
         try check()
+    }
+
+    private static func authorities(_ path: String, _ remote: RemotePlace) throws -> URL {
+        if case .folder = remote { throw UsageError("--ca is for s3:// and webdavs://") }
+        guard FileManager.default.isReadableFile(atPath: path) else { throw UsageError("\(path) cannot be read") }
+        return URL(filePath: path)
     }
 
     private static func folder(_ path: String) throws -> URL {

@@ -58,14 +58,27 @@ public enum RemotePlace: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// What to do where it does not know who asks; nil where it cannot.
+    public var credentialsHint: String? {
+        switch self {
+        case .folder: nil
+        case .s3: "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile in ~/.aws/credentials."
+        case .webDAV: "Set MIRROR_USER and MIRROR_PASSWORD."
+        }
+    }
+
     /// The remote, and what knows whether it can be reached.
     ///
-    /// - Parameter isKnown: whether it was mirrored to before: then a folder that is not there is not made anew.
+    /// - Parameters:
+    ///   - isKnown: whether it was mirrored to before: then a folder that is not there is not made anew.
+    ///   - authorities: a file of certificates that are trusted in place of those of the system.
     /// - Throws: ``MirrorError``, ``RemoteError``.
     public func make(
         isKnown: Bool,
+        authorities: URL? = nil,
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws -> (any Remote, Reachability?) {
+        let options = HTTPOptions(certificateAuthorities: authorities)
         switch self {
         case .folder(let url):
             guard !isKnown || FileManager.default.fileExists(atPath: url.path) else {
@@ -80,12 +93,13 @@ public enum RemotePlace: Hashable, Sendable, CustomStringConvertible {
                 region: region,
                 environment: environment
             )
-            return (try S3Remote(location), location.endpoint.host.map { Reachability(host: $0) })
+            return (try S3Remote(location, options: options), location.endpoint.host.map { Reachability(host: $0) })
         case .webDAV(let url):
             let (user, password) = (environment["MIRROR_USER"], environment["MIRROR_PASSWORD"])
             let credentials = user.map { HTTPCredentials.basic(user: $0, password: password ?? "") }
             return (
-                try WebDAVRemote(url, credentials: credentials), url.host.map { Reachability(host: $0) }
+                try WebDAVRemote(url, credentials: credentials, options: options),
+                url.host.map { Reachability(host: $0) }
             )
         }
     }
