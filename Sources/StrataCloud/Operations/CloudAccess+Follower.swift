@@ -53,9 +53,9 @@ extension CloudAccess: CommitFollower {
         let behind = try CommitConsequences.dependants(of: dependants, in: transaction)
         let own = (commit: accesses.map(\.commit).max() ?? 0, operation: operation)
         var place = own
-        for waiting in behind {
-            guard let commit = try transaction.integer(AccessSQL.selectCommit, [.integer(waiting)]) else { continue }
-            if (commit, waiting) < place { place = (commit, waiting) }
+        for dependant in behind {
+            guard let commit = try transaction.integer(AccessSQL.selectCommit, [.integer(dependant)]) else { continue }
+            if (commit, dependant) < place { place = (commit, dependant) }
         }
         for access in accesses {
             let moment: [StoredValue] = [.integer(place.commit), .integer(place.operation)]
@@ -83,9 +83,11 @@ extension CloudAccess: CommitFollower {
                 }
             }
         }
+        // Some wait for this one already, where it is to have another place than at first.
+        let waiting = try CommitConsequences.dependants(of: dependants.union([operation]), in: transaction)
         for (prerequisites, policy) in [(prerequisites, DependencyPolicy.wait), (messages, .run)] {
             try CommitConsequences.addDependencies(
-                prerequisites.subtracting(behind).sorted(),
+                prerequisites.subtracting(waiting).sorted(),
                 to: operation,
                 whenFailed: policy,
                 in: transaction

@@ -34,7 +34,10 @@ extension Pusher {
         }
         // What somebody else has written before the move is not taken for known: the pull finds it.
         let tags = isThere && wasKnown ? try await tags(at: destination, isFolder: isFolder) : [:]
-        return .done { context in
+        // What others have done in it before is told of by a feed under keys that are not known any more.
+        var isDoubtful = false
+        if isFolder, source != destination { isDoubtful = try await remote.capabilities().hasChangeFeed }
+        return .done { [isDoubtful] context in
             let cloud = CloudContext(context, facts)
             guard let remote = try cloud.remote(work.node),
                 let parent = try work.parent.flatMap({ try cloud.remote($0) }),
@@ -42,6 +45,7 @@ extension Pusher {
             else { return }
             (remote.parent, remote.segment) = (parent, RemoteKey.escape(name))
             try remote.note(tags, at: destination)
+            if isDoubtful { try cloud.lookAgain(at: Set(remote.subtree().dropFirst().map(\.key))) }
         }
     }
 

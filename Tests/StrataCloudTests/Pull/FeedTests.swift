@@ -262,4 +262,32 @@ import Testing
         #expect(try await stage.account.pull().new == 1)
         await stage.account.close()
     }
+
+    @Test func `what others have done in a folder before it is moved from here is found where it lies then`()
+        async throws
+    {
+        let stage = try await CloudStage(StrictRemote(RemoteCapabilities(hasChangeFeed: true, isLocal: true)))
+        try await stage.commit { cloud in
+            for name in ["renamed", "changed", "deleted", "same"] {
+                try cloud.createNode(at: TreePath(["f", "in", name]))
+            }
+        }
+        try await stage.drain()
+        try await stage.account.pull()
+        stage.remote.rename("home/f/in/renamed", to: "home/f/in/other")
+        stage.remote.write("home/f/in/changed", "theirs")
+        stage.remote.write("home/f/in/deleted", nil)
+        try await stage.commit { try $0.rename($0.node(at: "/f"), to: "g") }
+        try await stage.drain()
+        _ = stage.handler.pulled()
+        try await stage.account.pull()
+        #expect(Set(try await stage.tree().keys).union(["home/"]) == Set(stage.remote.tree.keys))
+        #expect(
+            stage.handler.pulled() == [
+                "deleted /g/in/deleted", "modified /g/in/changed: header, data",
+                "moved /g/in/renamed to /g/in/other",
+            ]
+        )
+        await stage.account.close()
+    }
 }
