@@ -65,12 +65,11 @@ extension CloudAccess: CommitFollower {
                 prerequisites.insert(writer)
                 since = [.integer(try row.read(Int64.self, at: 1)), .integer(writer)]
             }
-            // What has gone before others stands among them wherever it was queued: whoever comes behind them comes behind it.
+            // What has gone before others stands among them wherever it was queued: whoever comes behind them comes behind it. The last
+            // writer comes behind those that were queued before it.
+            let queued: [StoredValue] = [.integer(own.commit), .integer(own.operation)]
             prerequisites.formUnion(
-                try transaction.numbers(
-                    AccessSQL.selectGoneBefore,
-                    [access.resource, .integer(own.commit), .integer(own.operation)]
-                )
+                try transaction.numbers(AccessSQL.selectGoneBefore, [access.resource] + queued + since)
             )
             guard access.isWrite else { continue }
             try transaction.rows(AccessSQL.selectReadersSince, [access.resource] + moment + since) { row in
@@ -84,7 +83,7 @@ extension CloudAccess: CommitFollower {
             }
         }
         // Some wait for this one already, where it is to have another place than at first.
-        let waiting = try CommitConsequences.dependants(of: dependants.union([operation]), in: transaction)
+        let waiting = try behind.union(CommitConsequences.dependants(of: [operation], in: transaction))
         for (prerequisites, policy) in [(prerequisites, DependencyPolicy.wait), (messages, .run)] {
             try CommitConsequences.addDependencies(
                 prerequisites.subtracting(waiting).sorted(),
@@ -169,7 +168,7 @@ private enum AccessSQL {
         """
     static let selectGoneBefore = """
         SELECT DISTINCT a."operation" FROM \(accesses) a WHERE a."resource" = ?1 AND a."isWrite" = 1 \
-        AND (a."commit", a."operation") < (?2, ?3) AND \(hasGoneBefore)
+        AND (a."commit", a."operation") < (?2, ?3) AND (a."commit", a."operation") > (?4, ?5) AND \(hasGoneBefore)
         """
     static let selectReadersSince = """
         SELECT "operation", "role" FROM \(accesses) WHERE "resource" = ?1 AND "isWrite" = 0 \
