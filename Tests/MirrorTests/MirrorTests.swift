@@ -16,6 +16,24 @@ import Testing
         #expect(try Data(contentsOf: world.remote.appending(path: "50%25 off")) == tree["50% off"])
     }
 
+    @Test func `what cannot be sent is named, and all else is`() throws {
+        let world = try MirrorWorld()
+        // Of 300 bytes where the remote writes it.
+        let long = String(repeating: "%", count: 100)
+        try world.write("a/f/\(long)", "no such name there")
+        try world.write("a/f/other", "other")
+        let program = try world.start("a", "--once")
+        #expect(program.end() == 1)
+        #expect(
+            program.said.contains("an operation has failed:\nf/\(long): invalidKey"),
+            "\(program.said.suffix(1000))"
+        )
+        #expect(try world.read("remote/home/f/other") == "other")
+        try FileManager.default.moveItem(at: world.url("a/f/\(long)"), to: world.url("a/f/short"))
+        try world.once("a")
+        #expect(try world.read("remote/home/f/short") == "no such name there")
+    }
+
     @Test func `edits, moves and deletes go both ways`() throws {
         let world = try MirrorWorld()
         for path in ["a/f/one", "a/f/two", "a/g/three"] { try world.write(path, path) }

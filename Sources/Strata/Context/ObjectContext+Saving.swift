@@ -110,7 +110,7 @@ extension ObjectContext {
         if case .success = result { forgetSavedDeletes() }
         if isPinned { return showNewest() }
         guard case .success(let record?) = result, identity.count > 0 else { return }
-        if record.withdrawn.isEmpty, record.adjusted.isEmpty || canShow(record),
+        if record.withdrawn.isEmpty, record.adjusted.isEmpty || canShowAdjusted,
             let last = store.layers.cursor(after: cursor, of: id, committing: record.sequence)
         {
             // Nobody else has changed anything in between, and all rows but these are as the objects show them.
@@ -127,7 +127,7 @@ extension ObjectContext {
     }
 
     /// Whether the rows that have come out of a commit otherwise are what this context shows: nothing of it lies above the store.
-    private func canShow(_ record: CommitRecord) -> Bool {
+    private var canShowAdjusted: Bool {
         observers == nil && !hasUnpublishedEdits
             && store.layers.state.withLock { state in path.allSatisfy { state.layers[$0].isEmpty } }
     }

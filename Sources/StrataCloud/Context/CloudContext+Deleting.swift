@@ -64,19 +64,4 @@ extension CloudContext {
         case .record: return try !context.exists(CloudAccess.where { $0.resource == resource && $0.role == move })
         }
     }
-
-    /// The operations that are queued for a node, as this context shows them.
-    ///
-    /// - Complexity: O(operations of the node).
-    public func operations(for node: CloudNode) throws -> [QueuedOperation] {
-        try context.fetch(queued(for: node.id.number))
-    }
-
-    /// Whether any are queued for a node, which may be deleted by now.
-    func hasOperations(_ number: Int64) throws -> Bool { try context.exists(queued(for: number)) }
-
-    func queued(for number: Int64) -> Query<QueuedOperation> {
-        let (pipeline, lane) = (facts.pipeline, String(number))
-        return QueuedOperation.where { $0.pipeline == pipeline && $0.lane == lane }
-    }
 }

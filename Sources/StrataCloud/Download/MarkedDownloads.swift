@@ -84,6 +84,9 @@ final class MarkedDownloads: Sendable {
             // It stays marked.
         } catch let error as RemoteError where error.code == .notFound && item.section != .data {
             await forget(item)
+        } catch let error as HandlerRefusal {
+            let text = "the handler has thrown for the \(item.section) of node \(item.node.number), which stays marked"
+            downloads.stack.log(.warning, "\(text): \(error.reason)")
         } catch {
             downloads.stack.log(.info, "\(item.section) of node \(item.node.number) stays marked: \(error)")
         }
@@ -99,7 +102,7 @@ final class MarkedDownloads: Sendable {
         try await downloads.stack.overStore { context in
             let cloud = CloudContext(context, facts)
             guard let node = try context.find(item.node) else { return }
-            try tell(node, cloud)
+            do { try tell(node, cloud) } catch { throw HandlerRefusal(reason: error) }
             try cloud.unmarkNeedsDownload(node, item.section, ifETagMatches: version)
             try context.commit()
         }
@@ -121,4 +124,9 @@ final class MarkedDownloads: Sendable {
             downloads.stack.log(.info, "\(item.section) of node \(item.node.number) stays marked: \(error)")
         }
     }
+}
+
+/// What the application's handler has thrown, whatever it is: that says nothing about the remote.
+private struct HandlerRefusal: Error {
+    let reason: any Error
 }

@@ -123,11 +123,6 @@ final class FailedWork: Sendable {
 }
 
 extension CloudContext {
-    /// The operations of the account that have failed.
-    fileprivate var failed: Query<QueuedOperation> {
-        let pipeline = facts.pipeline
-        return QueuedOperation.where { $0.pipeline == pipeline && $0.status == .failed }
-    }
 
     fileprivate func failed(_ due: FailedWork.Due) throws -> [QueuedOperation] {
         if due.all { return try context.fetch(failed) }

@@ -22,6 +22,36 @@ import Testing
         #expect(remote.tree.keys.sorted() == ["home/", "home/good"])
     }
 
+    @Test func `what has failed is found, with the nodes that it is for`() async throws {
+        let stage = try await CloudStage(Self.remote(RemoteCapabilities(isLocal: true)))
+        try await stage.commit { cloud in
+            for name in ["bad", "good", "bad too"] { try cloud.createNode(at: TreePath([name])) }
+        }
+        try await stage.drain()
+        let other = try await stage.stack.background { context in
+            let operation = context.enqueue(Elsewhere(), in: "elsewhere")
+            try context.commit()
+            return operation.id
+        }
+        try await stage.commit { cloud in
+            let failed = try cloud.failedOperations()
+            #expect(try failed.map { try cloud.node(for: $0)?.path } == ["/bad", "/bad too"])
+            #expect(failed.map(\.status) == [.failed, .failed])
+            let foreign = try #require(try cloud.context.find(other))
+            #expect(try cloud.node(for: foreign) == nil)
+            try cloud.delete(cloud.node(at: "/bad"))
+            failed[1].skip()
+        }
+        try await stage.drain()
+        #expect(try await stage.read { try $0.failedOperations().count } == 0)
+        await stage.account.close()
+    }
+
+    private struct Elsewhere: OperationPayload {
+        static let operationType = "elsewhere"
+        var nothing = 0
+    }
+
     private static func remote(_ abilities: RemoteCapabilities) -> StrictRemote {
         StrictRemote(abilities) { request, _ in
             request.key.contains("bad") ? .before(RemoteError(.invalidKey, "The name is too long.")) : nil

@@ -46,6 +46,21 @@ import Testing
         await second.close()
     }
 
+    @Test func `what a handler throws is no answer of the remote, so that the mark stays`() async throws {
+        let (first, other) = try await machines()
+        await other.close()
+        let second = try await SealedStage.other(of: first, sealing: nil, download: .all)
+        second.handler.state.withLock { $0.refusal = RemoteError(.notFound, "what the handler wants is not there") }
+        try await second.stage.commit { try $0.markNeedsDownload($0.node(at: "/n"), .metadata) }
+        second.stage.account.downloadMarked()
+        await second.stage.account.marked.settle()
+        #expect(second.handler.state.withLock(\.refused) > 0)
+        let marked = try await second.stage.read { try $0.markedSections(of: $0.node(at: "/n")) }
+        #expect(marked.contains(.metadata))
+        await first.close()
+        await second.close()
+    }
+
     @Test func `metadata whose answer was lost is recognised, also when it has changed since`() async throws {
         let handler = TestHandler()
         let once = Once()

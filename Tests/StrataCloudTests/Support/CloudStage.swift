@@ -29,6 +29,9 @@ final class TestHandler: CloudHandler {
         var sections: [Int64: [ContentSections: Data]] = [:]
         var header = SealedHeader()
         var refusesPulls = false
+        /// What is thrown when something has arrived.
+        var refusal: RemoteError?
+        var refused = 0
         /// Says whether metadata is not here just now.
         var forgetsMetadata: @Sendable () -> Bool = { false }
     }
@@ -135,6 +138,11 @@ final class TestHandler: CloudHandler {
     func didDownload(_ file: DownloadedFile, _ section: ContentSections, of node: CloudNode, in cloud: CloudContext)
         throws
     {
+        let refusal = state.withLock { state in
+            if state.refusal != nil { state.refused += 1 }
+            return state.refusal
+        }
+        if let refusal { throw refusal }
         let text = "\(node.path): \(try String(contentsOf: file.file, encoding: .utf8))"
         state.withLock { $0.downloaded.append(text) }
     }

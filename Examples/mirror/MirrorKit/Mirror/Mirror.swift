@@ -322,11 +322,17 @@ public actor Mirror: Service {
             return tree.isFollowed
         }
         guard progress.operationsFailed > 0, progress.operationsFailed == progress.operationsLeft else { return false }
+        let account = account
         let failed = try await stack.background { context in
-            try context.fetch(QueuedOperation.where { $0.status == .failed }).compactMap {
-                $0.failures.list.last?.message
+            let cloud = context.cloud(account)
+            return try cloud.failedOperations().map { operation in
+                let reason = operation.failures.list.last?.message ?? "no reason is known"
+                // The top is the folder itself.
+                guard let node = try cloud.node(for: operation) else { return "what is deleted here: \(reason)" }
+                return "\(node.path.names.joined(separator: "/")): \(reason)"
             }
         }
-        throw MirrorError("\(failed.count) operations have failed:\n" + Set(failed).sorted().joined(separator: "\n"))
+        let heading = failed.count == 1 ? "an operation has failed" : "\(failed.count) operations have failed"
+        throw MirrorError("\(heading):\n" + failed.joined(separator: "\n"))
     }
 }
