@@ -16,6 +16,8 @@ public struct CloudOptions: Sendable {
     public var reachability: (any ConstraintObserver)?
     /// In bytes: what has at least two parts of it is sent in parts, where the remote takes them, and resumed. The remote may want larger ones.
     public var partSize: Int64
+    /// How many parts of one upload are on their way at once, at least one.
+    public var maxConcurrentParts: Int
     /// When it looks at what others have changed.
     public var pull: PullPolicy
     /// Which marked nodes are downloaded by themselves.
@@ -29,7 +31,7 @@ public struct CloudOptions: Sendable {
     /// What tells the time.
     public var clock: any PipelineClock
 
-    /// Eight operations at once, parts of 16 MiB, a cache of 256 MiB, and nothing sealed, pulled or downloaded by itself; what is named otherwise is so.
+    /// Eight operations at once, parts of 16 MiB and four of a file at once, a cache of 256 MiB, and nothing sealed, pulled or downloaded by itself; what is named otherwise is so.
     public init(
         names: NameRule? = nil,
         sealing: ContentSealing? = nil,
@@ -37,6 +39,7 @@ public struct CloudOptions: Sendable {
         retry: RetryPolicy = .standard,
         reachability: (any ConstraintObserver)? = nil,
         partSize: Int64 = 16 << 20,
+        maxConcurrentParts: Int = 4,
         pull: PullPolicy = .manual,
         download: DownloadPolicy = .onDemand,
         cacheFolder: URL? = nil,
@@ -50,6 +53,7 @@ public struct CloudOptions: Sendable {
         self.retry = retry
         self.reachability = reachability
         self.partSize = partSize
+        self.maxConcurrentParts = maxConcurrentParts
         self.pull = pull
         self.download = download
         self.cacheFolder = cacheFolder

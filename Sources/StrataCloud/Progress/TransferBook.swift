@@ -26,8 +26,14 @@ final class TransferBook: Sendable {
         let node: Int64
         var size: Int64?
         var done: Int64 = 0
+        /// What is sent in ranges of its own: where they begin, and how much of them has passed.
+        var ranges: [Int64: Int64] = [:]
         /// Whether all of it has passed, and the commit that says so may be under way.
         var hasPassed = false
+
+        fileprivate mutating func set(_ passed: Int64, ofRangeAt start: Int64) {
+            done += passed - (ranges.updateValue(passed, forKey: start) ?? 0)
+        }
     }
 
     /// What is done with.
@@ -286,6 +292,16 @@ struct FollowedTransfer: Sendable {
     /// Notes that bytes have passed, which end at a position of the whole.
     func pass(_ bytes: Int64, to position: Int64) { book.change(key, passed: bytes) { $0.done = position } }
 
+    /// Notes that a range is sent from its start on: what had passed of it counts no more.
+    fileprivate func begin(rangeAt start: Int64) { book.change(key) { $0.set(0, ofRangeAt: start) } }
+
+    fileprivate func pass(_ bytes: Int64, ofRangeAt start: Int64) {
+        book.change(key, passed: bytes) { $0.set(($0.ranges[start] ?? 0) + bytes, ofRangeAt: start) }
+    }
+
+    /// Notes that a range was sent before.
+    func skip(_ range: Range<Int64>) { book.change(key) { $0.set(Int64(range.count), ofRangeAt: range.lowerBound) } }
+
     /// Notes how large the whole is, and from where it goes on.
     func resume(at position: Int64, of size: Int64?) {
         book.change(key) { ($0.done, $0.size) = (position, size ?? $0.size) }
@@ -299,33 +315,32 @@ struct FollowedTransfer: Sendable {
 }
 
 extension RemoteBody {
-    /// The same bytes, which tell a transfer when they pass.
+    /// The same bytes, which tell a transfer when they pass. Ranges that are sent at once do not overlap.
     func followed(by transfer: FollowedTransfer) -> RemoteBody {
         var followed = RemoteBody(size: size) { [self] range in
             let chunks = FollowedChunks(try await chunks(range), from: range.lowerBound, transfer)
             return AsyncThrowingStream(unfolding: { try await chunks.next() })
         }
-        (followed.mark, followed.mediaType) = (mark, mediaType)
+        (followed.mark, followed.mediaType, followed.transfer) = (mark, mediaType, transfer)
         return followed
     }
 }
 
 private actor FollowedChunks {
     private let iterator: AsyncThrowingStream<Data, any Error>.Iterator
-    private var position: Int64
+    private let start: Int64
     private let transfer: FollowedTransfer
 
-    init(_ chunks: AsyncThrowingStream<Data, any Error>, from position: Int64, _ transfer: FollowedTransfer) {
-        (iterator, self.position, self.transfer) = (chunks.makeAsyncIterator(), position, transfer)
-        transfer.resume(at: position, of: nil)
+    init(_ chunks: AsyncThrowingStream<Data, any Error>, from start: Int64, _ transfer: FollowedTransfer) {
+        (iterator, self.start, self.transfer) = (chunks.makeAsyncIterator(), start, transfer)
+        transfer.begin(rangeAt: start)
     }
 
     func next() async throws -> Data? {
         // A copy reads the same stream.
         var iterator = iterator
         guard let chunk = try await iterator.next(isolation: self) else { return nil }
-        position += Int64(chunk.count)
-        transfer.pass(Int64(chunk.count), to: position)
+        transfer.pass(Int64(chunk.count), ofRangeAt: start)
         return chunk
     }
 }

@@ -17,6 +17,6 @@ final class PartialUpload {
     var upload: String
     /// How many bytes a part has, but for the last one.
     var partSize: Int64
-    /// What the remote has said of each part, in their order.
+    /// What the remote has said of each part, in their order; empty of one that has not arrived, and nothing behind the last one that has.
     var parts: [String] = []
 }

@@ -22,13 +22,12 @@ extension Pusher {
         _ print: ContentPrint,
         _ attempt: Attempt<CloudWork>
     ) async throws -> Written {
-        guard body.size >= partSize * Self.fewestParts, let least = try await remote.capabilities().minimumPartSize
-        else {
+        guard body.size >= partSize * Self.fewestParts, let partSize = try await partSize(of: body) else {
             return Written(object: try await remote.put(body, at: key, if: condition))
         }
         let place = PartsPlace(node: attempt.payload.node, section: section.rawValue, key: key, print: print.text)
         do {
-            return try await putParts(body, place, max(partSize, least), if: condition, attempt)
+            return try await putParts(body, place, partSize, if: condition, attempt)
         } catch let error as RemoteError where error.code == .uploadGone || error.code == .conditionFailed {
             // It has come to its end, and nobody was told; or the remote has forgotten it.
             if let there = try await remote.head(key), try await isOwn(there, print) {
@@ -36,8 +35,16 @@ extension Pusher {
             }
             guard error.code == .uploadGone else { throw error }
             try await forget(place)
-            return try await putParts(body, place, max(partSize, least), if: condition, attempt)
+            return try await putParts(body, place, partSize, if: condition, attempt)
         }
+    }
+
+    /// How large parts are, as the remote wants them and no more of them than it takes; nil where it takes none.
+    private func partSize(of body: RemoteBody) async throws -> Int64? {
+        let capabilities = try await remote.capabilities()
+        guard let least = capabilities.minimumPartSize else { return nil }
+        guard let most = capabilities.maximumPartCount else { return max(partSize, least) }
+        return max(partSize, least, body.size.dividedUp(by: Int64(max(1, most))))
     }
 
     private func putParts(
@@ -54,13 +61,11 @@ extension Pusher {
         }
         let begun = known.flatMap { $0.contentPrint == place.print && $0.path == place.key.path ? $0 : nil }
         let upload: String
-        var (parts, size) = (begun?.parts ?? [], begun?.partSize ?? partSize)
         if let begun {
             upload = begun.upload
         } else {
             upload = try await remote.beginUpload(place.key, mark: body.mark, mediaType: body.mediaType)
-            (parts, size) = ([], partSize)
-            let (account, size) = (facts.account, size)
+            let account = facts.account
             try await stack.overStore { context in
                 context.insert(
                     PartialUpload(
@@ -70,26 +75,64 @@ extension Pusher {
                         path: place.key.path,
                         contentPrint: place.print,
                         upload: upload,
-                        partSize: size
+                        partSize: partSize
                     )
                 )
                 try context.commit()
             }
             abandoned.noteBegin()
         }
-        while Int64(parts.count) * size < body.size {
-            let begin = Int64(parts.count) * size
-            let part = body.part(begin..<min(begin + size, body.size))
-            parts.append(try await remote.uploadPart(part, number: parts.count + 1, of: upload, at: place.key))
-            let arrived = parts
-            try await stack.overStore { context in
-                try context.first(.upload(place))?.parts = arrived
-                try context.commit()
-            }
-            try await attempt.progress(Double(begin + part.size) / Double(body.size))
-        }
-        let object = try await remote.completeUpload(upload, parts: parts, at: place.key, if: condition)
+        var parts = PartCounter(of: body.size, partSize: begun?.partSize ?? partSize, arrived: begun?.parts ?? [])
+        try await send(&parts, of: body, upload, place, attempt)
+        let object = try await remote.completeUpload(upload, parts: parts.receipts, at: place.key, if: condition)
         return Written(object: object, upload: upload)
+    }
+
+    /// Sends the parts that have not arrived, some of them at once, and writes down each one that has. When one fails no other one is begun,
+    /// but those that are on their way may arrive.
+    private func send(
+        _ parts: inout PartCounter,
+        of body: RemoteBody,
+        _ upload: String,
+        _ place: PartsPlace,
+        _ attempt: Attempt<CloudWork>
+    ) async throws {
+        for part in parts.arrived { body.transfer?.skip(parts.range(of: part)) }
+        var missing = parts.missing[...]
+        try await withThrowingTaskGroup(of: (part: Int, answer: Result<String, any Error>).self) { group in
+            func sendNext() {
+                guard let part = missing.popFirst() else { return }
+                let content = body.part(parts.range(of: part))
+                group.addTask { [remote] in
+                    do {
+                        return (
+                            part,
+                            .success(try await remote.uploadPart(content, number: part + 1, of: upload, at: place.key))
+                        )
+                    } catch {
+                        return (part, .failure(error))
+                    }
+                }
+            }
+            for _ in 0..<maxConcurrentParts { sendNext() }
+            var failure: (any Error)?
+            while let (part, answer) = try await group.next() {
+                switch answer {
+                case .success(let receipt):
+                    if failure == nil { sendNext() }
+                    parts.note(receipt, of: part)
+                    let receipts = parts.receipts
+                    try await stack.overStore { context in
+                        try context.first(.upload(place))?.parts = receipts
+                        try context.commit()
+                    }
+                    try await attempt.progress(Double(parts.bytesArrived) / Double(body.size))
+                case .failure(let error):
+                    failure = failure ?? error
+                }
+            }
+            if let failure { throw failure }
+        }
     }
 
     private func known(_ place: PartsPlace) async throws -> PartialUpload.Row? {
@@ -109,6 +152,41 @@ extension Pusher {
             try context.commit()
         }
     }
+}
+
+/// Which parts of an upload have arrived.
+private struct PartCounter {
+    private let size: Int64
+    private let partSize: Int64
+    /// What the remote has said of each part up to the last one that has arrived; empty of one that has not.
+    private(set) var receipts: [String]
+    private(set) var bytesArrived: Int64 = 0
+
+    init(of size: Int64, partSize: Int64, arrived receipts: [String]) {
+        (self.size, self.partSize, self.receipts) = (size, partSize, receipts)
+        for part in arrived { bytesArrived += Int64(range(of: part).count) }
+    }
+
+    /// From zero.
+    var arrived: [Int] { receipts.indices.filter { !receipts[$0].isEmpty } }
+    var missing: [Int] {
+        (0..<Int(size.dividedUp(by: partSize))).filter { $0 >= receipts.count || receipts[$0].isEmpty }
+    }
+
+    func range(of part: Int) -> Range<Int64> {
+        let begin = Int64(part) * partSize
+        return begin..<min(begin + partSize, size)
+    }
+
+    mutating func note(_ receipt: String, of part: Int) {
+        while receipts.count <= part { receipts.append("") }
+        receipts[part] = receipt
+        bytesArrived += Int64(range(of: part).count)
+    }
+}
+
+extension Int64 {
+    fileprivate func dividedUp(by other: Int64) -> Int64 { (self + other - 1) / other }
 }
 
 /// What is sent in parts, and to where.

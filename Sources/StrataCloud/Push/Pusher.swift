@@ -17,6 +17,7 @@ final class Pusher: Sendable {
     let sealing: ContentSealing?
     /// How large the parts of large uploads are at least, in bytes.
     let partSize: Int64
+    let maxConcurrentParts: Int
     /// What is told of bytes as they pass.
     let transfers: TransferBook
     /// What gives up the parts of uploads that are not needed any more.
@@ -48,7 +49,8 @@ final class Pusher: Sendable {
         awaitPull: @escaping @Sendable () -> Void
     ) {
         self.transfers = transfers
-        (partSize, self.awaitPull) = (max(1, options.partSize), awaitPull)
+        (partSize, maxConcurrentParts) = (max(1, options.partSize), max(1, options.maxConcurrentParts))
+        self.awaitPull = awaitPull
         (self.stack, self.facts, self.remote, self.handler) = (stack, facts, remote, handler)
         (holders, failed) = (Holders(stack, facts), FailedWork(stack, facts))
         inboxes = Inboxes(options.clock)

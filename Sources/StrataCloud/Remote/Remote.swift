@@ -83,7 +83,7 @@ public protocol Remote: Sendable {
     /// Begins an upload in parts, and gives the text by which it is known, also to another process.
     func beginUpload(_ key: RemoteKey, mark: String?, mediaType: String?) async throws -> String
 
-    /// Sends a part. The same number may be sent again; the last one counts.
+    /// Sends a part, beside others of the same upload. The same number may be sent again; the last one counts.
     ///
     /// - Parameter number: from 1.
     /// - Returns: what `completeUpload` has to be told of the part.

@@ -10,6 +10,8 @@ public struct RemoteBody: Sendable {
     public var mark: String?
     /// The media type, for people who look into the remote; `application/octet-stream` where it is nil.
     public var mediaType: String?
+    /// What is told of its bytes as they pass.
+    var transfer: FollowedTransfer?
     /// All bytes, where they are in memory already.
     let bytes: Data?
     /// Gives the bytes of a range in chunks, which are read one after the other.

@@ -25,6 +25,8 @@ public struct RemoteCapabilities: Hashable, Sendable {
     public var keepsRecords: Bool
     /// How large parts of an upload are at least, the last one apart; nil where there are no uploads in parts.
     public var minimumPartSize: Int64?
+    /// How many parts an upload has at most; nil where there may be any number.
+    public var maximumPartCount: Int?
     /// Whether ``Remote/changes(since:)`` answers.
     public var hasChangeFeed: Bool
     /// Whether the remote can always be reached from this machine: a folder, or a server on loopback.
@@ -44,6 +46,7 @@ public struct RemoteCapabilities: Hashable, Sendable {
         keepsMarks: Bool = false,
         keepsRecords: Bool = false,
         minimumPartSize: Int64? = nil,
+        maximumPartCount: Int? = nil,
         hasChangeFeed: Bool = false,
         isLocal: Bool = false
     ) {
@@ -59,6 +62,7 @@ public struct RemoteCapabilities: Hashable, Sendable {
         self.keepsMarks = keepsMarks
         self.keepsRecords = keepsRecords
         self.minimumPartSize = minimumPartSize
+        self.maximumPartCount = maximumPartCount
         self.hasChangeFeed = hasChangeFeed
         self.isLocal = isLocal
     }

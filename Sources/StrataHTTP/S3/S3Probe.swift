@@ -21,6 +21,7 @@ struct S3Probe {
                 listsRecursively: true,
                 keepsMarks: true,
                 minimumPartSize: 5 << 20,
+                maximumPartCount: 10_000,
                 isLocal: service.endpoint.isLoopback
             )
         )

@@ -114,7 +114,10 @@ import Testing
         let remote = StrictRemote(RemoteCapabilities(minimumPartSize: 4, isLocal: true)) { request, _ in
             request.verb == "PART 3" && isCut.withLock { $0 } ? .before(RemoteError(.unauthorized, "Who?")) : nil
         }
-        let stage = try await CloudStage(remote, options: CloudOptions(partSize: 5, clock: VirtualClock()))
+        let stage = try await CloudStage(
+            remote,
+            options: CloudOptions(partSize: 5, maxConcurrentParts: 1, clock: VirtualClock())
+        )
         let node = try await stage.commit { try $0.createNode(at: "/a").id }
         stage.handler.set("01234567890123456789", of: node)
         try await stage.drain()

@@ -10,12 +10,19 @@ import Testing
 @Suite struct PartsTests {
     private static let abilities = RemoteCapabilities(minimumPartSize: 4, isLocal: true)
 
+    /// - Parameter atOnce: how many parts; with one, their order is known.
     private func stage(
+        _ abilities: RemoteCapabilities = abilities,
+        atOnce: Int = 1,
         fault: @escaping @Sendable (StrictRemote.Request, Int) -> StrictRemote.Fault? = { _, _ in nil }
     ) async throws -> CloudStage {
         try await CloudStage(
-            StrictRemote(Self.abilities, fault: fault),
-            options: CloudOptions(retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2)), partSize: 5)
+            StrictRemote(abilities, fault: fault),
+            options: CloudOptions(
+                retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2)),
+                partSize: 5,
+                maxConcurrentParts: atOnce
+            )
         )
     }
 
@@ -90,7 +97,11 @@ import Testing
                 return .before(RemoteError(.answerLost, "Cut."))
             },
             handler: handler,
-            options: CloudOptions(retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2)), partSize: 5)
+            options: CloudOptions(
+                retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2)),
+                partSize: 5,
+                maxConcurrentParts: 1
+            )
         )
         try await make(stage, "1234567890")
         try await stage.drain()
@@ -98,6 +109,65 @@ import Testing
             verbs(stage) == ["BEGIN", "PART 1", "PART 2", "ABORT", "BEGIN", "PART 1", "PART 2", "PART 3", "COMPLETE"]
         )
         #expect(stage.remote.tree["home/n"] == "abcdefghijkl")
+    }
+
+    // MARK: Several at once
+
+    @Test func `so many parts are on their way at once as may be`() async throws {
+        let gate = Gate()
+        let stage = try await stage(atOnce: 3) { request, _ in request.verb.hasPrefix("PART") ? .gate(gate) : nil }
+        try await make(stage, "12345678901234567890")
+        async let isDrained = stage.drain()
+        while verbs(stage).count < 4 { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(verbs(stage).first == "BEGIN" && Set(verbs(stage).dropFirst()) == ["PART 1", "PART 2", "PART 3"])
+        gate.open()
+        #expect(try await isDrained)
+        #expect(verbs(stage).suffix(2) == ["PART 4", "COMPLETE"])
+        #expect(stage.remote.state.withLock { $0.mostRunning } == 3)
+        #expect(stage.remote.tree["home/n"] == "12345678901234567890")
+        await stage.account.close()
+    }
+
+    @Test func `parts that arrive beside one that fails are not sent again, and count as sent`() async throws {
+        let isCut = Switch()
+        let gate = Gate()
+        let stage = try await stage(atOnce: 4) { request, _ in
+            guard request.verb == "PART 2" else { return nil }
+            return isCut.isOn ? .before(RemoteError(.unauthorized, "Who?")) : .gate(gate)
+        }
+        try await make(stage, "12345678901234567890")
+        try await stage.drain()
+        #expect(Set(verbs(stage)) == ["BEGIN", "PART 1", "PART 2", "PART 3", "PART 4"])
+        let parts = try await stage.stack.background { try $0.fetch(PartialUpload.all).map(\.parts) }
+        #expect(parts.count == 1 && parts.first?.map(\.isEmpty) == [false, true, false, false])
+        await stage.account.close()
+        isCut.turnOff()
+        let again = try await CloudStage(
+            stage.remote,
+            handler: stage.handler,
+            stack: stage.stack,
+            options: CloudOptions(partSize: 7)
+        )
+        try await again.account.credentialsChanged()
+        async let isDrained = again.drain()
+        while verbs(again).count < 6 { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(try await again.account.progress().uploads.description == "0 of 1 files, 20 of 20 bytes")
+        gate.open()
+        #expect(try await isDrained)
+        #expect(verbs(again).suffix(2) == ["PART 2", "COMPLETE"] && verbs(again).count == 7)
+        #expect(again.remote.tree["home/n"] == "12345678901234567890")
+        #expect(try await again.account.progress().uploads.description == "1 of 1 files, 20 of 20 bytes")
+        await again.account.close()
+    }
+
+    @Test func `parts are larger where the remote takes only so many`() async throws {
+        let few = RemoteCapabilities(minimumPartSize: 4, maximumPartCount: 3, isLocal: true)
+        let stage = try await stage(few)
+        try await make(stage, "12345678901234567890")
+        try await stage.drain()
+        #expect(verbs(stage) == ["BEGIN", "PART 1", "PART 2", "PART 3", "COMPLETE"])
+        #expect(stage.remote.tree["home/n"] == "12345678901234567890")
+        await stage.account.close()
     }
 
     // MARK: What nobody goes on with
@@ -207,7 +277,7 @@ import Testing
                 default: nil
                 }
             },
-            options: CloudOptions(reachability: network, partSize: 5)
+            options: CloudOptions(reachability: network, partSize: 5, maxConcurrentParts: 1)
         )
         try await make(stage, "1234567890")
         try await stage.drain()

@@ -36,6 +36,7 @@ struct SealedStage {
                 sealing: sealing,
                 retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2)),
                 partSize: partSize,
+                maxConcurrentParts: 1,
                 download: download,
                 cacheFolder: scratch.folder
             )

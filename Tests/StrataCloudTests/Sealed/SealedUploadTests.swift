@@ -67,7 +67,11 @@ import Testing
             remote,
             handler: machine.handler,
             stack: machine.stage.stack,
-            options: CloudOptions(sealing: ContentSealing(SealedWorld.account), partSize: 100_000)
+            options: CloudOptions(
+                sealing: ContentSealing(SealedWorld.account),
+                partSize: 100_000,
+                maxConcurrentParts: 1
+            )
         )
         try await again.account.credentialsChanged()
         try await again.drain()

@@ -29,8 +29,8 @@ extension Row {
 
     /// One large file that an account sends in parts.
     ///
-    /// Equal: the size of the parts. The client of AWS sends ten of them at once, and keeps nothing of what has arrived; an account sends one
-    /// after the other, and writes each down. Starting the client, and one request, take as long as a copy of an empty file: that is left out.
+    /// Equal: the size of the parts. The client of AWS sends ten of them at once, and keeps nothing of what has arrived; an account sends four,
+    /// and writes each down. Starting the client, and one request, take as long as a copy of an empty file: that is left out.
     static func largeToS3(_ sizes: Sizes) -> Row {
         Row(
             work: .largeToS3,
