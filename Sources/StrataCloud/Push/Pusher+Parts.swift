@@ -82,56 +82,64 @@ extension Pusher {
             }
             abandoned.noteBegin()
         }
-        var parts = PartCounter(of: body.size, partSize: begun?.partSize ?? partSize, arrived: begun?.parts ?? [])
-        try await send(&parts, of: body, upload, place, attempt)
-        let object = try await remote.completeUpload(upload, parts: parts.receipts, at: place.key, if: condition)
+        let parts = PartCounter(of: body.size, partSize: begun?.partSize ?? partSize, arrived: begun?.parts ?? [])
+        let receipts = try await send(parts, of: body, upload, place, attempt)
+        let object = try await remote.completeUpload(upload, parts: receipts, at: place.key, if: condition)
         return Written(object: object, upload: upload)
     }
 
     /// Sends the parts that have not arrived, some of them at once, and writes down each one that has. When one fails no other one is begun,
     /// but those that are on their way may arrive.
+    ///
+    /// - Returns: what the remote has said of all parts, in their order.
     private func send(
-        _ parts: inout PartCounter,
+        _ parts: PartCounter,
         of body: RemoteBody,
         _ upload: String,
         _ place: PartsPlace,
         _ attempt: Attempt<CloudWork>
-    ) async throws {
+    ) async throws -> [String] {
         for part in parts.arrived { body.transfer?.skip(parts.range(of: part)) }
-        var missing = parts.missing[...]
-        try await withThrowingTaskGroup(of: (part: Int, answer: Result<String, any Error>).self) { group in
-            func sendNext() {
-                guard let part = missing.popFirst() else { return }
-                let content = body.part(parts.range(of: part))
-                group.addTask { [remote] in
-                    do {
-                        return (
-                            part,
-                            .success(try await remote.uploadPart(content, number: part + 1, of: upload, at: place.key))
-                        )
-                    } catch {
-                        return (part, .failure(error))
-                    }
-                }
-            }
-            for _ in 0..<maxConcurrentParts { sendNext() }
+        return try await withThrowingTaskGroup(of: PartAnswer.self) { group in
+            var parts = parts
+            var missing = parts.missing.makeIterator()
+            var running = 0
             var failure: (any Error)?
-            while let (part, answer) = try await group.next() {
-                switch answer {
-                case .success(let receipt):
-                    if failure == nil { sendNext() }
-                    parts.note(receipt, of: part)
-                    let receipts = parts.receipts
-                    try await stack.overStore { context in
-                        try context.first(.upload(place))?.parts = receipts
-                        try context.commit()
+            while true {
+                while failure == nil, running < maxConcurrentParts, let part = missing.next() {
+                    let content = body.part(parts.range(of: part))
+                    group.addTask { [remote] in
+                        do {
+                            let receipt = try await remote.uploadPart(
+                                content,
+                                number: part + 1,
+                                of: upload,
+                                at: place.key
+                            )
+                            return PartAnswer(part: part, receipt: .success(receipt))
+                        } catch {
+                            return PartAnswer(part: part, receipt: .failure(error))
+                        }
                     }
-                    try await attempt.progress(Double(parts.bytesArrived) / Double(body.size))
-                case .failure(let error):
-                    failure = failure ?? error
+                    running += 1
                 }
+                guard let answer = try await group.next() else { break }
+                running -= 1
+                do {
+                    parts.note(try answer.receipt.get(), of: answer.part)
+                } catch {
+                    failure = failure ?? error
+                    continue
+                }
+                let receipts = parts.receipts
+                try await stack.overStore { context in
+                    try context.first(.upload(place))?.parts = receipts
+                    try context.commit()
+                }
+                try await attempt.progress(Double(parts.bytesArrived) / Double(body.size))
             }
             if let failure { throw failure }
+            return parts.receipts
         }
     }
 
@@ -183,6 +191,12 @@ private struct PartCounter {
         receipts[part] = receipt
         bytesArrived += Int64(range(of: part).count)
     }
+}
+
+/// What has become of a part that was sent.
+private struct PartAnswer: Sendable {
+    let part: Int
+    let receipt: Result<String, any Error>
 }
 
 extension Int64 {
