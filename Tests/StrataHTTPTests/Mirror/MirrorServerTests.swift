@@ -4,7 +4,9 @@ import Testing
 /// The example `mirror` with real servers: two folders that meet at a bucket, and at a collection of WebDAV.
 @Suite struct MirrorServerTests {
     /// Runs the built program to its end.
-    private static func mirror(_ arguments: [String]) async throws {
+    ///
+    /// - Returns: its status, and the end of what it has told of errors.
+    private static func mirror(_ arguments: [String]) async throws -> (status: Int32, said: String) {
         let program = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
             .appending(path: "mirror")
         let process = Process()
@@ -22,8 +24,7 @@ import Testing
             process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
             do { try process.run() } catch { continuation.resume(throwing: error) }
         }
-        let said = try String(contentsOf: log, encoding: .utf8).suffix(2000)
-        try #require(status == 0, "\(said)")
+        return (status, String(try String(contentsOf: log, encoding: .utf8).suffix(2000)))
     }
 
     /// Has two folders meet, with a conflict, and compares them.
@@ -32,7 +33,8 @@ import Testing
         func side(_ name: String) async throws {
             let store = root.appending(path: "stores/\(name).sqlite").path
             let own = ["--once", "--store", store, "--host", name, "--scan", "0.05", "--pull", "0.1"]
-            try await Self.mirror([root.appending(path: name).path] + remote + own)
+            let end = try await Self.mirror([root.appending(path: name).path] + remote + own)
+            try #require(end.status == 0, "\(end.said)")
         }
         func write(_ path: String, _ text: String) throws {
             let file = root.appending(path: path)
@@ -83,5 +85,23 @@ import Testing
             withIntermediateDirectories: true
         )
         try await meet(["webdav://127.0.0.1:\(server.port)/\(name)"])
+    }
+    @Test func `an authority of one's own is trusted where it was named`() async throws {
+        let (authority, context) = try await TransportSecurityTests.certificates()
+        let server = try await ScriptedServer(tls: context) { _ in ScriptedServer.Step.answer(401) }
+        let root = try Scratch.folder("trusted")
+        let folder = root.appending(path: "folder")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        func mirror(_ options: String...) async throws -> (status: Int32, said: String) {
+            let store = root.appending(path: "store\(options.count).sqlite").path
+            let place = [folder.path, "webdavs://127.0.0.1:\(server.port)/files"]
+            return try await Self.mirror(place + ["--once", "--store", store] + options)
+        }
+        let stranger = try await mirror()
+        #expect(stranger.status != 0 && stranger.said.contains("is not trusted"), "\(stranger.said)")
+        #expect(server.requests.isEmpty)
+        let trusting = try await mirror("--ca", authority.path)
+        #expect(trusting.status != 0 && trusting.said.contains("MIRROR_PASSWORD"), "\(trusting.said)")
+        #expect(!server.requests.isEmpty)
     }
 }

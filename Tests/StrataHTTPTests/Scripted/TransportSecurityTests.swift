@@ -8,7 +8,7 @@ import Testing
     private let key = RemoteKey(["a"])
 
     /// A certificate authority and a server's certificate by it, made now.
-    private static func certificates() async throws -> (authority: URL, context: NIOSSLContext) {
+    static func certificates() async throws -> (authority: URL, context: NIOSSLContext) {
         let folder = try Scratch.folder("certificates")
         func openssl(_ arguments: String...) async throws { _ = try await Command.run("openssl", arguments) }
         func path(_ name: String) -> String { folder.appending(path: name).path }
