@@ -86,6 +86,7 @@ import Testing
         )
         try await meet(["webdav://127.0.0.1:\(server.port)/\(name)"])
     }
+
     @Test func `an authority of one's own is trusted where it was named`() async throws {
         let (authority, context) = try await TransportSecurityTests.certificates()
         let server = try await ScriptedServer(tls: context) { _ in ScriptedServer.Step.answer(401) }
