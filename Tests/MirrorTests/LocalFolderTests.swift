@@ -114,14 +114,14 @@ import Testing
     @Test func `a file that is written while it is sent is not sent`() async throws {
         let scratch = try Scratch()
         try Data(repeating: 1, count: 600_000).write(to: scratch.folder.url("a"))
-        let body = try StableFile.body(scratch.folder.url("a"), nil)
+        let body = try StableFile.body(scratch.folder.url("a"))
         var chunks = try await body.chunks().makeAsyncIterator()
         #expect(try await chunks.next() != nil)
         let handle = try FileHandle(forWritingTo: scratch.folder.url("a"))
         try handle.write(contentsOf: Data(repeating: 2, count: 600_000))
         try handle.close()
         await #expect(throws: (any Error).self) { while try await chunks.next() != nil {} }
-        #expect(throws: RemoteError.self) { try StableFile.body(scratch.folder.url("nothing"), nil) }
+        #expect(throws: RemoteError.self) { try StableFile.body(scratch.folder.url("nothing")) }
     }
 
     @Test func `a folder that is not there is an error, and no empty one`() throws {

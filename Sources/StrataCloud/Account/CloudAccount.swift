@@ -71,7 +71,7 @@ public final class CloudAccount: Sendable {
         let facts = try await AccountSetup(stack, id, remote, options.names, isSealed: options.sealing != nil).facts()
         let reachability =
             options.reachability ?? ManualConstraint(Constraint(rawValue: "reachable.\(id)"), isSatisfied: true)
-        let transfers = TransferBook(options.clock)
+        let transfers = TransferBook(options.clock, maxUploadRate: options.maxUploadRate)
         let downloads = Downloads(stack, facts, remote, options, transfers)
         let marked = MarkedDownloads(downloads, handler, options)
         let isFirstPullAwaited = options.pull.isPushWaiting && !options.isSuspended

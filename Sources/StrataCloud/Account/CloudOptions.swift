@@ -18,6 +18,9 @@ public struct CloudOptions: Sendable {
     public var partSize: Int64
     /// How many parts of one upload are on their way at once, at least one.
     public var maxConcurrentParts: Int
+    /// In bytes a second: how fast all uploads of the account together may go, downloads aside; nil for as fast as they can. What a remote that is
+    /// reached without TLS has to be told of a body's hash before it comes is read at the same rate.
+    public var maxUploadRate: Int?
     /// When it looks at what others have changed.
     public var pull: PullPolicy
     /// Which marked nodes are downloaded by themselves.
@@ -40,6 +43,7 @@ public struct CloudOptions: Sendable {
         reachability: (any ConstraintObserver)? = nil,
         partSize: Int64 = 16 << 20,
         maxConcurrentParts: Int = 4,
+        maxUploadRate: Int? = nil,
         pull: PullPolicy = .manual,
         download: DownloadPolicy = .onDemand,
         cacheFolder: URL? = nil,
@@ -54,6 +58,7 @@ public struct CloudOptions: Sendable {
         self.reachability = reachability
         self.partSize = partSize
         self.maxConcurrentParts = maxConcurrentParts
+        self.maxUploadRate = maxUploadRate
         self.pull = pull
         self.download = download
         self.cacheFolder = cacheFolder

@@ -81,10 +81,16 @@ final class TransferBook: Sendable {
     }
 
     let clock: any PipelineClock
+    /// What uploads wait for, if they may not go as fast as they can.
+    fileprivate let throttle: Throttle?
     private let state = Mutex(State())
     private static let leastPassed = 1024
 
-    init(_ clock: any PipelineClock) { self.clock = clock }
+    /// - Parameter maxUploadRate: in bytes a second.
+    init(_ clock: any PipelineClock, maxUploadRate: Int? = nil) {
+        self.clock = clock
+        throttle = maxUploadRate.map { Throttle(rate: $0) }
+    }
 
     // MARK: Transfers
 
@@ -299,6 +305,9 @@ struct FollowedTransfer: Sendable {
         book.change(key, passed: bytes) { $0.set(($0.ranges[start] ?? 0) + bytes, ofRangeAt: start) }
     }
 
+    /// What is to be waited for before bytes are sent.
+    fileprivate var throttle: Throttle? { book.throttle }
+
     /// Notes that a range was sent before.
     func skip(_ range: Range<Int64>) { book.change(key) { $0.set(Int64(range.count), ofRangeAt: range.lowerBound) } }
 
@@ -315,7 +324,7 @@ struct FollowedTransfer: Sendable {
 }
 
 extension RemoteBody {
-    /// The same bytes, which tell a transfer when they pass. Ranges that are sent at once do not overlap.
+    /// The same bytes, which tell a transfer when they pass, no faster than uploads may go. Ranges that are sent at once do not overlap.
     func followed(by transfer: FollowedTransfer) -> RemoteBody {
         var followed = RemoteBody(size: size) { [self] range in
             let chunks = FollowedChunks(try await chunks(range), from: range.lowerBound, transfer)
@@ -330,6 +339,8 @@ private actor FollowedChunks {
     private let iterator: AsyncThrowingStream<Data, any Error>.Iterator
     private let start: Int64
     private let transfer: FollowedTransfer
+    /// What was read and waits for its turn.
+    private var rest = Data()
 
     init(_ chunks: AsyncThrowingStream<Data, any Error>, from start: Int64, _ transfer: FollowedTransfer) {
         (iterator, self.start, self.transfer) = (chunks.makeAsyncIterator(), start, transfer)
@@ -337,10 +348,26 @@ private actor FollowedChunks {
     }
 
     func next() async throws -> Data? {
-        // A copy reads the same stream.
-        var iterator = iterator
-        guard let chunk = try await iterator.next(isolation: self) else { return nil }
+        guard let chunk = try await paced() else { return nil }
         transfer.pass(Int64(chunk.count), ofRangeAt: start)
         return chunk
+    }
+
+    private func paced() async throws -> Data? {
+        guard let throttle = transfer.throttle else { return try await read() }
+        if rest.isEmpty {
+            guard let chunk = try await read() else { return nil }
+            rest = chunk
+        }
+        let piece = rest.prefix(throttle.piece)
+        rest = rest.dropFirst(piece.count)
+        try await throttle.pass(piece.count)
+        return piece
+    }
+
+    private func read() async throws -> Data? {
+        // A copy reads the same stream.
+        var iterator = iterator
+        return try await iterator.next(isolation: self)
     }
 }

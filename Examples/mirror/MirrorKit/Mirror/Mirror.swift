@@ -85,7 +85,6 @@ public actor Mirror: Service {
             stack: stack,
             folder: LocalFolder(root: configuration.folder),
             conflictName: ConflictName(host: configuration.host) { Date() },
-            throttle: configuration.limit.map { Throttle($0) },
             bell: Bell()
         )
         do {
@@ -102,6 +101,7 @@ public actor Mirror: Service {
                 handler: handler,
                 options: CloudOptions(
                     reachability: configuration.reachability,
+                    maxUploadRate: configuration.limit,
                     cacheFolder: configuration.store.deletingPathExtension().appendingPathExtension("downloads")
                 )
             )

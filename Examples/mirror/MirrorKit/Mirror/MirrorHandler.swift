@@ -7,14 +7,13 @@ struct MirrorHandler: CloudHandler {
     let stack: ContextStack
     let folder: LocalFolder
     let conflictName: ConflictName
-    let throttle: Throttle?
     let bell: Bell
 
     /// The file as it is when it is about to be sent.
     func content(for request: ContentRequest) async throws -> RemoteBody? {
         guard request.section == .data, let id = request.object(as: MirrorEntry.self) else { return nil }
         let path = try await stack.background { context in try context.find(id)?.path }
-        return try path.map { try StableFile.body(folder.url($0), throttle) }
+        return try path.map { try StableFile.body(folder.url($0)) }
     }
 
     /// Whether it can be a file here. What cannot is left out, and nothing waits for it.

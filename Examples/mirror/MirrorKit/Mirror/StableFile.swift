@@ -4,14 +4,13 @@ import StrataCloud
 /// A file that is sent: as it is when it is asked for, or not at all. A file that is written while it is read would arrive as something that
 /// it never was.
 enum StableFile {
-    /// - Parameter throttle: is asked before each piece.
     /// - Throws: ``RemoteError`` with `unavailable` where there is no file: it is being moved, or the next scan finds that it is deleted.
-    static func body(_ file: URL, _ throttle: Throttle?) throws -> RemoteBody {
+    static func body(_ file: URL) throws -> RemoteBody {
         guard let stamp = try? stamp(file) else {
             throw RemoteError(.unavailable, "'\(file.path)' is not there.", retryAfter: .milliseconds(200))
         }
         return RemoteBody(size: stamp.size) { range in
-            let reader = Reader(file, stamp, range, throttle)
+            let reader = Reader(file, stamp, range)
             return AsyncThrowingStream(unfolding: { try await reader.next() })
         }
     }
@@ -26,19 +25,15 @@ enum StableFile {
         private let file: URL
         private let stamp: FileStamp
         private var range: Range<Int64>
-        private let throttle: Throttle?
         private var handle: FileHandle?
 
-        init(_ file: URL, _ stamp: FileStamp, _ range: Range<Int64>, _ throttle: Throttle?) {
-            (self.file, self.stamp, self.range, self.throttle) = (file, stamp, range, throttle)
+        init(_ file: URL, _ stamp: FileStamp, _ range: Range<Int64>) {
+            (self.file, self.stamp, self.range) = (file, stamp, range)
         }
 
-        func next() async throws -> Data? {
+        func next() throws -> Data? {
             guard !range.isEmpty else { return nil }
-            let size = throttle?.piece ?? 256 * 1024
-            let data = try read(Int(min(Int64(size), range.upperBound - range.lowerBound)))
-            try await throttle?.pass(data.count)
-            return data
+            return try read(Int(min(256 * 1024, range.upperBound - range.lowerBound)))
         }
 
         private func read(_ count: Int) throws -> Data {

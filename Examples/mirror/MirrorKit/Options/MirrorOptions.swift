@@ -33,7 +33,7 @@ public struct MirrorOptions: Sendable {
           --host NAME           what this machine is called in the names of conflicts (default: its name)
           --scan SECONDS        how long to rest between looks at the folder (default: 1)
           --pull SECONDS        how long to rest between looks at the remote (default: 5)
-          --limit BYTES         read no more than so many bytes of files to be sent a second, as 500k or 2M; large ones are read twice
+          --limit BYTES         send no more than so many bytes a second, as 500k or 2M
           --help                show this
 
         Credentials are read from the environment: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (or ~/.aws/credentials) for s3://,
