@@ -80,10 +80,10 @@ let package = Package(
             ]
         ),
         .target(name: "StrataTesting", dependencies: ["StrataPipeline"]),
-        .target(name: "HistoryKit", path: "Examples/history/HistoryKit"),
+        .target(name: "HistoryKit", dependencies: ["ExampleArguments"], path: "Examples/history/HistoryKit"),
         .executableTarget(
             name: "history",
-            dependencies: ["HistoryKit", "Strata"],
+            dependencies: ["ExampleArguments", "HistoryKit", "Strata"],
             path: "Examples/history/history"
         ),
         // What the command lines of examples have in common.
@@ -112,6 +112,7 @@ let package = Package(
             dependencies: [
                 "CMirrorFiles", "ExampleArguments", "Strata", "StrataCloud", "StrataHTTP", "StrataPipeline",
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             path: "Examples/mirror/MirrorKit"
@@ -120,7 +121,6 @@ let package = Package(
             name: "mirror",
             dependencies: [
                 "ExampleArguments", "MirrorKit",
-                .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             path: "Examples/mirror/mirror"
@@ -141,7 +141,7 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
             ]
         ),
-        .testTarget(name: "HistoryKitTests", dependencies: ["HistoryKit", "TestRepositories"]),
+        .testTarget(name: "HistoryKitTests", dependencies: ["ExampleArguments", "HistoryKit", "TestRepositories"]),
         .testTarget(name: "HistoryTests", dependencies: ["history", "HistoryKit", "TestRepositories"]),
         .testTarget(
             name: "StrataMacrosTests",

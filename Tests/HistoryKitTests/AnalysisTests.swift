@@ -1,3 +1,4 @@
+import ExampleArguments
 import Foundation
 import Testing
 
@@ -70,13 +71,15 @@ import Testing
     func badOptions(arguments: [String]) { #expect(throws: UsageError.self) { try Options(arguments: arguments) } }
 
     @Test func placeOfTheStore() {
-        let file = StorePlace.file(for: "/x/my repo/.git", environment: [:], home: "/home/a")
-        #expect(file.path == "/home/a/.local/share/strata-history/myrepo-\(StorePlace.hash("/x/my repo/.git")).sqlite")
+        let file = StorePlace.file(for: "/x/my repo/.git", environment: ["HOME": "/home/a"])
+        #expect(file.path == "/home/a/.local/share/strata-history/myrepo-\(UserFolder.hash("/x/my repo/.git")).sqlite")
         #expect(
-            StorePlace.file(for: "/", environment: ["XDG_DATA_HOME": "/d"], home: "").path.hasPrefix(
+            StorePlace.file(for: "/", environment: ["XDG_DATA_HOME": "/d", "HOME": "/h"]).path.hasPrefix(
                 "/d/strata-history/repository-"
             )
         )
-        #expect(StorePlace.hash("") == "cbf29ce484222325")
+        let unset = UserFolder.data.url(environment: ["XDG_DATA_HOME": "d", "HOME": ""], home: "/home/b")
+        #expect(unset.path == "/home/b/.local/share")
+        #expect(UserFolder.hash("") == "cbf29ce484222325")
     }
 }

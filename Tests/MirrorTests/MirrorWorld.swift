@@ -38,6 +38,8 @@ final class MirrorWorld {
         let program = try start(side, "--once")
         let status = program.end()
         try #require(status == 0, "\(program.said.suffix(2000))")
+        // The screen is the user's, not the log's.
+        #expect(!program.said.contains(" strata:") && !program.said.contains(" mirror:"))
     }
 
     /// Lets both sides work in turns until they are the same, which three turns of each are enough for.

@@ -31,6 +31,11 @@ import Testing
         #expect(
             try options(folder, "/r1", environment: ["XDG_STATE_HOME": "relative"]).store.path.contains(".local/state")
         )
+        #expect(
+            try options(folder, "/r1", environment: ["HOME": "/h"]).store.path.hasPrefix(
+                "/h/.local/state/strata-mirror/"
+            )
+        )
         #expect(try options(folder, "/r1").host == "here")
     }
 

@@ -20,7 +20,7 @@ import Foundation
             try await server.run()
             signals.cancel()
         } catch let error as UsageError {
-            note("chat-server: \(error)\n\n\(ServerOptions.usage)")
+            note("chat-server: \(error) (chat-server --help says how it is called)")
             exit(2)
         } catch {
             note("chat-server: \(error)")

@@ -13,7 +13,7 @@ import Foundation
             if options.help { return print(ClientOptions.usage) }
             try await run(options)
         } catch let error as UsageError {
-            note("chat: \(error)\n\n\(ClientOptions.usage)")
+            note("chat: \(error) (chat --help says how it is called)")
             exit(2)
         } catch {
             note("chat: \(error)")

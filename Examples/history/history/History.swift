@@ -1,3 +1,4 @@
+import ExampleArguments
 import Foundation
 import HistoryKit
 import Strata
@@ -11,7 +12,7 @@ import Strata
             if options.help { return print(Options.usage) }
             guard try await run(options) else { exit(130) }
         } catch let error as UsageError {
-            Terminal.note("history: \(error)\n\n\(Options.usage)")
+            Terminal.note("history: \(error) (history --help says how it is called)")
             exit(2)
         } catch {
             Terminal.note("history: \(explain(error))")

@@ -1,6 +1,5 @@
 import ExampleArguments
 import Foundation
-import Logging
 import MirrorKit
 import ServiceLifecycle
 
@@ -15,7 +14,7 @@ import ServiceLifecycle
             if options.help { return print(MirrorOptions.usage) }
             try await run(options)
         } catch let error as UsageError {
-            note("mirror: \(error)\n\n\(MirrorOptions.usage)")
+            note("mirror: \(error) (mirror --help says how it is called)")
             exit(2)
         } catch {
             note("mirror: \(error)")
@@ -41,13 +40,11 @@ import ServiceLifecycle
         let screen = MirrorScreen()
         let mirror = try await Mirror.open(configuration, screen: screen)
         screen.note("mirroring \(options.folder.path) and \(options.remote)")
-        var logger = Logger(label: "mirror")
-        logger.logLevel = .error
         let group = ServiceGroup(
             configuration: .init(
                 services: [.init(service: mirror, successTerminationBehavior: .gracefullyShutdownGroup)],
                 gracefulShutdownSignals: [.sigint, .sigterm],
-                logger: logger
+                logger: Mirror.logger
             )
         )
         try await group.run()

@@ -43,9 +43,7 @@ public struct ClientOptions: Sendable, Equatable {
     /// Where the store is: as the options say, or `$XDG_DATA_HOME/strata-chat/NAME.sqlite`, or under `~/.local/share`.
     public func file(environment: [String: String] = ProcessInfo.processInfo.environment) -> URL {
         if let store { return URL(fileURLWithPath: store) }
-        // By the XDG base directory specification a relative path is to be ignored.
-        let data = environment["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
-        return URL(fileURLWithPath: data ?? NSHomeDirectory() + "/.local/share")
-            .appendingPathComponent("strata-chat").appendingPathComponent("\(name).sqlite")
+        return UserFolder.data.url(environment: environment).appending(path: "strata-chat")
+            .appending(path: "\(name).sqlite")
     }
 }

@@ -1,3 +1,5 @@
+import ExampleArguments
+
 /// What the command line asks for.
 public struct Options: Sendable, Equatable {
     public var repository = "."
@@ -84,11 +86,4 @@ public struct Options: Sendable, Equatable {
         }
         return number
     }
-}
-
-/// Why the command line cannot be understood.
-public struct UsageError: Error, Equatable, Sendable, CustomStringConvertible {
-    public let description: String
-
-    init(_ description: String) { self.description = TextWidth.printable(description) }
 }

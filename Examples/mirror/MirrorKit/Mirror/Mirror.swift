@@ -1,4 +1,5 @@
 public import Foundation
+public import Logging
 public import ServiceLifecycle
 import Strata
 public import StrataCloud
@@ -71,6 +72,13 @@ public actor Mirror: Service {
         pauses = Pauses(now: configuration.now)
     }
 
+    /// What goes wrong with files the screen says, and what has been tried and will be tried again nobody needs to know.
+    public static var logger: Logger {
+        var logger = Logger(label: "mirror")
+        logger.logLevel = .error
+        return logger
+    }
+
     /// Opens the store, and goes on with what was queued when it was closed.
     ///
     /// - Throws: ``MirrorError`` where another process has the store; what the store and the file system report.
@@ -79,7 +87,8 @@ public actor Mirror: Service {
         let stack = try await ContextStack.open(
             .sqlite(configuration.store),
             models: [MirrorEntry.self] + CloudAccount.models,
-            stack: .rootOnly
+            stack: .rootOnly,
+            logger: logger
         )
         let handler = MirrorHandler(
             stack: stack,

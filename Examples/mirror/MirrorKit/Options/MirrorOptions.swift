@@ -129,17 +129,9 @@ public struct MirrorOptions: Sendable {
 
     /// `$XDG_STATE_HOME/strata-mirror/NAME-HASH.sqlite`, or under `~/.local/state`.
     static func store(of folder: URL, _ remote: RemotePlace, _ environment: [String: String]) -> URL {
-        // By the XDG base directory specification a relative path is to be ignored.
-        let state = environment["XDG_STATE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
-        let name = folder.lastPathComponent.filter { $0.isASCII && ($0.isLetter || $0.isNumber) }.prefix(40)
-        return URL(filePath: state ?? NSHomeDirectory() + "/.local/state").appending(path: "strata-mirror")
-            .appending(path: "\(name.isEmpty ? "folder" : name)-\(hash("\(folder.path)\n\(remote)")).sqlite")
-    }
-
-    /// FNV-1a, 64 bits: `Hasher` gives another value in each run.
-    private static func hash(_ text: String) -> String {
-        let value = text.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
-        let digits = String(value, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
+        UserFolder.state.url(environment: environment).appending(path: "strata-mirror")
+            .appending(
+                path: UserFolder.fileName(folder.lastPathComponent, or: "folder", key: "\(folder.path)\n\(remote)")
+            )
     }
 }
