@@ -74,7 +74,7 @@ public final class CloudAccount: Sendable {
         let transfers = TransferBook(options.clock, maxUploadRate: options.maxUploadRate)
         let downloads = Downloads(stack, facts, remote, options, transfers)
         let marked = MarkedDownloads(downloads, handler, options)
-        let isFirstPullAwaited = options.pull.isPushWaiting && !options.isSuspended
+        let isFirstPullAwaited = options.pull.isPushWaiting
         let pulls = PullLoop(Puller(stack: stack, facts: facts, remote: remote, handler: handler), options)
         let pusher = Pusher(stack, facts, remote, handler, options, reachability, transfers) { pulls.beAwaited() }
         let push = try await Pipeline.open(
@@ -83,9 +83,11 @@ public final class CloudAccount: Sendable {
             maxConcurrent: options.maxConcurrent,
             retry: options.retry,
             constraints: [reachability, pulls.awaited, pusher.credentials],
-            isSuspended: options.isSuspended || options.pull.isPushWaiting,
+            isSuspended: options.isSuspended || isFirstPullAwaited,
             clock: options.clock
         ) { (attempt: Attempt<CloudWork>) in try await pusher.carryOut(attempt) }
+        // Each of the two holds it up, whichever ends first.
+        if options.isSuspended, isFirstPullAwaited { push.suspend() }
         let account = CloudAccount(pusher, push, pulls, downloads, marked)
         push.listen { [weak transfers, weak holders = pusher.holders, weak failed = pusher.failed] event in
             transfers?.note(event)

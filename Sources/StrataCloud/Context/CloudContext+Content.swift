@@ -79,10 +79,10 @@ extension CloudContext {
         node.link = nil
     }
 
-    /// The node that stands for an object; nil where none does.
+    /// The node of the account that stands for an object; nil where none does.
     public func node<Object: Model>(for object: ObjectID<Object>) throws -> CloudNode? {
-        let text = object.description
-        return try context.first(CloudNode.where { $0.link == text })
+        let (text, account) = (object.description, account)
+        return try context.first(CloudNode.where { $0.account == account && $0.link == text })
     }
 
     private func uploadRecord(of node: CloudNode) throws {

@@ -23,7 +23,8 @@ extension CloudContext {
         ifETagMatches eTag: ETag? = nil
     ) throws {
         for section in sections.elements {
-            let isNewest = eTag.map { ETag.isSame($0, node.remote?.eTag(of: section)?.stored) } ?? true
+            let newest = node.remote?.snapshot.eTag(of: section, isSealed: facts.isSealed)
+            let isNewest = eTag.map { ETag.isSame($0, newest?.stored) } ?? true
             for mark in try context.fetch(DownloadMark.of(node, section.rawValue)) {
                 if !isNewest, let eTag, let marked = mark.eTag, !ETag.isSame(eTag, marked) { continue }
                 context.delete(mark)

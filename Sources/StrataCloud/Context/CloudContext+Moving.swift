@@ -110,6 +110,7 @@ extension CloudContext {
     /// Whether a node lies on the way to a path, or at its end.
     private func isAbove(_ node: CloudNode, _ path: TreePath) throws -> Bool {
         var next = try root(path.trunk)
+        if next === node { return !path.names.isEmpty }
         for name in path.names.dropLast() {
             guard let child = try child(name, of: next) else { return false }
             if child === node { return true }

@@ -84,12 +84,16 @@ extension Downloads {
             do {
                 return try await naming(source, place, body)
             } catch let error as RemoteError where Self.isPassing(error) {
-                // Another version is there by now: that is downloaded, and the answer names it.
-                if error.code == .conditionFailed {
+                let pause = error.retryAfter ?? Self.pause * attempt
+                // Nobody waits here for a day, and nobody asks sooner than he was told to.
+                guard pause <= Self.longestPause else { throw error }
+                // Another version is there by now: that is downloaded, and the answer names it. Or it is of another size than was known.
+                if error.code == .conditionFailed || error.code == .damagedContent {
                     let there = try await remote.head(source.key)
-                    (source.version, source.size, source.seal) = (there?.eTag, there?.size, nil)
+                    if !ETag.isSame(there?.eTag, source.version?.stored) { source.seal = nil }
+                    (source.version, source.size) = (there?.eTag, there?.size)
                 }
-                try await Task.sleep(for: error.retryAfter ?? Self.pause * attempt)
+                try await Task.sleep(for: pause)
             }
         }
         return try await naming(source, place, body)
@@ -108,6 +112,7 @@ extension Downloads {
 
     private static let tries = 4
     private static let pause = Duration.milliseconds(100)
+    private static let longestPause = Duration.seconds(30)
 
     private static func isPassing(_ error: RemoteError) -> Bool {
         switch error.code {
@@ -148,6 +153,6 @@ extension Downloads {
 
     /// - Parameter version: what tells the bytes from those of another time.
     func partialFile(_ name: String, _ version: String) throws -> PartialFile {
-        try PartialFile(Self.partials(in: folder), facts.account, name, version)
+        try PartialFile(Self.partials(in: folder), facts.account, name, version, limit: limit)
     }
 }

@@ -23,7 +23,10 @@ public final class Downloads: Sendable {
 
     /// What is being transferred, and who waits for it.
     private struct Transfer {
+        let id: Int
         let task: Task<Void, Never>
+        /// Whether nobody waits for it any more.
+        var isAbandoned = false
         var waiters: [Int: CheckedContinuation<Arrival, any Error>]
     }
 
@@ -45,7 +48,7 @@ public final class Downloads: Sendable {
     let folder: URL
     /// What is told of bytes as they pass.
     let transfers: TransferBook
-    private let limit: Int64
+    let limit: Int64
 
     init(
         _ stack: ContextStack,
@@ -143,7 +146,8 @@ public final class Downloads: Sendable {
         }
         let arrival = try await join(place)
         defer { arrival.leave() }
-        if options.cache, let file = try await cache.file(key, eTag: arrival.eTag) { return file }
+        // Others that have waited for it may have put it there. Of what has no version nobody knows whether it is the same.
+        if options.cache, let eTag = arrival.eTag, let file = try await cache.file(key, eTag: eTag) { return file }
         // Each has a name of its own for the same file.
         let own = try cache.temporaryPlace()
         do {
@@ -176,9 +180,14 @@ public final class Downloads: Sendable {
                 let error: (any Error)? = state.withLock { state in
                     if state.isClosed { return Self.closedError }
                     if Task.isCancelled { return CancellationError() }
-                    if state.transfers[place] == nil {
-                        let task = Task { self.finish(place, await self.transfer(place)) }
-                        state.transfers[place] = Transfer(task: task, waiters: [:])
+                    let known = state.transfers[place]
+                    if known?.isAbandoned ?? true {
+                        let task = Task {
+                            // What it has brought is gone on with, once it has let go of that.
+                            await known?.task.value
+                            self.finish(place, id, await self.transfer(place))
+                        }
+                        state.transfers[place] = Transfer(id: id, task: task, waiters: [:])
                     }
                     state.transfers[place]?.waiters[id] = continuation
                     return nil
@@ -190,8 +199,12 @@ public final class Downloads: Sendable {
         }
     }
 
-    private func finish(_ place: Place, _ result: Result<Arrival, any Error>) {
-        let waiters = state.withLock { $0.transfers.removeValue(forKey: place)?.waiters ?? [:] }
+    private func finish(_ place: Place, _ id: Int, _ result: Result<Arrival, any Error>) {
+        let waiters = state.withLock { state -> [Int: CheckedContinuation<Arrival, any Error>] in
+            // Another one may stand in its place by now.
+            guard state.transfers[place]?.id == id else { return [:] }
+            return state.transfers.removeValue(forKey: place)?.waiters ?? [:]
+        }
         if case .success(let arrival) = result { arrival.expect(waiters.count) }
         for waiter in waiters.values { waiter.resume(with: result) }
     }
@@ -199,8 +212,9 @@ public final class Downloads: Sendable {
     private func leave(_ place: Place, _ id: Int) {
         let (waiter, task) = state.withLock { state in
             let waiter = state.transfers[place]?.waiters.removeValue(forKey: id)
-            // The last one to leave ends it. Who comes before it has ended joins what is left of it, and is told that it was cancelled.
+            // The last one to leave ends it.
             let isLast = waiter != nil && state.transfers[place]?.waiters.isEmpty ?? false
+            if isLast { state.transfers[place]?.isAbandoned = true }
             return (waiter, isLast ? state.transfers[place]?.task : nil)
         }
         task?.cancel()

@@ -17,14 +17,16 @@ final class PartialFile {
     private let mark: String
     private let handle: FileHandle
 
-    /// - Parameter version: others have files of their own; those of earlier versions are removed.
-    init(_ folder: URL, _ account: String, _ name: String, _ version: String) throws {
+    /// - Parameters:
+    ///   - version: others have files of their own; those of earlier versions are removed.
+    ///   - limit: how many bytes are kept of transfers that nobody is at, those of them that have rested the longest going first.
+    init(_ folder: URL, _ account: String, _ name: String, _ version: String, limit: Int64 = .max) throws {
         do {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             mark = Self.mark(of: account)
             let prefix = mark + name + "-"
             let own = prefix + Self.digest(version)
-            try Self.sweep(folder, prefix, own)
+            try Self.sweep(folder, prefix, own, limit)
             if let handle = try Self.open(folder.appending(path: own)) {
                 (file, self.handle) = (folder.appending(path: own), handle)
                 return
@@ -78,20 +80,41 @@ final class PartialFile {
     }
 
     /// Removes what was begun of other versions, and what processes that were killed have left behind.
-    private static func sweep(_ folder: URL, _ prefix: String, _ own: String) throws {
+    private static func sweep(_ folder: URL, _ prefix: String, _ own: String, _ limit: Int64) throws {
+        var resting: [(file: URL, size: Int64, date: Date)] = []
         for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) where name != own {
             let file = folder.appending(path: name)
-            if name.hasPrefix(prefix), let handle = try? open(file) {
-                try? FileManager.default.removeItem(at: file)
-                try? handle.close()
+            guard let values = try? FileManager.default.attributesOfItem(atPath: file.path),
+                let date = values[.modificationDate] as? Date
+            else { continue }
+            if name.hasPrefix(prefix) {
+                removeUnused(file)
             } else if name.hasSuffix(finished) {
-                let date = try? FileManager.default.attributesOfItem(atPath: file.path)[.modificationDate] as? Date
-                if let date, date < Date(timeIntervalSinceNow: -86400) { try? FileManager.default.removeItem(at: file) }
+                if date < Date(timeIntervalSinceNow: -day) { try? FileManager.default.removeItem(at: file) }
+            } else if date < Date(timeIntervalSinceNow: -lifetime) {
+                removeUnused(file)
+            } else {
+                resting.append((file, (values[.size] as? NSNumber)?.int64Value ?? 0, date))
             }
+        }
+        var size = resting.reduce(0) { $0 + $1.size }
+        for next in resting.sorted(by: { $0.date < $1.date }) where size > limit {
+            removeUnused(next.file)
+            size -= next.size
         }
     }
 
+    /// Removes a file, unless a transfer is at work on it.
+    private static func removeUnused(_ file: URL) {
+        guard let handle = try? open(file) else { return }
+        try? FileManager.default.removeItem(at: file)
+        try? handle.close()
+    }
+
     private static let finished = ".done"
+    private static let day: TimeInterval = 86400
+    /// How long that is kept which nobody goes on with.
+    private static let lifetime = 30 * day
 
     func size() throws -> Int64 { try using { Int64(try handle.seekToEnd()) } }
 

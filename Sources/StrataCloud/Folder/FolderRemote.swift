@@ -35,7 +35,10 @@ public final class FolderRemote: Remote {
     public init(_ root: URL, isDurable: Bool = true) throws {
         self.root = root
         self.isDurable = isDurable
-        name = root.absoluteURL.standardizedFileURL.absoluteString
+        // The same whether it is there yet or not.
+        name =
+            URL(filePath: root.standardizedFileURL.path(percentEncoded: false), directoryHint: .isDirectory)
+            .absoluteString
         do {
             try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
             try FolderWork(FolderTree(root, name: name)).sweep(

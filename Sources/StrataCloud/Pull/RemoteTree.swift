@@ -48,9 +48,11 @@ struct RemoteTree: Sendable {
     /// Checks of a trunk in which something is known to lie that it is there: a folder that is not mounted is no folder that somebody has emptied.
     func checkNotVanished(_ trunk: Trunk, _ remote: any Remote) async throws {
         let key = RemoteKey([trunk.rawValue])
-        if !objects.contains(where: { $0.key.isWithin(key) }), try await remote.head(key) == nil {
-            throw Self.vanished(remote, trunk)
-        }
+        if objects.contains(where: { $0.key.isWithin(key) }) { return }
+        if try await remote.head(key) != nil { return }
+        // Where keys only have folders in common, the mark of an empty one is found among what lies beside it.
+        if try await remote.everything(in: .root).contains(where: { $0.key == key && $0.isFolder }) { return }
+        throw Self.vanished(remote, trunk)
     }
 
     private static func vanished(_ remote: any Remote, _ trunk: Trunk) -> CloudError {

@@ -13,36 +13,31 @@ extension CloudContext {
     /// - Parameter name: how the new node of `.both` is to be called, or with a number where that is taken; by default as the node itself.
     /// - Throws: ``CloudError`` with `invalidName`; what the store reports.
     public func resolve(_ conflict: CloudConflict, _ resolution: ConflictResolution, name: String? = nil) throws {
-        defer { context.delete(conflict) }
-        guard let node = conflict.node, let remote = node.remote else { return }
+        guard let node = conflict.node, let remote = node.remote else { return context.delete(conflict) }
         let uploads = try operations(for: node).filter { try $0.payload(as: CloudWork.self).kind == .content }
+        // What can be refused comes before anything is changed.
+        if resolution == .both { try keepMine(of: node, name: name ?? node.name) }
+        remote.takeVersion(of: conflict)
+        remote.sending = []
         switch resolution {
         case .merged, .mine:
-            remote.setETag(conflict.remoteETag, of: conflict.section)
-            remote.sending = []
             for upload in uploads { upload.retry() }
-        case .theirs:
-            remote.setETag(conflict.remoteETag, of: conflict.section)
-            remote.sending = []
+        case .theirs, .both:
             for upload in uploads { upload.skip() }
-            markNeedsDownload(node, facts.isSealed ? .given : conflict.section)
-        case .both:
-            remote.setETag(conflict.remoteETag, of: conflict.section)
-            remote.sending = []
-            for upload in uploads { upload.skip() }
-            try keepBoth(node, conflict.section, name: name ?? node.name)
+            let data: ContentSections = resolution == .both ? .data : []
+            markNeedsDownload(node, facts.isSealed ? .given : conflict.section.union(data))
         }
+        context.delete(conflict)
     }
 
     /// Lets the node stand for what the remote has, and makes another one for what this machine has.
-    private func keepBoth(_ node: CloudNode, _ section: ContentSections, name: String) throws {
+    private func keepMine(of node: CloudNode, name: String) throws {
         guard let parent = node.parent else { return }
-        let link = node.link
-        node.link = nil
         let name = try freeName(for: name, in: parent)
         let sections = node.remote?.snapshot.sections(isSealed: facts.isSealed) ?? .data
+        let link = node.link
+        node.link = nil
         try create(name, in: parent, isFolder: false, link: link, sections: sections)
-        markNeedsDownload(node, facts.isSealed ? .given : section.union(.data))
     }
 
     /// Forgets a conflict that has come to its end by itself.
@@ -56,6 +51,14 @@ extension CloudContext {
 }
 
 extension RemoteNode {
+    /// Takes over what is known of the version that a conflict is with. The rest is that of another one.
+    fileprivate func takeVersion(of conflict: CloudConflict) {
+        setETag(conflict.remoteETag, of: conflict.section)
+        guard conflict.section == .data else { return }
+        size = conflict.remoteSize
+        (modifiedAt, contentPrint, seal) = (nil, nil, nil)
+    }
+
     func setETag(_ text: String?, of section: ContentSections) {
         switch section {
         case .data: eTag = text

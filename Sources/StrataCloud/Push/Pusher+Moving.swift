@@ -144,17 +144,49 @@ extension Pusher {
                     try await remote.createFolder(key)
                     waiting.append(object.key)
                 } else {
-                    _ = try await duplicate(object.key, to: key, version: object.eTag, capabilities)
-                    try await remote.delete(
-                        object.key,
-                        isFolder: false,
-                        if: object.eTag.map { .matches($0) } ?? .none
-                    )
+                    try await carry(object, to: key, capabilities)
                 }
             }
         }
         for folder in folders.reversed() { try await remote.delete(folder, isFolder: true, if: .none) }
     }
+
+    /// Moves a file of a folder, in the version that it has by then: others may write it, or delete it, at the same moment.
+    private func carry(_ file: RemoteObject, to destination: RemoteKey, _ capabilities: RemoteCapabilities) async throws
+    {
+        var next: RemoteObject? = file
+        for _ in 0..<Self.carryLimit {
+            guard let object = next else { return }
+            let copy: RemoteObject
+            do {
+                copy = try await duplicate(object.key, to: destination, version: object.eTag, capabilities)
+            } catch let error as RemoteError where error.code == .conditionFailed || error.code == .notFound {
+                next = try await remote.head(object.key)
+                // Not the source is another one than it was: something else lies where it is to come.
+                if error.code == .conditionFailed, let next, ETag.isSame(next.eTag, object.eTag?.stored) { throw error }
+                continue
+            }
+            do {
+                try await remote.delete(
+                    object.key,
+                    isFolder: false,
+                    if: object.eTag.map { .matches($0) } ?? .none
+                )
+                return
+            } catch let error as RemoteError where error.code == .conditionFailed {
+                // What was copied is not what is there by now.
+                try await remote.delete(destination, isFolder: false, if: copy.eTag.map { .matches($0) } ?? .none)
+                next = try await remote.head(object.key)
+            }
+        }
+        throw RemoteError(
+            .unavailable,
+            "\(file.key) is written again and again while it is to be moved.",
+            key: file.key
+        )
+    }
+
+    private static let carryLimit = 5
 
     /// Copies an object, by way of this machine where the remote cannot. One that is there already, with the same content, is taken for it.
     private func duplicate(

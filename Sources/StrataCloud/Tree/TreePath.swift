@@ -57,7 +57,7 @@ public struct TreePath: Hashable, Sendable {
 }
 
 extension TreePath: ExpressibleByStringLiteral, CustomStringConvertible {
-    /// The path of a literal; where it cannot be read as one, using it throws `invalidName`.
+    /// The path of a literal. Where that cannot be read as one, it is a path at which nothing is found, and nothing can be made (`invalidName`).
     public init(stringLiteral text: String) {
         // An empty name is refused wherever the path is used.
         self = (try? TreePath(parsing: text)) ?? TreePath([""])

@@ -17,7 +17,7 @@ public final class HTTPConnections: Sendable {
     /// - Throws: ``RemoteError`` with `misconfigured` where the certificate authorities cannot be read.
     public init(_ options: HTTPOptions = HTTPOptions()) throws {
         self.options = options
-        gate = RequestGate(limit: max(options.maximumConnections, 1))
+        gate = RequestGate(limit: options.maximumConnections)
         client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: try Self.configuration(options))
     }
 
@@ -37,7 +37,7 @@ public final class HTTPConnections: Sendable {
     ///
     /// - Throws: `RemoteError`, `CancellationError`. A status is never an error here.
     func send(_ request: HTTPRequest) async throws -> HTTPAnswer {
-        let ticket = try await gate.enter()
+        let ticket = try await gate.enter(isSending: request.body.isStream)
         let target = request.target
         do {
             let response = try await client.execute(try request.forClient(), deadline: .distantFuture)

@@ -21,7 +21,8 @@ public struct HTTPOptions: Sendable {
     public var connectTimeout: Duration
     /// How long nothing may come, or go, while an answer or the rest of a body is waited for. Behind that the answer is lost.
     public var idleTimeout: Duration
-    /// How many requests are on their way at once, a download until its last byte; others wait. At least 1.
+    /// How many requests are on their way at once, a download until its last byte; others wait. One of the places is kept for those that
+    /// send no content, which an upload may read from. At least 2.
     public var maximumConnections: Int
     /// A PEM file of certificates that are trusted in place of those of the system.
     public var certificateAuthorities: URL?

@@ -27,6 +27,11 @@ struct HTTPRequest: Sendable {
         case none
         case data(Data)
         case stream(RemoteBody)
+
+        /// Whether it is read while it is sent.
+        var isStream: Bool {
+            if case .stream = self { true } else { false }
+        }
     }
 
     var method: String

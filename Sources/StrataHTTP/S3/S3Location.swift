@@ -54,12 +54,21 @@ public struct S3Location: Sendable, Hashable {
         guard let url = endpoint ?? URL(string: custom ?? "https://s3.\(region).amazonaws.com") else {
             throw RemoteError(.misconfigured, "The URL of the endpoint is none.")
         }
-        let isAmazon = url.host()?.hasSuffix(".amazonaws.com") == true
+        let isAmazon = Self.isAmazon(url)
         _ = try Endpoint(url)
         self.bucket = bucket
         self.prefix = prefix
         self.region = region
         self.endpoint = url
         self.addressing = addressing ?? (isAmazon && !bucket.contains(".") ? .virtualHost : .path)
+    }
+
+    private static func isAmazon(_ url: URL) -> Bool { url.host()?.hasSuffix(".amazonaws.com") == true }
+
+    /// What tells the place from others: at AWS nobody else has a bucket of this name, elsewhere another server may.
+    var name: String {
+        let name = "s3://\(bucket)/\(prefix.path)"
+        guard !Self.isAmazon(endpoint), let server = try? Endpoint(endpoint) else { return name }
+        return "\(name) at \(server.scheme)://\(server.authority)"
     }
 }

@@ -48,7 +48,7 @@ public final class S3Remote: Remote {
         self.service = service
         ownConnections = own
         location = service.location
-        name = "s3://\(service.location.bucket)/\(service.location.prefix.path)"
+        name = service.location.name
         probe = Probe(known: capabilities) { try await S3Probe(service: service).run() }
     }
 

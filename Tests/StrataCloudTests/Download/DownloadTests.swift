@@ -202,6 +202,121 @@ import Testing
         _ = scratch
     }
 
+    @Test func `who asks while a transfer ends that nobody wants any more has another one`() async throws {
+        let gate = Gate(isCancellable: false)
+        let (begun, hasBegun) = AsyncStream.makeStream(of: Void.self)
+        let (stage, node, scratch) = try await stage { request, _ in
+            guard request.verb == "GET" else { return nil }
+            hasBegun.yield()
+            return .gate(gate)
+        }
+        let downloads = stage.account.downloads
+        let first = try downloads.begin(node)
+        for await _ in begun { break }
+        first.cancel()
+        await #expect(throws: CancellationError.self) { _ = try await first.file }
+        async let second = downloads.fetch(node)
+        try await Task.sleep(for: .milliseconds(20))
+        gate.open()
+        let file = try await second
+        #expect(try text(file) == "0123456789")
+        file.release()
+        #expect(scratch.partial == [])
+        await stage.account.close()
+    }
+
+    @Test func `a server that wants to be left alone for long is, and says so to who asks`() async throws {
+        let (stage, node, scratch) = try await stage { request, _ in
+            request.verb == "GET"
+                ? .before(RemoteError(.throttled, "Too many.", retryAfter: .seconds(86_400))) : nil
+        }
+        let error = await #expect(throws: RemoteError.self) { try await stage.account.downloads.fetch(node) }
+        #expect(error?.code == .throttled && error?.retryAfter == .seconds(86_400))
+        #expect(gets(stage).count == 1)
+        await stage.account.close()
+        _ = scratch
+    }
+
+    @Test(arguments: [4, 14])
+    func `what others have written larger is downloaded whole, also when it breaks off`(cut: Int) async throws {
+        let cuts = Mutex(1)
+        let (stage, node, scratch) = try await stage { request, _ in
+            guard request.verb == "BODY",
+                cuts.withLock({
+                    $0 -= 1; return $0 >= 0
+                })
+            else { return nil }
+            return .cut(cut)
+        }
+        stage.remote.write("home/n", "01234567890123456789")
+        try await stage.commit { _ = try $0.upload($0.node(at: "/n")) }
+        try await stage.drain()
+        try await stage.commit { cloud in try cloud.resolve(#require(cloud.conflicts().first), .theirs) }
+        try await stage.drain()
+        #expect(try await stage.read { try $0.node(at: "/n").remote?.size } == 20)
+        let file = try await stage.account.downloads.fetch(node)
+        #expect(try text(file) == "01234567890123456789")
+        #expect(gets(stage) == ["GET", "GET from \(cut)"])
+        file.release()
+        await stage.account.close()
+        _ = scratch
+    }
+
+    @Test func `a size that is known wrongly is set right by what the remote says`() async throws {
+        let cuts = Mutex(1)
+        let (stage, node, scratch) = try await stage("01234567890123456789") { request, _ in
+            guard request.verb == "BODY",
+                cuts.withLock({
+                    $0 -= 1; return $0 >= 0
+                })
+            else { return nil }
+            return .cut(4)
+        }
+        try await stage.commit { try $0.node(at: "/n").remote?.size = 10 }
+        let file = try await stage.account.downloads.fetch(node)
+        #expect(try text(file) == "01234567890123456789")
+        file.release()
+        await stage.account.close()
+        _ = scratch
+    }
+
+    @Test func `what the remote has no versions of is not taken from the cache`() async throws {
+        let (stage, node, scratch) = try await stage()
+        stage.remote.state.withLock { $0.tellsVersions = false }
+        stage.remote.write("home/n", "first")
+        try await stage.account.pull()
+        let options = DownloadOptions(cache: true)
+        try await stage.account.downloads.fetch(node, options: options).release()
+        stage.remote.write("home/n", "other")
+        let file = try await stage.account.downloads.fetch(node, options: options)
+        #expect(try text(file) == "other")
+        file.release()
+        await stage.account.close()
+        _ = scratch
+    }
+
+    @Test func `what was broken off and is not gone on with makes room for what comes later`() throws {
+        let scratch = Scratch()
+        func partial(_ name: String, age: TimeInterval = 0, limit: Int64 = 25) throws {
+            let file = try PartialFile(scratch.folder.appending(path: "partial"), "alice", name, "v", limit: limit)
+            try file.append(Data(repeating: 1, count: 10))
+            guard let new = Set(scratch.partial).subtracting(names.values).first else { return }
+            names[name] = new
+            let path = scratch.folder.appending(path: "partial").appending(path: new).path
+            try FileManager.default.setAttributes([.modificationDate: Date() - age], ofItemAtPath: path)
+        }
+        var names: [String: String] = [:]
+        for (index, name) in ["a", "b", "c"].enumerated() { try partial(name, age: 1000 - Double(index)) }
+        // The third was begun when there were two.
+        #expect(scratch.partial.count == 3)
+        try partial("d")
+        #expect(Set(scratch.partial) == Set(["b", "c", "d"].compactMap { names[$0] }))
+        // What nobody has gone on with for weeks goes as well.
+        try partial("e", age: 40 * 86_400, limit: .max)
+        try partial("f", limit: .max)
+        #expect(Set(scratch.partial) == Set(["b", "c", "d", "f"].compactMap { names[$0] }))
+    }
+
     @Test func `what cannot be downloaded is said so`() async throws {
         let (stage, node, scratch) = try await stage()
         let downloads = stage.account.downloads

@@ -226,6 +226,41 @@ import StrataTesting
         #expect(stage.remote.tree["home/n"] != nil)
     }
 
+    @Test func `who is suspended and waits for the first pull sends nothing before both have ended`() async throws {
+        let stage = try await CloudStage(options: CloudOptions(pull: PullPolicy(interval: nil, isPushWaiting: true)))
+        try await stage.commit { _ = try $0.createNode(at: "/n") }
+        stage.account.push.resume()
+        await stage.account.push.settle()
+        #expect(stage.remote.requests.allSatisfy { $0.verb != "PUT" && $0.verb != "MKCOL" })
+        stage.account.push.suspend()
+        try await stage.account.pull()
+        await stage.account.push.settle()
+        #expect(stage.remote.requests.allSatisfy { $0.verb != "PUT" && $0.verb != "MKCOL" })
+        try await stage.drain()
+        #expect(stage.remote.tree["home/n"] != nil)
+    }
+
+    @Test func `a trunk whose last file others have deleted is empty, not lost, where there are only keys`()
+        async throws
+    {
+        let stage = try await CloudStage(
+            StrictRemote(RemoteCapabilities(hasFolders: false, copies: true, moves: false, isLocal: true))
+        )
+        try await stage.commit { cloud in
+            try cloud.createNode(at: "/n")
+            try cloud.createNode(at: TreePath(["m"], in: .prefs))
+        }
+        try await stage.drain()
+        stage.remote.write("prefs/m", nil)
+        try await stage.account.pull()
+        #expect(stage.handler.pulled() == ["deleted prefs:/m"])
+        // Where the mark of the trunk is gone as well, it may be another place.
+        stage.remote.write("home/n", nil)
+        stage.remote.write("home", nil)
+        let error = await #expect(throws: CloudError.self) { try await stage.account.pull() }
+        #expect(error?.code == .remoteUnfit)
+    }
+
     @Test func `a pull that is under way ends when the account is closed, and none begins afterwards`() async throws {
         let (begun, hasBegun) = AsyncStream.makeStream(of: Void.self)
         let gate = Gate()

@@ -150,6 +150,60 @@ import Testing
         }
     }
 
+    @Test func `a resolution that is refused changes nothing`() async throws {
+        let stage = try await CloudStage()
+        try await stage.commit { _ = try $0.createNode(at: "/n") }
+        try await stage.drain()
+        stage.remote.write("home/n", "theirs")
+        try await stage.commit { cloud in
+            let node = try cloud.node(at: "/n")
+            stage.handler.set("ours", of: node.id)
+            try cloud.upload(node)
+        }
+        try await stage.drain()
+        try await stage.commit { cloud in
+            let conflict = try #require(cloud.conflicts().first)
+            let error = #expect(throws: CloudError.self) { try cloud.resolve(conflict, .both, name: "") }
+            #expect(error?.code == .invalidName)
+        }
+        try await stage.commit { cloud in
+            let conflict = try #require(cloud.conflicts().first)
+            #expect(try cloud.operations(for: #require(conflict.node)).map(\.status) == [.held])
+            try cloud.resolve(conflict, .mine)
+        }
+        try await stage.drain()
+        #expect(stage.remote.tree == ["home/": "", "home/n": "ours"])
+    }
+
+    @Test(arguments: ["COPY home/b/x", "DELETE home/a/x"])
+    func `what others write in a folder while it is moved, file by file, is moved as well`(moment: String) async throws
+    {
+        let remote = Mutex<StrictRemote?>(nil)
+        let times = Mutex(2)
+        let abilities = RemoteCapabilities(hasFolders: false, copies: true, moves: false, isLocal: true)
+        let strict = StrictRemote(abilities) { request, _ in
+            guard request.description == moment,
+                times.withLock({
+                    $0 -= 1; return $0 >= 0
+                })
+            else { return nil }
+            remote.withLock { $0 }?.write("home/a/x", "later \(times.withLock { $0 })")
+            return nil
+        }
+        remote.withLock { $0 = strict }
+        let stage = try await CloudStage(strict)
+        try await stage.commit { cloud in
+            for name in ["x", "y", "z"] { try cloud.createNode(at: TreePath(["a", name])) }
+        }
+        try await stage.drain()
+        try await stage.commit { try $0.move($0.node(at: "/a"), to: "/b") }
+        try await stage.drain()
+        #expect(stage.remote.tree.keys.sorted() == ["home/", "home/b/", "home/b/x", "home/b/y", "home/b/z"])
+        #expect(stage.remote.tree["home/b/x"] == "later 0")
+        #expect(try await stage.read { try $0.find("/b/z") != nil })
+        remote.withLock { $0 = nil }
+    }
+
     @Test("M10 what was sent and not answered is recognised, and is no conflict") func m10() async throws {
         let lost = Mutex(0)
         let stage = try await CloudStage(
@@ -296,8 +350,12 @@ import Testing
 
 /// What a request waits for.
 final class Gate: Sendable {
+    /// Whether a task that is cancelled waits no longer.
+    private let isCancellable: Bool
     private let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
     private let isOpen = Mutex(false)
+
+    init(isCancellable: Bool = true) { self.isCancellable = isCancellable }
 
     func open() {
         isOpen.withLock { $0 = true }
@@ -306,6 +364,7 @@ final class Gate: Sendable {
 
     func wait() async {
         if isOpen.withLock({ $0 }) { return }
+        guard isCancellable else { return await Task { for await _ in stream {} }.value }
         for await _ in stream {}
     }
 }

@@ -8,6 +8,22 @@ import Testing
 
 /// What comes back is opened as it arrives, of what is needed only, and nothing that was not sealed by the same key ever gets into a file.
 @Suite struct SealedDownloadTests {
+    @Test func `the mark of a section goes with those of its earlier versions`() async throws {
+        let world = try await SealedStage()
+        let stage = world.stage
+        try await stage.commit { try $0.markNeedsDownload($0.node(at: "/n"), .metadata) }
+        try await stage.commit { _ = try $0.upload($0.node(at: "/n"), .data) }
+        try await stage.drain()
+        try await stage.commit { cloud in
+            let node = try cloud.node(at: "/n")
+            cloud.markNeedsDownload(node, .metadata)
+            #expect(try cloud.context.count(DownloadMark.all) == 2)
+            try cloud.unmarkNeedsDownload(node, .metadata, ifETagMatches: node.eTag)
+            #expect(try cloud.context.count(DownloadMark.all) == 0)
+        }
+        await stage.account.close()
+    }
+
     @Test func `another machine with the same key reads each section, and fetches no more than that`() async throws {
         let first = try await SealedStage()
         let second = try await SealedStage.other(of: first)

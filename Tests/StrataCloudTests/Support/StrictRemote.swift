@@ -36,6 +36,8 @@ final class StrictRemote: Remote {
         var uploads: [String: [Int: Data]] = [:]
         /// How many bytes were asked for.
         var given = 0
+        /// Whether files have versions that anybody is told of.
+        var tellsVersions = true
     }
 
     let name: String
@@ -195,7 +197,12 @@ final class StrictRemote: Remote {
     }
 
     func head(_ key: RemoteKey) async throws -> RemoteObject? {
-        try await request("HEAD", key) { state in state.entries[key.path].map { Self.object(key, $0) } }
+        try await request("HEAD", key) { state in
+            guard let entry = state.entries[key.path] else { return nil }
+            // Where keys have folders in common, there is nothing under that of a folder.
+            if entry.isFolder, !self.abilities.hasFolders { return nil }
+            return state.told(Self.object(key, entry))
+        }
     }
 
     func get(_ key: RemoteKey, range: Range<Int64>?, if condition: RemoteCondition) async throws -> RemoteDownload {
@@ -213,7 +220,7 @@ final class StrictRemote: Remote {
             let data = entry.data[Int(range.lowerBound)..<Int(range.upperBound)]
             state.given += data.count
             return RemoteDownload(
-                object: Self.object(key, entry),
+                object: state.told(Self.object(key, entry)),
                 range: range,
                 chunks: AsyncThrowingStream { continuation in
                     continuation.yield(data.prefix(cut ?? data.count))
@@ -234,7 +241,7 @@ final class StrictRemote: Remote {
                 let segments = path.split(separator: "/").map(String.init)
                 guard isRecursive || segments.count == folder.segments.count + 1 else { continue }
                 guard let key = RemoteKey(found: segments) else { continue }
-                objects.append(Self.object(key, entry))
+                objects.append(state.told(Self.object(key, entry)))
             }
             return RemoteListing(objects: objects)
         }
@@ -407,6 +414,13 @@ final class StrictRemote: Remote {
 }
 
 extension StrictRemote.State {
+    /// What is said of an object.
+    fileprivate func told(_ object: RemoteObject) -> RemoteObject {
+        var object = object
+        if !tellsVersions { object.eTag = nil }
+        return object
+    }
+
     /// Notes what differs from what was there before, folders before what lies in them.
     fileprivate mutating func note(_ before: [String: StrictRemote.Entry]) {
         for (path, entry) in entries.sorted(by: { $0.key < $1.key }) where before[path] != entry { feed.append(path) }

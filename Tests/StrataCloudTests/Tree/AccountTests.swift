@@ -127,6 +127,30 @@ import Testing
         }
     }
 
+    @Test func `an object is looked for among the nodes of its account`() async throws {
+        let scratch = try ScratchFolder()
+        let (alice, bob) = try await Self.aliceAndBob(scratch.file("cache"))
+        let note = try await alice.stack.background { context in
+            let note = context.insert(Note(text: "x"))
+            try context.commit()
+            return note.id
+        }
+        try await alice.commit { _ = try $0.createNode(at: "/n", content: note) }
+        #expect(try await alice.read { try $0.node(for: note)?.path } == "/n")
+        #expect(try await bob.read { try $0.node(for: note) == nil })
+        await alice.account.close()
+        await bob.account.close()
+    }
+
+    @Test func `a folder is the same place before it is there`() throws {
+        let scratch = try ScratchFolder()
+        let place = scratch.file("later").path
+        let before = try FolderRemote(URL(fileURLWithPath: place)).name
+        #expect(try FolderRemote(URL(fileURLWithPath: place)).name == before)
+        #expect(try FolderRemote(URL(filePath: place + "/")).name == before)
+        #expect(try FolderRemote(scratch.file("other")).name != before)
+    }
+
     @Test func `an account that is removed leaves nothing of what has arrived of its downloads`() async throws {
         let scratch = try ScratchFolder()
         let folder = scratch.file("cache")

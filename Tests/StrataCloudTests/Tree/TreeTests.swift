@@ -91,6 +91,8 @@ import Testing
             #expect(code { try cloud.move(cloud.node(at: "/f"), to: "/f/g/h") } == .nodeBelowItself)
             #expect(code { try cloud.move(folder, to: "/file") } == .placeTaken)
             #expect(code { try cloud.copy(cloud.node(at: "/f"), to: "/f/g/h") } == .nodeBelowItself)
+            #expect(code { try cloud.copy(home, to: "/backup") } == .nodeBelowItself)
+            #expect(code { try cloud.copy(home, to: "/f/backup") } == .nodeBelowItself)
             #expect(code { try cloud.move(home, to: "/x") } == .isTrunk)
             #expect(code { try cloud.delete(home) } == .isTrunk)
             #expect(code { _ = try cloud.upload(folder) } == .wrongKind)

@@ -25,7 +25,7 @@ import Testing
         var body = RemoteBody(bytes(6 << 20))
         (body.mark, body.mediaType) = ("mark-1", "text/plain")
         let put = try await remote.put(body, at: key, if: .isAbsent)
-        let object = String(remote.name.dropFirst("s3://strata-tests/".count)) + "/" + key.path
+        let object = "\(try #require(remote.name.wholeMatch(of: /s3:\/\/strata-tests\/(.*) at .*/)).1)/\(key.path)"
         let arguments = ["--bucket", Buckets.name, "--key", object]
         let head = try JSONDecoder().decode(
             Head.self,

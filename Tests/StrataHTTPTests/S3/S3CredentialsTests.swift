@@ -1,7 +1,8 @@
 import Foundation
 import StrataCloud
-import StrataHTTP
 import Testing
+
+@testable import StrataHTTP
 
 @Suite struct S3CredentialsTests {
     private let home: URL
@@ -87,6 +88,11 @@ import Testing
         let own = try S3Location(bucket: "bucket", environment: variables)
         #expect(own.region == "b" && own.endpoint.absoluteString == "http://two")
         #expect(try S3Location(bucket: "bucket", environment: [:]).region == "us-east-1")
+        // Buckets of one name at two servers are two places.
+        #expect(plain.name == "s3://bucket/")
+        let (one, other) = (URL(string: "http://127.0.0.1:9000"), URL(string: "http://127.0.0.1:9001/"))
+        let names = try [one, other].map { try S3Location(bucket: "bucket", endpoint: $0, environment: [:]).name }
+        #expect(names == ["s3://bucket/ at http://127.0.0.1:9000", "s3://bucket/ at http://127.0.0.1:9001"])
     }
 
     @Test(arguments: ["", "a/b", "..", "a b", "ä", "-x"]) func `names that no bucket has are refused`(name: String)

@@ -1,7 +1,8 @@
 import Foundation
 import StrataCloud
-import StrataHTTP
 import Testing
+
+@testable import StrataHTTP
 
 /// What asks more than once does not wait for itself.
 @Suite(.timeLimit(.minutes(1))) struct OneConnectionTests {
@@ -29,5 +30,44 @@ import Testing
             }
             try await group.waitForAll()
         }
+    }
+
+    @Test(arguments: [RemoteCase.lighttpd, .ministack], [1, 4])
+    func `what is sent may be read from the same server meanwhile`(kind: RemoteCase, connections: Int) async throws {
+        let remote = try await kind.make(options: HTTPOptions(maximumConnections: connections))
+        let source = RemoteKey(["source"])
+        try await remote.put("0123456789", at: source)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for index in 0..<12 {
+                group.addTask {
+                    let body = RemoteBody(size: 10) { range in
+                        try await remote.get(source, range: range, if: .none).chunks
+                    }
+                    _ = try await remote.put(body, at: RemoteKey(["copy \(index)"]), if: .isAbsent)
+                }
+            }
+            try await group.waitForAll()
+        }
+        for index in 0..<12 { #expect(try await remote.text(RemoteKey(["copy \(index)"])) == "0123456789") }
+    }
+
+    @Test func `places are given back, and one is kept for who reads`() async throws {
+        let gate = RequestGate(limit: 3)
+        let senders = try await [gate.enter(isSending: true), gate.enter(isSending: true)]
+        let third = Task { try await gate.enter(isSending: true).giveBack() }
+        let cancelled = Task { try await gate.enter(isSending: true).giveBack() }
+        for _ in 0..<3 { try await gate.enter().giveBack() }
+        cancelled.cancel()
+        await #expect(throws: CancellationError.self) { try await cancelled.value }
+        senders[0].giveBack()
+        senders[0].giveBack()
+        try await third.value
+        senders[1].giveBack()
+        // All are free again, and no more than there were.
+        let all = try await [gate.enter(isSending: true), gate.enter(isSending: true), gate.enter()]
+        let late = Task { try await gate.enter() }
+        try await Task.sleep(for: .milliseconds(20))
+        all[2].giveBack()
+        _ = try await late.value
     }
 }
