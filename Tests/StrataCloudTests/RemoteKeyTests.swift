@@ -3,6 +3,14 @@ import Testing
 @testable import StrataCloud
 
 @Suite struct RemoteKeyTests {
+    @Test func `a mark that combines is no part of the slash before it`() throws {
+        let key = RemoteKey(["home", "\u{301}x"])
+        #expect(RemoteKey(path: key.path) == key)
+        let path = TreePath(["a", "\u{301}x"])
+        #expect(try TreePath(parsing: path.description) == path)
+        #expect(try TreePath(parsing: "/\u{301}x").names == ["\u{301}x"])
+    }
+
     @Test(arguments: [
         ("a", "a"), (".", "%2E"), ("..", "%2E."), ("...", "..."), (".hidden", ".hidden"), ("a/b", "a%2Fb"),
         ("50%", "50%25"),

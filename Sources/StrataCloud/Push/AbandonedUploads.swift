@@ -88,7 +88,7 @@ final class AbandonedUploads: Sendable {
 
     /// Has the remote forget an upload.
     func abort(_ row: PartialUpload.Row) async throws {
-        guard let key = RemoteKey(found: row.path.split(separator: "/").map(String.init)) else { return }
+        guard let key = RemoteKey(path: row.path) else { return }
         do { try await remote.abortUpload(row.upload, at: key) } catch let error as RemoteError
             where error.code == .forbidden
         {

@@ -148,6 +148,9 @@ extension Pusher {
                 // What lies beside a place where there was nothing goes with something that is gone.
                 var isEarlier = isNew && part.section != .data
                 if !isEarlier { isEarlier = try await isOwn(there, anyOf: earlier ?? []) }
+                if !isEarlier, earlier?.contains(part.print) ?? false {
+                    isEarlier = try await isBrokenOff(there, part)
+                }
                 if isEarlier {
                     if part.seal?.isPartly ?? false { return .earlier(there) }
                     condition = there.eTag.map { .matches($0) } ?? .none
@@ -187,6 +190,14 @@ extension Pusher {
         return try await prints.contains(
             ContentPrint(of: remote.get(there.key, range: nil, if: condition).chunks)
         )
+    }
+
+    /// Whether what is there is the beginning of what was being sent, at a server that writes in place.
+    private func isBrokenOff(_ there: RemoteObject, _ part: Part) async throws -> Bool {
+        guard let size = there.size, size < part.body.size, part.seal?.isPartly != true else { return false }
+        let condition = there.eTag.map { RemoteCondition.matches($0) } ?? .none
+        let arrived = try await ContentPrint(of: remote.get(there.key, range: nil, if: condition).chunks)
+        return try await arrived == ContentPrint(of: part.body.chunks(0..<size))
     }
 
     /// Holds the uploads of a node that somebody else has changed, until the application says what is to be done.

@@ -69,7 +69,11 @@ extension Pusher {
             }
         } catch let error as RemoteError where error.code == .conditionFailed {
             // Nobody else gives such a name: an attempt has put it there whose answer was lost.
-            guard try await remote.head(key) != nil else { throw error }
+            guard let there = try await remote.head(key) else { throw error }
+            // At servers that write in place, as far as it came.
+            if let size = there.size, size != body.size {
+                _ = try await remote.put(body, at: key, if: there.eTag.map { .matches($0) } ?? .none)
+            }
         }
     }
 }

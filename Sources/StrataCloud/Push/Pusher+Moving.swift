@@ -24,7 +24,8 @@ extension Pusher {
         if source != destination, isThere {
             try await makeTrunk(of: destination)
             do {
-                try await carry(source, to: destination, isFolder: isFolder, target)
+                let isSame = try await carry(source, to: destination, isFolder: isFolder, target)
+                wasKnown = wasKnown && isSame
             } catch let error as RemoteError where error.code == .conditionFailed || error.code == .occupied {
                 return try await evade(attempt, destination)
             } catch let error as RemoteError where error.code == .notFound {
@@ -78,18 +79,28 @@ extension Pusher {
         }
     }
 
-    private func carry(_ source: RemoteKey, to destination: RemoteKey, isFolder: Bool, _ target: Target) async throws {
+    /// - Returns: whether what lies there now is known to be what was there.
+    private func carry(
+        _ source: RemoteKey,
+        to destination: RemoteKey,
+        isFolder: Bool,
+        _ target: Target
+    ) async throws -> Bool {
         let capabilities = try await remote.capabilities()
         if isFolder, !capabilities.hasFolders {
-            return try await carryAll(source, to: destination, capabilities)
+            try await carryAll(source, to: destination, capabilities)
+            return true
         }
-        try await carryOne(source, to: destination, isFolder: isFolder, capabilities, target.remote)
-        guard !isFolder else { return }
+        let isSame = try await carryOne(source, to: destination, isFolder: isFolder, capabilities, target.remote)
+        guard !isFolder else { return isSame }
         for section in [ContentSections.metadata, .thumbnail] where target.remote?.eTag(of: section) != nil {
             let (from, to) = (Sidecar.key(source, section), Sidecar.key(destination, section))
             // Somebody may have taken it away.
-            if try await remote.head(from) != nil { try await carryOne(from, to: to, isFolder: false, capabilities) }
+            if try await remote.head(from) != nil {
+                _ = try await carryOne(from, to: to, isFolder: false, capabilities)
+            }
         }
+        return isSame
     }
 
     private func carryOne(
@@ -98,16 +109,16 @@ extension Pusher {
         isFolder: Bool,
         _ capabilities: RemoteCapabilities,
         _ row: RemoteNode.Row? = nil
-    ) async throws {
+    ) async throws -> Bool {
         do {
             if capabilities.moves || isFolder {
                 try await remote.move(source, to: destination, isFolder: isFolder)
             } else {
-                // Exactly what was copied is deleted.
-                let version = try await remote.head(source)?.eTag
-                _ = try await duplicate(source, to: destination, version: version, capabilities)
-                try await remote.delete(source, isFolder: false, if: version.map { .matches($0) } ?? .none)
+                guard let file = try await remote.head(source),
+                    try await carry(file, to: destination, capabilities)
+                else { throw RemoteError(.notFound, "\(source) is not there.", key: source) }
             }
+            return true
         } catch let error as RemoteError where Self.mayBeDone.contains(error.code) {
             // It may have been carried out before, the answer being lost: then nothing is there, and something is here.
             let isGone = try await remote.head(source) == nil
@@ -115,11 +126,13 @@ extension Pusher {
                 throw error
             }
             // Or somebody has deleted the one, and somebody has made the other.
-            if let row, !isFolder, !ETag.isSame(there.eTag, row.eTag) {
-                guard try await isOwn(there, anyOf: row.prints) else {
-                    throw RemoteError(.notFound, "\(source)", key: source)
-                }
+            guard let row, !isFolder, !ETag.isSame(there.eTag, row.eTag) else { return true }
+            if try await isOwn(there, anyOf: row.prints) { return true }
+            // Copies have versions of their own. Of what has not passed through this machine nothing but the size is known: the pull tells more.
+            guard row.prints.isEmpty, let size = row.size, there.size == size else {
+                throw RemoteError(.notFound, "\(source)", key: source)
             }
+            return false
         }
     }
 
@@ -144,19 +157,24 @@ extension Pusher {
                     try await remote.createFolder(key)
                     waiting.append(object.key)
                 } else {
-                    try await carry(object, to: key, capabilities)
+                    _ = try await carry(object, to: key, capabilities)
                 }
             }
         }
         for folder in folders.reversed() { try await remote.delete(folder, isFolder: true, if: .none) }
     }
 
-    /// Moves a file of a folder, in the version that it has by then: others may write it, or delete it, at the same moment.
-    private func carry(_ file: RemoteObject, to destination: RemoteKey, _ capabilities: RemoteCapabilities) async throws
-    {
+    /// Moves a file by a copy, in the version that it has by then: others may write it, or delete it, at the same moment.
+    ///
+    /// - Returns: false where others have deleted it.
+    private func carry(
+        _ file: RemoteObject,
+        to destination: RemoteKey,
+        _ capabilities: RemoteCapabilities
+    ) async throws -> Bool {
         var next: RemoteObject? = file
         for _ in 0..<Self.carryLimit {
-            guard let object = next else { return }
+            guard let object = next else { return false }
             let copy: RemoteObject
             do {
                 copy = try await duplicate(object.key, to: destination, version: object.eTag, capabilities)
@@ -172,7 +190,7 @@ extension Pusher {
                     isFolder: false,
                     if: object.eTag.map { .matches($0) } ?? .none
                 )
-                return
+                return true
             } catch let error as RemoteError where error.code == .conditionFailed {
                 // What was copied is not what is there by now.
                 try await remote.delete(destination, isFolder: false, if: copy.eTag.map { .matches($0) } ?? .none)

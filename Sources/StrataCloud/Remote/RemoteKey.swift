@@ -42,6 +42,12 @@ public struct RemoteKey: Hashable, Sendable, CustomStringConvertible {
     /// The key of the folder that holds this; nil for the root.
     public var parent: RemoteKey? { segments.isEmpty ? nil : RemoteKey(escaped: segments.dropLast()) }
 
+    /// The key of a path as ``path`` gives it; nil where a segment cannot be one.
+    init?(path: String) {
+        // By bytes: with a mark behind it that combines, a slash is another character.
+        self.init(found: path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) })
+    }
+
     /// The key of a name below this one.
     public func appending(_ name: String) -> RemoteKey { RemoteKey(escaped: segments + [Self.escape(name)]) }
 

@@ -25,15 +25,18 @@ public struct TreePath: Hashable, Sendable {
     public init(parsing text: String) throws {
         var rest = Substring(text)
         var trunk = Trunk.home
-        if !rest.hasPrefix("/"), let colon = rest.firstIndex(of: ":") {
+        // By bytes: with a mark behind it that combines, a slash is another character.
+        let slash = UInt8(ascii: "/")
+        if rest.utf8.first != slash, let colon = rest.firstIndex(of: ":") {
             guard let known = Trunk(rawValue: String(rest[..<colon])) else {
                 throw CloudError(.invalidPath, "'\(text)' names no trunk: those are \(Trunk.list).")
             }
             trunk = known
             rest = rest[rest.index(after: colon)...]
         }
-        if rest.hasPrefix("/") { rest = rest.dropFirst() }
-        let segments = rest.isEmpty ? [] : rest.split(separator: "/", omittingEmptySubsequences: false)
+        if rest.utf8.first == slash { rest = Substring(rest.utf8.dropFirst()) }
+        let segments =
+            rest.isEmpty ? [] : rest.utf8.split(separator: slash, omittingEmptySubsequences: false).map(Substring.init)
         names = try segments.map { segment in
             guard let (name, mark) = RemoteKey(escaped: [String(segment)]).name, mark == nil else {
                 throw CloudError(.invalidPath, "'\(segment)' in '\(text)' is no name: write a percent sign as %25.")

@@ -35,9 +35,15 @@ public final class HTTPConnections: Sendable {
 
     /// Sends a request, and gives the answer as soon as its head is there.
     ///
+    /// - Parameter complete: what is done to it last, when it has its turn.
     /// - Throws: `RemoteError`, `CancellationError`. A status is never an error here.
-    func send(_ request: HTTPRequest) async throws -> HTTPAnswer {
+    func send(
+        _ request: HTTPRequest,
+        completing complete: (inout HTTPRequest) -> Void = { _ in }
+    ) async throws -> HTTPAnswer {
         let ticket = try await gate.enter(isSending: request.body.isStream)
+        var request = request
+        complete(&request)
         let target = request.target
         do {
             let response = try await client.execute(try request.forClient(), deadline: .distantFuture)

@@ -57,7 +57,8 @@ extension S3Remote {
             return try await completeUpload(upload, parts: parts, at: target, if: .isAbsent)
         } catch {
             // What was copied would be kept, and paid for. Its failure says nothing that the first does not.
-            try? await abortUpload(upload, at: target)
+            // Whoever has cancelled it has not cancelled this.
+            await Task { try? await abortUpload(upload, at: target) }.value
             throw error
         }
     }

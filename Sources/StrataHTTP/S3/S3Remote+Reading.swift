@@ -8,8 +8,21 @@ extension S3Remote {
         if key == .root { return RemoteObject(key: key, isFolder: true) }
         let answer = try await service.send(service.request("HEAD", try service.objectName(key), key: key))
         if answer.status == 404 { return nil }
-        guard answer.isSuccess else { throw await service.error(answer) }
+        guard answer.isSuccess else { throw try await error(ofHead: answer, key) }
         return object(key, answer, size: answer.contentLength)
+    }
+
+    /// Why a `HEAD` was refused. Its answer has no body that says so: whether credentials have expired, or may not do this, is learnt by reading a byte.
+    private func error(ofHead answer: HTTPAnswer, _ key: RemoteKey) async throws -> RemoteError {
+        let error = await service.error(answer)
+        guard [400, 401, 403].contains(answer.status) else { return error }
+        let request = service.request("GET", try service.objectName(key), headers: [("range", "bytes=0-0")], key: key)
+        let read = try await service.send(request)
+        if ![400, 401, 403].contains(read.status) {
+            await read.discard()
+            return error
+        }
+        return await service.error(read)
     }
 
     /// The content, by one request.

@@ -98,16 +98,19 @@ struct S3Service: Sendable {
         }
         try Task.checkCancellation()
         request.headers += [("host", request.target.authority), ("x-amz-content-sha256", hash)]
-        request.headers += SignatureV4(region: location.region).headers(
-            method: request.method,
-            path: request.target.path,
-            query: request.target.query,
-            headers: request.headers,
-            payloadHash: hash,
-            credentials: credentials,
-            date: now()
-        )
-        return try await connections.send(request)
+        let now = now
+        return try await connections.send(request) { [region = location.region] request in
+            // Servers take a signature for some minutes, and there may be more to wait for others.
+            request.headers += SignatureV4(region: region).headers(
+                method: request.method,
+                path: request.target.path,
+                query: request.target.query,
+                headers: request.headers,
+                payloadHash: hash,
+                credentials: credentials,
+                date: now()
+            )
+        }
     }
 
     /// Sends a request, and throws unless the answer is a success.

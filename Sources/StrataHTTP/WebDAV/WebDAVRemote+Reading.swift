@@ -6,11 +6,7 @@ extension WebDAVRemote {
     public func head(_ key: RemoteKey) async throws -> RemoteObject? {
         do {
             guard var own = try await service.properties(key, isFolder: key == .root, depth: 0)?.own else { return nil }
-            if !own.isFolder, own.eTag == nil {
-                // Some servers tell it of what is read only.
-                let answer = try await service.send("HEAD", key)
-                if answer.isSuccess { own.eTag = answer.eTag }
-            }
+            if !own.isFolder, own.eTag == nil { own.eTag = try await version(of: key) }
             return own
         } catch let error as RemoteError where error.code == .unsupported {
             let answer = try await service.send("HEAD", key)
@@ -56,16 +52,43 @@ extension WebDAVRemote {
         guard !isRecursive else { throw RemoteError(.unsupported, "\(name) lists one folder at a time.", key: folder) }
         let missing = RemoteError(.notFound, "There is no such folder in \(name).", key: folder)
         do {
-            guard let (own, children) = try await service.properties(folder, isFolder: true, depth: 1),
+            guard let (own, children, _) = try await service.properties(folder, isFolder: true, depth: 1),
                 own?.isFolder != false
             else { throw missing }
-            return RemoteListing(objects: children)
+            return RemoteListing(objects: try await withVersions(children))
         } catch let error as RemoteError where error.status == 403 || error.status == 409 {
             // A file with a slash behind its name.
             guard try await head(folder)?.isFolder == false else { throw error }
             throw missing
         }
     }
+
+    /// The version of a file, which some servers tell only of what is read.
+    private func version(of key: RemoteKey) async throws -> ETag? {
+        let answer = try await service.send("HEAD", key)
+        return answer.isSuccess ? answer.eTag : nil
+    }
+
+    /// The same objects with their versions, for which servers are asked one by one that do not tell them in lists.
+    private func withVersions(_ objects: [RemoteObject]) async throws -> [RemoteObject] {
+        var objects = objects
+        var missing = objects.indices.filter { !objects[$0].isFolder && objects[$0].eTag == nil }
+        guard let first = missing.popLast() else { return objects }
+        objects[first].eTag = try await version(of: objects[first].key)
+        // One that does not tell it of one file does not of others.
+        if objects[first].eTag == nil { return objects }
+        let keys = missing.map { ($0, objects[$0].key) }
+        try await withThrowingTaskGroup(of: (Int, ETag?).self) { group in
+            for (count, (index, key)) in keys.enumerated() {
+                if count >= Self.askedAtOnce, let (index, tag) = try await group.next() { objects[index].eTag = tag }
+                group.addTask { (index, try await self.version(of: key)) }
+            }
+            for try await (index, tag) in group { objects[index].eTag = tag }
+        }
+        return objects
+    }
+
+    private static let askedAtOnce = 8
 
     func object(_ key: RemoteKey, _ answer: HTTPAnswer, size: Int64?) -> RemoteObject {
         RemoteObject(key: key, eTag: answer.eTag, size: size, modifiedAt: answer.modifiedAt)

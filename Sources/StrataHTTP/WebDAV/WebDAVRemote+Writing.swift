@@ -85,10 +85,10 @@ extension WebDAVRemote {
         }
         var headers: [(name: String, value: String)] = []
         if isFolder {
-            guard let children = try await service.properties(key, isFolder: true, depth: 1)?.children else {
-                return false
+            guard let inside = try await service.properties(key, isFolder: true, depth: 1) else { return false }
+            guard inside.children.isEmpty, inside.nameless == 0 else {
+                throw RemoteError(.notEmpty, "There are objects in the folder.", key: key)
             }
-            guard children.isEmpty else { throw RemoteError(.notEmpty, "There are objects in the folder.", key: key) }
         } else {
             try condition.check(object, key: key, remote: name)
             if case .matches = condition, try await capabilities().checksVersionsOfDeletes, let tag = object.eTag,

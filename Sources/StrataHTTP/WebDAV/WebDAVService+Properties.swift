@@ -13,10 +13,11 @@ extension WebDAVService {
 
     /// What the server says of a resource, and of those directly in it.
     ///
-    /// - Returns: that resource first, where the server tells of it; nil where there is none.
-    /// - Throws: `unsupported` where the server does not know the request, as with WebDAV for writing only.
+    /// - Returns: that resource first, where the server tells of it; nil where there is none. What has no key here, since its name is no text or
+    ///   holds a slash, is only counted.
+    /// - Throws: `unsupported` where the server does not know the request, as with WebDAV for writing only; what the server says instead of a resource.
     func properties(_ key: RemoteKey, isFolder: Bool = false, depth: Int) async throws -> (
-        own: RemoteObject?, children: [RemoteObject]
+        own: RemoteObject?, children: [RemoteObject], nameless: Int
     )? {
         let answer = try await send(
             "PROPFIND",
@@ -41,19 +42,23 @@ extension WebDAVService {
         }
         var own: RemoteObject?
         var children: [RemoteObject] = []
+        var nameless = 0
         for response in root.children where response.name == "response" {
             guard let segments = response.text(of: "href").flatMap(segments(href:)),
                 let found = RemoteKey(found: segments)
-            else { continue }
+            else {
+                nameless += 1
+                continue
+            }
             if found == key {
-                own = object(response, key)
+                own = try object(response, key)
             } else if depth > 0, found.parent == key, let last = found.last, !Probe.owns(last),
-                let object = object(response, found)
+                let object = try object(response, found)
             {
                 children.append(object)
             }
         }
-        return (own, children)
+        return (own, children, nameless)
     }
 
     /// The names below the collection of this remote that a reference leads to: a path, or a whole URL. Nil for one that lies elsewhere.
@@ -75,8 +80,19 @@ extension WebDAVService {
     }
 
     /// What a response tells of a resource; nil where its status is that it is not there.
-    private func object(_ response: XMLNode, _ key: RemoteKey) -> RemoteObject? {
-        if let status = response.text(of: "status"), !Self.isSuccess(status) { return nil }
+    ///
+    /// - Throws: what another status means. What the server has and cannot tell of just now is not gone.
+    private func object(_ response: XMLNode, _ key: RemoteKey) throws -> RemoteObject? {
+        if let text = response.text(of: "status"), !Self.isSuccess(text) {
+            let status = Self.status(text) ?? 500
+            if status == 404 || status == 410 { return nil }
+            throw RemoteError(
+                HTTPStatus.kind(status, hasRetryAfter: false),
+                "\(endpoint.authority) answers \(status) for \(key) in a list.",
+                key: key,
+                status: status
+            )
+        }
         var object = RemoteObject(key: key)
         for part in response.children where part.name == "propstat" {
             guard part.text(of: "status").map(Self.isSuccess) ?? true, let properties = part.child("prop") else {
@@ -98,7 +114,10 @@ extension WebDAVService {
     }
 
     /// Whether `HTTP/1.1 200 OK` is a success.
-    private static func isSuccess(_ status: String) -> Bool {
-        status.split(separator: " ").dropFirst().first?.hasPrefix("2") == true
+    private static func isSuccess(_ status: String) -> Bool { self.status(status).map { $0 / 100 == 2 } ?? false }
+
+    /// The number in `HTTP/1.1 200 OK`.
+    private static func status(_ text: String) -> Int? {
+        text.split(separator: " ").dropFirst().first.flatMap { Int($0) }
     }
 }

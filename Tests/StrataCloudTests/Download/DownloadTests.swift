@@ -125,12 +125,7 @@ import Testing
     @Test func `a transfer that breaks off goes on where it was`() async throws {
         let cuts = Mutex(2)
         let (stage, node, scratch) = try await stage { request, _ in
-            guard request.verb == "BODY",
-                cuts.withLock({
-                    $0 -= 1; return $0 >= 0
-                })
-            else { return nil }
-            return .cut(4)
+            request.verb == "BODY" && cuts.takeOne() ? .cut(4) : nil
         }
         let file = try await stage.account.downloads.fetch(node)
         #expect(try text(file) == "0123456789")
@@ -241,12 +236,7 @@ import Testing
     func `what others have written larger is downloaded whole, also when it breaks off`(cut: Int) async throws {
         let cuts = Mutex(1)
         let (stage, node, scratch) = try await stage { request, _ in
-            guard request.verb == "BODY",
-                cuts.withLock({
-                    $0 -= 1; return $0 >= 0
-                })
-            else { return nil }
-            return .cut(cut)
+            request.verb == "BODY" && cuts.takeOne() ? .cut(cut) : nil
         }
         stage.remote.write("home/n", "01234567890123456789")
         try await stage.commit { _ = try $0.upload($0.node(at: "/n")) }
@@ -265,12 +255,7 @@ import Testing
     @Test func `a size that is known wrongly is set right by what the remote says`() async throws {
         let cuts = Mutex(1)
         let (stage, node, scratch) = try await stage("01234567890123456789") { request, _ in
-            guard request.verb == "BODY",
-                cuts.withLock({
-                    $0 -= 1; return $0 >= 0
-                })
-            else { return nil }
-            return .cut(4)
+            request.verb == "BODY" && cuts.takeOne() ? .cut(4) : nil
         }
         try await stage.commit { try $0.node(at: "/n").remote?.size = 10 }
         let file = try await stage.account.downloads.fetch(node)

@@ -70,6 +70,19 @@ import Testing
         #expect(try await stage.queued() == [])
     }
 
+    @Test func `a message that came half to an inbox that writes in place comes whole`() async throws {
+        let cuts = Mutex(1)
+        let (stage, bob, _) = try await stage({ request, _ in
+            request.verb == "WRITE" && cuts.takeOne() ? .cut(4) : nil
+        })
+        try await stage.commit { cloud in
+            let node = try cloud.createNode(at: "/a.txt")
+            _ = try cloud.send(node, to: ["bob"])
+        }
+        try await stage.drain()
+        #expect(inbox(bob) == ["inbox/a.txt: content of /a.txt"])
+    }
+
     @Test("M20 what holds a message stays until the last of its operations is done") func m20() async throws {
         let gate = Gate()
         let isFirst = Mutex(true)

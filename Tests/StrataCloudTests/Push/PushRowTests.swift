@@ -175,6 +175,70 @@ import Testing
         #expect(stage.remote.tree == ["home/": "", "home/n": "ours"])
     }
 
+    @Test(arguments: [true, false])
+    func `what a server has written as far as it came is sent once more, and is no other file`(isNew: Bool) async throws
+    {
+        let cuts = Mutex(isNew ? 1 : 0)
+        let stage = try await CloudStage(
+            StrictRemote { request, _ in
+                request.verb == "WRITE" && cuts.takeOne() ? .cut(4) : nil
+            },
+            options: CloudOptions(retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2)))
+        )
+        try await stage.commit { _ = try $0.createNode(at: "/n") }
+        try await stage.drain()
+        if !isNew {
+            cuts.withLock { $0 = 1 }
+            try await stage.commit { cloud in
+                let node = try cloud.node(at: "/n")
+                stage.handler.set("written anew", of: node.id)
+                try cloud.upload(node)
+            }
+            try await stage.drain()
+        }
+        #expect(stage.remote.tree == ["home/": "", "home/n": isNew ? "content of /n" : "written anew"])
+        #expect(try await stage.read { try $0.conflicts().count } == 0)
+    }
+
+    @Test(arguments: [nil, "theirs"] as [String?])
+    func `a file that others have brought here is moved though the answer is lost`(written: String?) async throws {
+        let remote = Mutex<StrictRemote?>(nil)
+        let isFirst = Mutex(1)
+        let abilities = RemoteCapabilities(hasFolders: false, copies: true, moves: false, isLocal: true)
+        let strict = StrictRemote(abilities) { request, _ in
+            guard request.description == "DELETE home/a",
+                isFirst.takeOne()
+            else {
+                return nil
+            }
+            // Another version, instead.
+            if let written {
+                remote.withLock { $0 }?.write("home/a", written)
+                return nil
+            }
+            return .answerLost
+        }
+        remote.withLock { $0 = strict }
+        strict.folder("home")
+        strict.write("home/a", "0123456789")
+        let stage = try await CloudStage(
+            strict,
+            options: CloudOptions(retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2)))
+        )
+        try await stage.account.pull()
+        try await stage.commit { try $0.move($0.node(at: "/a"), to: "/b") }
+        try await stage.drain()
+        #expect(strict.tree == ["home/": "", "home/b": written ?? "0123456789"])
+        try await stage.account.pull()
+        let node = try await stage.read { try $0.node(at: "/b").id }
+        let file = try await stage.account.downloads.fetch(node)
+        #expect(try String(contentsOf: file.file, encoding: .utf8) == written ?? "0123456789")
+        file.release()
+        #expect(try await stage.numbers().keys.filter { $0.hasPrefix("home/") } == ["home/b"])
+        await stage.account.close()
+        remote.withLock { $0 = nil }
+    }
+
     @Test(arguments: ["COPY home/b/x", "DELETE home/a/x"])
     func `what others write in a folder while it is moved, file by file, is moved as well`(moment: String) async throws
     {
@@ -183,9 +247,7 @@ import Testing
         let abilities = RemoteCapabilities(hasFolders: false, copies: true, moves: false, isLocal: true)
         let strict = StrictRemote(abilities) { request, _ in
             guard request.description == moment,
-                times.withLock({
-                    $0 -= 1; return $0 >= 0
-                })
+                times.takeOne()
             else { return nil }
             remote.withLock { $0 }?.write("home/a/x", "later \(times.withLock { $0 })")
             return nil
@@ -345,6 +407,17 @@ import Testing
         try await stage.account.credentialsChanged()
         try await stage.drain()
         #expect(stage.remote.tree["home/n"] != nil)
+    }
+}
+
+extension Mutex where Value == Int {
+    /// Counts down to nothing. Says whether there was one left.
+    borrowing func takeOne() -> Bool {
+        withLock { count in
+            guard count > 0 else { return false }
+            count -= 1
+            return true
+        }
     }
 }
 

@@ -52,7 +52,7 @@ final class StrictRemote: Remote {
         case pause(Int)
         case gate(Gate)
         case refusal(Gate, RemoteError)
-        /// The body ends behind so many bytes.
+        /// The body ends behind so many bytes: of what is read, and of what is written, which is there as far as it came.
         case cut(Int)
     }
 
@@ -293,16 +293,23 @@ final class StrictRemote: Remote {
 
     func put(_ body: RemoteBody, at key: RemoteKey, if condition: RemoteCondition) async throws -> RemoteObject {
         let data = try await body.data()
-        return try await request("PUT", key) { state in
+        let (object, cut) = try await request("PUT", key) { state in
             try self.checkParent(key, state)
             let entry = state.entries[key.path]
             if entry?.isFolder == true { throw RemoteError(.occupied, "\(key) is a folder") }
             try Self.check(condition, entry, key)
             state.version += 1
-            let new = Entry(data: data, version: state.version, mark: self.abilities.keepsMarks ? body.mark : nil)
+            var new = Entry(data: data, version: state.version, mark: self.abilities.keepsMarks ? body.mark : nil)
+            var cut: Int?
+            if case .cut(let count) = self.fault(Request(verb: "WRITE", key: key.path), state.requests.count) {
+                cut = count
+                new.data = data.prefix(count)
+            }
             state.entries[key.path] = new
-            return Self.object(key, new)
+            return (Self.object(key, new), cut)
         }
+        if cut != nil { throw RemoteError(.answerLost, "The connection breaks.", key: key) }
+        return object
     }
 
     func createFolder(_ key: RemoteKey) async throws -> Bool {

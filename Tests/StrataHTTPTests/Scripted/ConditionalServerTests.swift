@@ -41,6 +41,21 @@ import Testing
         var isEmpty: Bool { versions.withLock { $0.isEmpty } }
     }
 
+    @Test func `a server that takes no conditions of deletes is not taken for one that checks them`() async throws {
+        let store = Store(checksAbsence: true) { $0 == "\"\($1)\"" }
+        let server = try await ScriptedServer { request in
+            request.method == "DELETE" && request.headers["if-match"] != nil
+                ? ScriptedServer.Step.error(501, "NotImplemented") : store.reply(request)
+        }
+        let remote = try ScriptedRemote.s3(server.port, capabilities: nil)
+        let capabilities = try await remote.capabilities()
+        #expect(capabilities.checksVersions && !capabilities.checksVersionsOfDeletes)
+        let key = RemoteKey(["a"])
+        let tag = try #require(try await remote.put("x", at: key, if: .isAbsent).eTag)
+        #expect(try await remote.delete(key, isFolder: false, if: .matches(tag)))
+        #expect(store.isEmpty)
+    }
+
     @Test func `versions are sent without quotes to servers that want them so`() async throws {
         let store = Store(checksAbsence: true) { $0 == $1 }
         let server = try await ScriptedServer { store.reply($0) }

@@ -1,6 +1,7 @@
 import Foundation
 import StrataCloud
 import StrataHTTP
+import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct ConnectionTests {
@@ -97,16 +98,58 @@ import Testing
         let server = try await ScriptedServer { request in
             request.uri.hasSuffix("stall") ? [] : ScriptedServer.Step.answer(200, ["ETag": "\"1\""])
         }
-        let remote = try ScriptedRemote.s3(server.port, options: HTTPOptions(maximumConnections: 1))
-        let stalled = Task { try await remote.put("x", at: RemoteKey(["stall"])) }
-        while server.requests.isEmpty { await Task.yield() }
+        let remote = try ScriptedRemote.s3(server.port, options: HTTPOptions(maximumConnections: 2))
+        let stalled = (0..<2).map { _ in Task { try await remote.put("x", at: RemoteKey(["stall"])) } }
+        while server.requests.count < 2 { await Task.yield() }
         let waiting = Task { try await remote.put("x", at: key) }
         let cancelled = Task { try await remote.put("x", at: key) }
         cancelled.cancel()
         await #expect(throws: CancellationError.self) { try await cancelled.value }
-        #expect(server.requests.count == 1)
-        stalled.cancel()
+        #expect(server.requests.count == 2)
+        for task in stalled { task.cancel() }
         #expect(try await waiting.value.eTag == ETag("1"))
+    }
+
+    @Test func `what waits for its turn is signed when that comes`() async throws {
+        let server = try await ScriptedServer { request in
+            request.uri.hasSuffix("stall") ? [] : ScriptedServer.Step.answer(200, ["ETag": "\"1\""])
+        }
+        let clock = Mutex(Date(timeIntervalSince1970: 1_000_000_000))
+        let remote = try ScriptedRemote.s3(server.port, options: HTTPOptions(maximumConnections: 2)) {
+            clock.withLock { $0 }
+        }
+        let stalled = (0..<2).map { _ in Task { try await remote.put("x", at: RemoteKey(["stall"])) } }
+        while server.requests.count < 2 { await Task.yield() }
+        let waiting = Task { try await remote.put("x", at: key) }
+        try await Task.sleep(for: .milliseconds(50))
+        clock.withLock { $0 += 3600 }
+        for task in stalled { task.cancel() }
+        _ = try await waiting.value
+        #expect(
+            server.requests.map { $0.headers["x-amz-date"] } == [
+                "20010909T014640Z", "20010909T014640Z", "20010909T024640Z",
+            ]
+        )
+    }
+
+    @Test(arguments: [(400, "ExpiredToken"), (403, "InvalidAccessKeyId")])
+    func `credentials that have expired are known as such where an answer has no body`(status: Int, code: String)
+        async throws
+    {
+        let server = try await ScriptedServer { request in
+            request.method == "HEAD"
+                ? [.send("HTTP/1.1 \(status) No\r\nContent-Length: 0\r\n\r\n")]
+                : ScriptedServer.Step.error(status, code)
+        }
+        let remote = try ScriptedRemote.s3(server.port)
+        await expect(.unauthorized) { try await remote.head(key) }
+        await expect(.unauthorized) { try await remote.delete(key, isFolder: false, if: .matches(ETag("1"))) }
+        let other = try await ScriptedServer { request in
+            request.method == "HEAD"
+                ? [.send("HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n")]
+                : ScriptedServer.Step.error(403, "AccessDenied")
+        }
+        await expect(.forbidden) { try await ScriptedRemote.s3(other.port).head(key) }
     }
 
     @Test func `connections that were closed are closed`() async throws {

@@ -24,7 +24,9 @@ struct NginxTests {
         await expect(.conditionFailed) { try await remote.put("three", at: key, if: .matches(tag)) }
         await expect(.conditionFailed) { try await remote.delete(key, isFolder: false, if: .matches(tag)) }
         #expect(try await remote.text(key, range: 1..<4, if: .matches(next)) == "ong")
+        // It tells versions to who reads, not in lists.
         #expect(try await remote.all(.root).map(\.key) == [key])
+        #expect(try await remote.all(.root).map(\.eTag) == [next])
         #expect(try await remote.delete(key, isFolder: false, if: .matches(next)))
     }
 

@@ -87,6 +87,54 @@ import Testing
         #expect(error?.code == .misconfigured && error.map { "\($0)" }?.contains("secret") == false)
     }
 
+    private static func multistatus(_ responses: String...) -> String {
+        "<?xml version=\"1.0\"?><D:multistatus xmlns:D=\"DAV:\">" + responses.joined() + "</D:multistatus>"
+    }
+
+    private static let folder = response("/dav/a/", "<D:resourcetype><D:collection/></D:resourcetype>")
+
+    @Test(arguments: ["/dav/a/caf%E9.txt", "/dav/a/x%2Fy", "/dav/a/%01"])
+    func `a folder in which there is something without a name that can be read is not empty`(href: String) async throws
+    {
+        let body = Self.multistatus(Self.folder, Self.response(href, "<D:resourcetype/>"))
+        let server = try await ScriptedServer { request in
+            request.method == "PROPFIND" ? ScriptedServer.Step.answer(207, [:], body) : ScriptedServer.Step.answer(204)
+        }
+        let remote = try ScriptedRemote.dav(server.port)
+        await expect(.notEmpty) { try await remote.delete(RemoteKey(["a"]), isFolder: true, if: .none) }
+        #expect(server.requests.allSatisfy { $0.method == "PROPFIND" })
+        #expect(try await remote.all(RemoteKey(["a"])).isEmpty)
+    }
+
+    @Test(arguments: [("/dav/a/x", 503), ("/dav/a/x", 403), ("/dav/a/", 507)])
+    func `what a server cannot tell of just now is not taken for gone`(href: String, status: Int) async throws {
+        let missing = "<D:response><D:href>\(href)</D:href><D:status>HTTP/1.1 \(status) No</D:status></D:response>"
+        let body = Self.multistatus(Self.folder, missing, Self.response("/dav/a/y", "<D:getetag>\"1\"</D:getetag>"))
+        let server = try await ScriptedServer { _ in ScriptedServer.Step.answer(207, [:], body) }
+        let remote = try ScriptedRemote.dav(server.port)
+        let error = await failure { try await remote.all(RemoteKey(["a"])) }
+        #expect(error?.status == status)
+        let gone = Self.multistatus(Self.folder, missing.replacing("\(status)", with: "404"))
+        let other = try await ScriptedServer { _ in ScriptedServer.Step.answer(207, [:], gone) }
+        if href == "/dav/a/x" { #expect(try await ScriptedRemote.dav(other.port).all(RemoteKey(["a"])).isEmpty) }
+    }
+
+    @Test(arguments: [true, false])
+    func `versions that lists do not tell are asked for`(isTold: Bool) async throws {
+        let files = (0..<20).map { Self.response("/dav/a/\($0)", "<D:getcontentlength>1</D:getcontentlength>") }
+        let body = Self.multistatus(Self.folder, files.joined())
+        let server = try await ScriptedServer { request in
+            guard request.method == "HEAD" else { return ScriptedServer.Step.answer(207, [:], body) }
+            let number = request.uri.split(separator: "/").last ?? ""
+            return ScriptedServer.Step.answer(200, isTold ? ["ETag": "\"v\(number)\""] : [:])
+        }
+        let objects = try await ScriptedRemote.dav(server.port).all(RemoteKey(["a"]))
+        #expect(objects.count == 20)
+        for object in objects { #expect(object.eTag == (isTold ? ETag("v\(object.key.last ?? "")") : nil)) }
+        // One that does not tell them is not asked for each.
+        #expect(server.requests.filter { $0.method == "HEAD" }.count == (isTold ? 20 : 1))
+    }
+
     @Test func `a weak version is compared here`() async throws {
         let server = try await ScriptedServer { request in
             switch request.method {
