@@ -49,6 +49,36 @@ import Testing
         await small.close()
     }
 
+    @Test func `parts of a copy that is cancelled are given up`() async throws {
+        let server = try await ScriptedServer { request in
+            switch request.method {
+            case "HEAD" where request.uri.hasSuffix("b"): ScriptedServer.Step.answer(404)
+            case "HEAD":
+                [.send("HTTP/1.1 200 OK\r\nETag: \"1\"\r\nContent-Length: 20000000\r\n\r\n")]
+            case "POST":
+                ScriptedServer.Step.answer(
+                    200,
+                    [:],
+                    "<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>"
+                )
+            case "DELETE": ScriptedServer.Step.answer(204)
+            default: []
+            }
+        }
+        let location = try S3Location(bucket: "bucket", endpoint: Loopback.url(server.port), environment: [:])
+        let connections = try HTTPConnections()
+        var service = try service(location, connections)
+        (service.copyLimit, service.copiedPart) = (6 << 20, 5 << 20)
+        let remote = S3Remote(service, own: connections, capabilities: RemoteCapabilities(hasFolders: false))
+        let copy = Task { try await remote.copy(RemoteKey(["a"]), to: RemoteKey(["b"]), version: nil) }
+        while !server.requests.contains(where: { $0.method == "PUT" }) { try await Task.sleep(for: .milliseconds(1)) }
+        copy.cancel()
+        _ = await copy.result
+        #expect(server.requests.last?.method == "DELETE")
+        #expect(server.requests.last?.uri == "/bucket/b?uploadId=u")
+        await remote.close()
+    }
+
     @Test func `requests of a root are refused`() async throws {
         let location = try S3Location(bucket: "bucket", prefix: RemoteKey(["top"]), environment: [:])
         let remote = try S3Remote(location, credentials: RemoteCase.credentials, capabilities: RemoteCapabilities())
