@@ -179,6 +179,55 @@ struct FullDiskTests {
         try await stack.close()
     }
 
+    @Test(arguments: [1 << 20, 64 << 10])
+    func `an upload to a remote without room has sent nothing that others see, and arrives when there is some`(
+        partSize: Int64
+    ) async throws {
+        let disk = try SmallDisk(size: "4m")
+        let root = disk.folder.file("remote")
+        let content = SealedWorld.bytes(300_000, 3)
+        let handler = TestHandler()
+        let stack = try await ContextStack.open(.inMemory, models: CloudAccount.models, stack: .rootOnly)
+        let account = try await CloudAccount.open(
+            stack,
+            id: "alice",
+            remote: FolderRemote(root),
+            handler: handler,
+            options: CloudOptions(
+                retry: RetryPolicy(maxAttempts: 1),
+                partSize: partSize,
+                cacheFolder: disk.folder.file("cache")
+            )
+        )
+        account.push.suspend()
+        try await account.commit { cloud in
+            try handler.set([.data: content], of: cloud.createNode(at: "/film").id)
+        }
+        let failures = try await untilItWorks(on: disk) {
+            account.push.resume()
+            var failed: [String] = []
+            while failed.isEmpty, try await account.read({ try $0.context.count(QueuedOperation.all) }) > 0 {
+                try await Task.sleep(for: .milliseconds(1))
+                failed = try await account.read { cloud in
+                    try cloud.failedOperations().compactMap { $0.failures.list.last?.message }
+                }
+            }
+            account.push.suspend()
+            guard let message = failed.first else { return true }
+            #expect(message.contains("outOfSpace"), "\(message)")
+            #expect(!FileManager.default.fileExists(atPath: root.appending(path: "home/film").path))
+            try await account.commit { cloud in for failed in try cloud.failedOperations() { failed.retry() } }
+            return false
+        }
+        #expect(failures > 2)
+        #expect(try Data(contentsOf: root.appending(path: "home/film")) == content)
+        // Nothing of the tries is left.
+        let left = try files(below: root).sorted()
+        #expect(left == ["\(FolderRemote.workName)/lock", "home/film"])
+        await account.close()
+        try await stack.close()
+    }
+
     private func open(_ store: URL) async throws -> ContextStack {
         try await ContextStack.open(.sqlite(store), models: [Note.self] + CloudAccount.models, stack: .rootOnly)
     }
