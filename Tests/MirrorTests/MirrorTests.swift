@@ -107,6 +107,36 @@ import Testing
         #expect(try world.read("b/x") == "now a file" && world.read("b/y/inside") == "now in a folder")
     }
 
+    @Test func `a file goes into a folder that has taken its place`() throws {
+        let world = try MirrorWorld()
+        try world.write("a/p", "1")
+        try world.write("a/draft", "2")
+        try world.settle()
+        for (old, folder, new) in [("a/p", "a/p", "a/p/old"), ("a/draft", "a/draft", "a/final")] {
+            try FileManager.default.moveItem(at: world.url(old), to: world.url("a/t"))
+            try FileManager.default.createDirectory(at: world.url(folder), withIntermediateDirectories: false)
+            try FileManager.default.moveItem(at: world.url("a/t"), to: world.url(new))
+        }
+        try world.write("a/draft/new", "3")
+        try world.settle()
+        try world.expectSame()
+        #expect(try world.read("b/p/old") == "1" && world.read("b/final") == "2" && world.read("b/draft/new") == "3")
+    }
+
+    @Test func `a folder here and a file elsewhere, of one name, are both kept`() throws {
+        let world = try MirrorWorld()
+        try world.write("a/base", "0")
+        try world.settle()
+        try world.write("b/x", "a file")
+        try world.write("b/y", "another one")
+        try world.once("b")
+        try world.write("a/x/inside", "in a folder")
+        #expect(mkfifo(world.url("a/y").path, 0o600) == 0)
+        try world.settle()
+        let texts = try world.tree("b").values.compactMap { $0.map { String(decoding: $0, as: UTF8.self) } }.sorted()
+        #expect(texts == ["0", "a file", "another one", "in a folder"])
+    }
+
     @Test func `names change places, here and there`() throws {
         let world = try MirrorWorld()
         for name in ["one", "two", "three"] { try world.write("a/\(name)", name) }

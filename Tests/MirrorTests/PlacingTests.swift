@@ -132,6 +132,60 @@ import Testing
         try? await task.value
     }
 
+    @Test func `what the file system refuses keeps nothing else from its place`() async throws {
+        // So long a path that a folder of a long name has none in it.
+        var folder = world.url("long")
+        while folder.path.utf8.count < 3850 { folder.append(path: String(repeating: "x", count: 100)) }
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try world.write("remote/home/\(String(repeating: "y", count: 250))/inside", "1")
+        let mirror = try await open(configuration(folder, isOnce: false))
+        let task = Task { try await mirror.run() }
+        let place = folder.appending(path: "x").path
+        for _ in 0..<2_000 where !FileManager.default.fileExists(atPath: place) {
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        #expect(try String(contentsOfFile: place, encoding: .utf8) == "theirs")
+        task.cancel()
+        try? await task.value
+    }
+
+    @Test func `what was sent is known to be another one than what was read before`() async throws {
+        let models: [any Model.Type] = [MirrorEntry.self] + CloudAccount.models
+        let stack = try await ContextStack.open(.inMemory, models: models, stack: .rootOnly)
+        let folder = LocalFolder(root: world.url("a"))
+        let account = try await CloudAccount.open(
+            stack,
+            id: "mirror",
+            remote: FolderRemote(world.url("elsewhere")),
+            handler: MirrorHandler(
+                stack: stack,
+                folder: folder,
+                conflictName: ConflictName(host: "a") { Date() },
+                bell: Bell()
+            ),
+            options: CloudOptions(isSuspended: true)
+        )
+        for name in ["as it was", "changed"] {
+            try world.write("a/\(name)", "read")
+            let print = try #require(try folder.print(name))
+            try await stack.background { context in
+                let entry = context.insert(MirrorEntry(path: name, stamp: print.stamp, digest: print.digest))
+                try context.cloud(account).createNode(at: TreePath([name]), content: entry.id)
+                try context.commit()
+            }
+        }
+        try world.write("a/changed", "sent instead")
+        account.push.resume()
+        while try await !account.progress().isIdle { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(try world.read("elsewhere/home/changed") == "sent instead")
+        let known = try await stack.background { context in
+            try context.fetch(MirrorEntry.all.sorted { $0.path }).map { $0.digest != nil }
+        }
+        #expect(known == [true, false])
+        await account.close()
+        try await stack.close()
+    }
+
     @Test func `pauses double, up to the longest, and end with what has come`() throws {
         let begin = ContinuousClock.now
         let time = Mutex(Duration.zero)

@@ -89,6 +89,8 @@ extension CloudContext {
         }
         let copy = try create(name, in: folder, isFolder: false, link: nil, sections: [])
         copy.shares = node.shares
+        // It is sent when it has a place at the remote.
+        guard copy.trunk != .detached else { return copy }
         let above = Set((node.ancestors + copy.ancestors).map { CloudResource.node($0.id) })
         let work = CloudWork(
             kind: .copy,
@@ -143,10 +145,33 @@ extension CloudContext {
     ) throws {
         guard wasDetached else { return try queueDelete(of: node, place: place, above) }
         guard node.trunk != .detached else { return }
-        try queueCreation(of: node, node.isFolder ? [] : .data)
+        try queueReturn(of: node)
         try walk(node) { child, _ in
-            try queueCreation(of: child, child.isFolder ? [] : .data)
+            try queueReturn(of: child)
             return .proceed
         }
+    }
+
+    /// Queues what brings a node to the remote that was detached. Where the remote still has it, or will have had it by then, it is moved first, from
+    /// where its delete has left it.
+    private func queueReturn(of node: CloudNode) throws {
+        let remote = node.remote
+        if let remote, let parent = node.parent,
+            remote.parent?.node !== parent || remote.segment != RemoteKey.escape(node.name)
+        {
+            queue(
+                CloudWork(
+                    kind: .move,
+                    node: node.id.number,
+                    isFolder: node.isFolder,
+                    parent: parent.id.number,
+                    name: node.name
+                ),
+                reads: Set(node.ancestors.map { .node($0.id) }),
+                writes: [.place(node.place, in: parent.id), .node(node.id)]
+            )
+        }
+        let sections = remote?.snapshot.sections(isSealed: facts.isSealed) ?? .data
+        try queueCreation(of: node, node.isFolder ? [] : sections)
     }
 }

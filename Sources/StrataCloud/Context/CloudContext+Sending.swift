@@ -17,11 +17,15 @@ extension CloudContext {
     func sendAnew(allOf number: Int64, _ sections: ContentSections) throws {
         let remote = try remote(number)
         let sections = sections.union(remote?.snapshot.sections(isSealed: facts.isSealed) ?? .data)
-        for row in try remote?.subtree().reversed() ?? [] { context.delete(row) }
+        var known: [Int64: ContentSections] = [:]
+        for row in try remote?.subtree().reversed() ?? [] {
+            known[row.id.number] = row.snapshot.sections(isSealed: facts.isSealed)
+            context.delete(row)
+        }
         guard let node = try context.find(nodeID(number)) else { return }
         try sendAnew(node, sections)
         try walk(node) { child, _ in
-            try sendAnew(child, .data)
+            try sendAnew(child, known[child.id.number] ?? .data)
             return .proceed
         }
     }

@@ -24,9 +24,12 @@ struct ProgressBacklog: Sendable {
         /// How many of them are of unknown size.
         var unsized = 0
 
+        /// A size that can be summed up: remotes may say anything.
+        private static func plausible(_ size: Int64) -> Int64 { min(max(size, 0), 1 << 44) }
+
         mutating func add(_ size: Int64?, times count: Int = 1) {
             self.count += count
-            if let size { bytes += size * Int64(count) } else { unsized += count }
+            if let size { bytes += Self.plausible(size) * Int64(count) } else { unsized += count }
         }
     }
 

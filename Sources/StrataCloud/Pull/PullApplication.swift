@@ -158,7 +158,7 @@ final class PullApplication {
 
     private func update(_ number: Int64, _ object: RemoteObject) throws {
         // What was deleted here is deleted there as the version that was known, and no other one.
-        guard let row = try unchanged(number), let node = row.node else { return postpone() }
+        guard let row = try unchanged(number), let node = row.node, node.trunk != .detached else { return postpone() }
         let before = row.snapshot
         note(object, row)
         var sections: ContentSections = []
@@ -194,7 +194,7 @@ final class PullApplication {
             let segment = object.key.last,
             let name = object.key.name?.name, try isFree(segment, in: parent, for: object)
         else { return postpone() }
-        guard let node = row.node else {
+        guard let node = row.node, node.trunk != .detached else {
             (row.parent, row.segment) = (parent, segment)
             return
         }
@@ -237,7 +237,8 @@ final class PullApplication {
             guard !child.isCertain, try !isActive(child.node) else { return postpone() }
             cloud.context.delete(child)
         }
-        guard let node = row.node else { return cloud.context.delete(row) }
+        // What is detached here was to be gone there.
+        guard let node = row.node, node.trunk != .detached else { return cloud.context.delete(row) }
         let operations = try cloud.operations(for: node)
         guard try !isActive(node), try !hasBegunMove(node) else { return postpone() }
         let works = try operations.map { try $0.payload(as: CloudWork.self).kind }

@@ -58,6 +58,99 @@ import StrataTesting
         #expect(try await stage.tree().keys.sorted() == ["home/g/", "home/g/x", "home/g/y"])
     }
 
+    @Test(arguments: [true, false])
+    func `what is detached and comes back before its delete is moved`(isOneCommit: Bool) async throws {
+        let stage = try await CloudStage()
+        try await stage.commit { cloud in
+            try cloud.createNode(at: "/a/x")
+            try cloud.createNode(at: "/a/f/y", sections: [.data, .metadata])
+        }
+        try await stage.drain()
+        let before = stage.remote.tree
+        try await stage.commit { cloud in
+            for (path, name) in [("/a/x", "x"), ("/a/f", "f")] as [(TreePath, String)] {
+                try cloud.move(cloud.node(at: path), to: TreePath([name], in: .detached))
+                if isOneCommit {
+                    try cloud.move(cloud.node(at: TreePath([name], in: .detached)), to: TreePath(["b", name]))
+                }
+            }
+        }
+        if !isOneCommit {
+            try await stage.commit { cloud in
+                for name in ["x", "f"] {
+                    try cloud.move(cloud.node(at: TreePath([name], in: .detached)), to: TreePath(["b", name]))
+                }
+            }
+        }
+        try await stage.drain()
+        #expect(try await stage.queued() == [])
+        let moved = before.keys.map { $0.replacing("home/a/", with: "home/b/") }
+        #expect(stage.remote.tree.keys.sorted() == (moved + ["home/a/"]).sorted())
+        try await stage.account.pull()
+        #expect(stage.handler.pulled() == [])
+    }
+
+    @Test func `what others write to what is detached here is not deleted, and found as theirs`() async throws {
+        let stage = try await CloudStage()
+        try await stage.commit { _ = try $0.createNode(at: "/x") }
+        try await stage.drain()
+        try await stage.commit { try $0.move($0.node(at: "/x"), to: TreePath(["x"], in: .detached)) }
+        stage.remote.write("home/x", "theirs")
+        try await stage.account.pull()
+        try await stage.drain()
+        #expect(stage.remote.tree["home/x"] == "theirs")
+        try await stage.account.pull()
+        #expect(stage.handler.pulled() == ["new /x"])
+        #expect(try await stage.read { try $0.find(TreePath(["x"], in: .detached)) != nil })
+    }
+
+    @Test func `what others delete is kept where it is detached here`() async throws {
+        let stage = try await CloudStage()
+        try await stage.commit { _ = try $0.createNode(at: "/x") }
+        try await stage.drain()
+        try await stage.commit { try $0.move($0.node(at: "/x"), to: TreePath(["x"], in: .detached)) }
+        stage.remote.write("home/x", nil)
+        try await stage.account.pull()
+        #expect(try await stage.read { try $0.find(TreePath(["x"], in: .detached)) != nil })
+        try await stage.drain()
+        try await stage.commit { try $0.move($0.node(at: TreePath(["x"], in: .detached)), to: "/y") }
+        try await stage.drain()
+        #expect(stage.remote.tree == ["home/": "", "home/y": "content of /y"])
+    }
+
+    @Test func `a copy that is detached is sent when it has a place`() async throws {
+        let stage = try await CloudStage()
+        try await stage.commit { _ = try $0.createNode(at: "/x") }
+        try await stage.commit { _ = try $0.copy($0.node(at: "/x"), to: TreePath(["c"], in: .detached)) }
+        try await stage.drain()
+        #expect(try await stage.queued() == [])
+        try await stage.commit { try $0.move($0.node(at: TreePath(["c"], in: .detached)), to: "/y") }
+        try await stage.drain()
+        #expect(stage.remote.tree["home/y"] == "content of /y")
+    }
+
+    @Test func `what goes with files is sent anew with them`() async throws {
+        let stage = try await CloudStage()
+        try await stage.commit { _ = try $0.createNode(at: "/f/x", sections: [.data, .metadata]) }
+        try await stage.drain()
+        let count = stage.remote.tree.count
+        try await stage.commit { try $0.move($0.node(at: "/f"), to: "/g") }
+        stage.remote.state.withLock { state in state.entries = state.entries.filter { !$0.key.hasPrefix("home/f") } }
+        try await stage.drain()
+        #expect(stage.remote.tree.count == count)
+        #expect(stage.remote.tree["home/g/x"] == "content of /g/x")
+    }
+
+    @Test func `sizes that cannot be are no reason to crash`() {
+        var files = ProgressBacklog.Files()
+        for _ in 0..<3 { files.add(.max) }
+        files.add(.min)
+        #expect(files.count == 4 && files.bytes > 0)
+        for _ in 0..<3 { files.add(.max, times: -1) }
+        files.add(.min, times: -1)
+        #expect(files.count == 0 && files.bytes == 0)
+    }
+
     @Test func `what was written by others and deleted here is not deleted there`() async throws {
         let stage = try await stage(["/a"])
         try await stage.commit { try $0.delete($0.node(at: "/a")) }

@@ -34,7 +34,8 @@ struct FolderChanges: Sendable {
                 inodes[known.stamp.inode] = nil
                 if Self.isTouched(known, item) { touched.append((known, item)) }
             } else if let known = inodes[item.stamp.inode], known.isFolder == item.isFolder,
-                item.isFolder || known.stamp.hasContent(of: item.stamp)
+                // A file whose place is that of a folder by now could be in the way of where it has gone.
+                item.isFolder || known.stamp.hasContent(of: item.stamp) && found[known.path] == nil
             {
                 inodes[item.stamp.inode] = nil
                 places[known.path] = nil

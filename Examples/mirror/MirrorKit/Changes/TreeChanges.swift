@@ -137,8 +137,8 @@ final class TreeChanges {
     /// The node of the folder that a path lies in. What others have deleted, and has something new in it here, is made once more.
     private func folder(of path: String) throws -> CloudNode? {
         guard let path = MirrorNames.folder(of: path) else { return try cloud.root() }
-        // Itself in the way of something of the tree.
-        guard let entry = entries[path] else { return nil }
+        // Itself in the way of something of the tree, or what lies there is still known as a file.
+        guard let entry = entries[path], entry.isFolder else { return nil }
         if let node = try cloud.node(for: entry.id) { return node }
         guard let parent = try folder(of: path) else { return nil }
         let name = MirrorNames.last(of: path)

@@ -4,6 +4,8 @@ struct FolderItem: Hashable, Sendable {
     let path: String
     let isFolder: Bool
     let stamp: FileStamp
+    /// Whether it is neither a file nor a folder: a link, a socket.
+    var isSpecial = false
 }
 
 /// What was found in a folder.

@@ -25,7 +25,9 @@ struct LocalFolder: Sendable {
             if errno == ENOENT || errno == ENOTDIR { return nil }
             throw FolderError("look at", path, errno)
         }
-        return FolderItem(path: path, isFolder: status.st_mode & S_IFMT == S_IFDIR, stamp: FileStamp(status))
+        let kind = status.st_mode & S_IFMT
+        let isSpecial = kind != S_IFREG && kind != S_IFDIR
+        return FolderItem(path: path, isFolder: kind == S_IFDIR, stamp: FileStamp(status), isSpecial: isSpecial)
     }
 
     // MARK: Scanning

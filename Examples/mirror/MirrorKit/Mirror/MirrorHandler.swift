@@ -1,6 +1,7 @@
 import Foundation
 import Strata
 import StrataCloud
+import Synchronization
 
 /// What the mirror does for its nodes.
 struct MirrorHandler: CloudHandler {
@@ -8,12 +9,29 @@ struct MirrorHandler: CloudHandler {
     let folder: LocalFolder
     let conflictName: ConflictName
     let bell: Bell
+    /// How files were when they were last sent.
+    private let sent = SentStamps()
+
+    init(stack: ContextStack, folder: LocalFolder, conflictName: ConflictName, bell: Bell) {
+        (self.stack, self.folder, self.conflictName, self.bell) = (stack, folder, conflictName, bell)
+    }
 
     /// The file as it is when it is about to be sent.
     func content(for request: ContentRequest) async throws -> RemoteBody? {
         guard request.section == .data, let id = request.object(as: MirrorEntry.self) else { return nil }
-        let path = try await stack.background { context in try context.find(id)?.path }
-        return try path.map { try StableFile.body(folder.url($0)) }
+        guard let path = try await stack.background({ context in try context.find(id)?.path }) else { return nil }
+        let (body, stamp) = try StableFile.body(folder.url(path))
+        sent.note(stamp, of: request.node)
+        return body
+    }
+
+    /// What was sent may be of another moment than what the last scan has read: then the next one is not to take what it finds for sent.
+    func didUpload(_ sections: ContentSections, of node: CloudNode, in cloud: CloudContext) throws {
+        guard let stamp = sent.take(node.id), let id = node.link.flatMap({ ObjectID<MirrorEntry>($0) }),
+            let entry = try cloud.context.find(id), entry.stamp != stamp
+        else { return }
+        entry.digest = nil
+        bell.ring()
     }
 
     /// Whether it can be a file here. What cannot is left out, and nothing waits for it.
@@ -35,4 +53,13 @@ struct MirrorHandler: CloudHandler {
         guard let node = conflict.node else { return }
         try cloud.resolve(conflict, .both, name: conflictName.name(for: node.name))
     }
+}
+
+/// How files were when they were last about to be sent, by their nodes.
+private final class SentStamps: Sendable {
+    private let stamps = Mutex<[ObjectID<CloudNode>: FileStamp]>([:])
+
+    func note(_ stamp: FileStamp, of node: ObjectID<CloudNode>) { stamps.withLock { $0[node] = stamp } }
+
+    func take(_ node: ObjectID<CloudNode>) -> FileStamp? { stamps.withLock { $0.removeValue(forKey: node) } }
 }

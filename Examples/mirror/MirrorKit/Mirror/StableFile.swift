@@ -4,15 +4,17 @@ import StrataCloud
 /// A file that is sent: as it is when it is asked for, or not at all. A file that is written while it is read would arrive as something that
 /// it never was.
 enum StableFile {
+    /// - Returns: what is sent, and how the file is now.
     /// - Throws: ``RemoteError`` with `unavailable` where there is no file: it is being moved, or the next scan finds that it is deleted.
-    static func body(_ file: URL) throws -> RemoteBody {
+    static func body(_ file: URL) throws -> (RemoteBody, FileStamp) {
         guard let stamp = try? stamp(file) else {
             throw RemoteError(.unavailable, "'\(file.path)' is not there.", retryAfter: .milliseconds(200))
         }
-        return RemoteBody(size: stamp.size) { range in
+        let body = RemoteBody(size: stamp.size) { range in
             let reader = Reader(file, stamp, range)
             return AsyncThrowingStream(unfolding: { try await reader.next() })
         }
+        return (body, stamp)
     }
 
     private static func stamp(_ file: URL) throws -> FileStamp {

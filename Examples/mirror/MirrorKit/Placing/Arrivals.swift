@@ -69,9 +69,7 @@ struct Arrivals: Sendable {
             return try await settle(item, entry.id, staged.digest, eTag)
         }
         if let twin = paths[item.path] { return try await unite(twin, staged.digest, eTag, item) }
-        if try folder.item(item.path) != nil, try folder.print(item.path)?.digest != staged.digest {
-            try placement.setAside(item.path)
-        }
+        if let there = try folder.item(item.path), !isSame(there, staged) { try placement.setAside(item.path) }
         guard let id = try await placement.announce(item, staged.digest) else { return false }
         // What is there by now is the same, or was put there this very moment.
         if try !folder.place(staged, at: item.path), try folder.print(item.path)?.digest != staged.digest {
@@ -79,6 +77,12 @@ struct Arrivals: Sendable {
             return false
         }
         return try await settle(item, id, staged.digest, eTag)
+    }
+
+    /// Whether what lies where a file is to come has its content. What cannot be read has another one.
+    private func isSame(_ there: FolderItem, _ staged: LocalFolder.Staged) -> Bool {
+        guard !there.isFolder, !there.isSpecial else { return false }
+        return (try? placement.folder.print(there.path))?.digest == staged.digest
     }
 
     /// Writes down that a file is here.

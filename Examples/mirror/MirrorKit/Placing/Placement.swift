@@ -33,11 +33,12 @@ struct Placement: Sendable {
             var next: [WantedTree.Item] = []
             for item in waiting {
                 try Task.checkCancellation()
-                switch try await arrange(item, &tree) {
+                switch try await arrangeIfAllowed(item, &tree) {
                 case .nothing: break
                 case .done: summary.changes += 1
                 case .download: downloads.append(item)
                 case .blocked: next.append(item)
+                case .refused: summary.postponed += 1
                 }
             }
             if next.isEmpty { break }
@@ -68,7 +69,7 @@ struct Placement: Sendable {
         for entry in entries.sorted(by: { $0.path > $1.path }) {
             // What may have been written since it was read is read once more by the next scan.
             if entry.isFresh { summary.postponed += 1 }
-            guard !entry.isFresh, try folder.delete(entry.path, isFolder: entry.isFolder, entry.stamp) else {
+            guard !entry.isFresh, try isGone(entry, &summary) else {
                 left.append(entry)
                 continue
             }
@@ -83,9 +84,28 @@ struct Placement: Sendable {
         return left
     }
 
+    /// Deletes what is as it was. What the file system refuses stays, and is told.
+    private func isGone(_ entry: WantedTree.Entry, _ summary: inout Summary) throws -> Bool {
+        do { return try folder.delete(entry.path, isFolder: entry.isFolder, entry.stamp) } catch let error
+            as FolderError
+        {
+            note("\(error)")
+            summary.postponed += 1
+            return false
+        }
+    }
+
     // MARK: What lies somewhere else
 
-    private enum Step { case nothing, done, download, blocked }
+    private enum Step { case nothing, done, download, blocked, refused }
+
+    /// What the file system refuses, as where somebody else's rights are in the way, keeps nothing else from its place.
+    private func arrangeIfAllowed(_ item: WantedTree.Item, _ tree: inout WantedTree) async throws -> Step {
+        do { return try await arrange(item, &tree) } catch let error as FolderError {
+            note("\(error)")
+            return .refused
+        }
+    }
 
     private func arrange(_ item: WantedTree.Item, _ tree: inout WantedTree) async throws -> Step {
         guard let entry = item.entry.flatMap({ tree.entries[$0] }) else {
@@ -120,8 +140,10 @@ struct Placement: Sendable {
         }
         if let known = tree.entries.values.first(where: { $0.path == item.path }), known.isFolder { return .blocked }
         guard let id = try await announce(item, "a folder") else { return .nothing }
-        guard let made = try folder.makeFolder(item.path) else {
+        let result = Result { try folder.makeFolder(item.path) }
+        guard case .success(let made?) = result else {
             try await forget(id)
+            _ = try result.get()
             return .blocked
         }
         try await commit { cloud in
