@@ -45,7 +45,8 @@ public final class TaskBroker: OperationRunner {
     ///   - timeout: how long an attempt may take. Beyond that it has failed: its task is cancelled, and what it says later does not count.
     ///     A handler that does not heed its cancellation may then run beside the next attempt.
     ///   - constraints: what knows of the constraints that handlers wait for by ``Outcome/wait(_:)``.
-    ///   - retention: how long finished tasks are kept; of all that are open on a stack the longest holds.
+    ///   - retention: how long finished tasks are kept; of all pipelines and brokers that the store has known, those that are closed among them, the
+    ///     longest holds.
     ///   - crashLimit: how often a process may end during one task before that counts as failed.
     ///   - isJournalled: whether each step of what is queued here is written down, as an ``OperationTransition``.
     ///   - isSuspended: whether it begins suspended, as if ``OperationRunner/suspend()`` had been called once.

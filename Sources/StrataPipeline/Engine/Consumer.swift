@@ -15,7 +15,7 @@ struct Consumer: Sendable {
 
     /// Given by the engine.
     var id: ID = 0
-    /// What it is called in errors.
+    /// What it is called in errors, and what the store knows it by.
     let name: String
     let scope: Scope
     var options: PipelineOptions
@@ -34,6 +34,9 @@ struct Consumer: Sendable {
     var sweep = Sweep()
     /// Whether nothing was ready when it was last looked, and nothing has happened since.
     var isDry = false
+
+    /// What a pipeline is called.
+    static func name(of pipeline: PipelineName) -> String { "pipeline '\(pipeline)'" }
 
     var freeSlots: Int { freeSlots(afterEnds: 0) }
 

@@ -10,14 +10,49 @@ extension OperationBook {
         let oldest: Double
     }
 
-    /// Up to where finished operations are too old, or too many.
+    /// Remembers how long a pipeline or broker has finished operations kept, for those who let them go while it is closed.
+    func keep(_ retention: FinishedRetention, for name: String) throws {
+        let values: [StoredValue] = [.real(retention.maximumAge.seconds), .integer(Int64(retention.maximumCount))]
+        let known = try transaction.integer(QueueSQL.selectRetention, [.text(name)])
+        if let known {
+            let changed = try transaction.run(
+                QueueSQL.updateRetention,
+                values + [.integer(transaction.number), .integer(known)]
+            )
+            guard changed > 0 else { return }
+            try transaction.note(updated: known, ["maximumAge", "maximumCount"], of: PipelineRetention.self)
+        } else {
+            let id = try transaction.newID()
+            try transaction.run(
+                QueueSQL.insertRetention,
+                [.integer(id), .text(name)] + values + [.integer(transaction.number)]
+            )
+            try transaction.note(inserted: id, of: PipelineRetention.self)
+        }
+    }
+
+    /// Forgets how long a pipeline that is none any more has finished operations kept.
+    func forgetRetention(of name: String) throws {
+        guard let known = try transaction.integer(QueueSQL.selectRetention, [.text(name)]) else { return }
+        try delete([known], of: PipelineRetention.self, by: QueueSQL.deleteRetention)
+    }
+
+    /// Up to where finished operations are too old, or too many, by the longest of what was said.
     ///
     /// Complexity: O(n) in how many are kept, along an index.
-    func archiveEnd(_ retention: FinishedRetention) throws -> ArchiveEnd {
-        let oldest = now.addingTimeInterval(-retention.maximumAge.seconds).timeIntervalSinceReferenceDate
+    ///
+    /// - Returns: nil where nothing was said.
+    func archiveEnd() throws -> ArchiveEnd? {
+        var longest: (age: Double, count: Int64)?
+        try transaction.rows(QueueSQL.selectLongestRetention, []) { row in
+            guard let age = try row.read(Double?.self, at: 0) else { return }
+            longest = (age, try row.read(Int64.self, at: 1))
+        }
+        guard let (age, count) = longest else { return nil }
+        let oldest = now.addingTimeInterval(-age).timeIntervalSinceReferenceDate
         var end = ArchiveEnd(finishedAt: oldest, number: 0, oldest: oldest)
-        if retention.maximumCount == .max { return end }
-        try transaction.rows(QueueSQL.selectFirstExcess, [.integer(Int64(retention.maximumCount))]) { row in
+        if count == .max { return end }
+        try transaction.rows(QueueSQL.selectFirstExcess, [.integer(count)]) { row in
             let finishedAt = try row.read(Double.self, at: 0)
             if finishedAt >= oldest { (end.finishedAt, end.number) = (finishedAt, try row.read(Int64.self, at: 1)) }
         }

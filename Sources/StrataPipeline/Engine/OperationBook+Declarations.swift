@@ -1,7 +1,7 @@
 import Strata
 
 extension OperationBook {
-    /// Moves the operations of one pipeline to another, where they keep their order.
+    /// Moves the operations of a pipeline that is none any more to another, where they keep their order.
     ///
     /// - Returns: whether there were any.
     @discardableResult
@@ -25,6 +25,7 @@ extension OperationBook {
             )
         }
         for number in numbers { try noteStep(of: number, ["pipeline", "status"]) }
+        try forgetRetention(of: Consumer.name(of: name))
         return !numbers.isEmpty
     }
 

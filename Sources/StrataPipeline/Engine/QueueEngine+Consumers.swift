@@ -60,6 +60,7 @@ extension QueueEngine {
                 try book.declare(name, consumer.rules)
                 if isMoved { try book.breakRings(of: name) }
             }
+            try book.keep(consumer.options.retention, for: consumer.name)
             try book.plan()
             let nextDue = try book.nextDue()
             state.withLock { $0.nextDue = nextDue }

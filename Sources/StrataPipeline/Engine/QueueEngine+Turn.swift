@@ -273,10 +273,7 @@ extension QueueEngine {
             missedLimit: Self.missedLimit
         )
         try book.forgetEmptyQueues()
-        let retentions = work.consumers.values.map(\.options.retention)
-        if let age = retentions.map(\.maximumAge).max(), let count = retentions.map(\.maximumCount).max() {
-            done.archiveEnd = try book.archiveEnd(FinishedRetention(maximumAge: age, maximumCount: count))
-        }
+        done.archiveEnd = try book.archiveEnd()
     }
 
     /// Operations that run may have been taken off the queue, or somebody wants them to end.

@@ -195,6 +195,17 @@ enum QueueSQL {
     static let selectOldFinished = """
         SELECT "id" FROM "FinishedOperation" WHERE ("finishedAt", "id") <= (?, ?) ORDER BY "finishedAt", "id" LIMIT ?
         """
+    static let selectRetention = "SELECT \"id\" FROM \"PipelineRetention\" WHERE \"name\" = ?"
+    static let selectLongestRetention = "SELECT max(\"maximumAge\"), max(\"maximumCount\") FROM \"PipelineRetention\""
+    static let insertRetention = """
+        INSERT INTO "PipelineRetention" ("id", "name", "maximumAge", "maximumCount", "_version") VALUES (?, ?, ?, ?, ?)
+        """
+    static let updateRetention = """
+        UPDATE "PipelineRetention" SET "maximumAge" = ?1, "maximumCount" = ?2, "_version" = ?3 \
+        WHERE "id" = ?4 AND ("maximumAge", "maximumCount") <> (?1, ?2)
+        """
+    static let deleteRetention = "DELETE FROM \"PipelineRetention\" WHERE \"id\" = ?"
+    static let selectResult = "SELECT \"pipeline\", \"result\" FROM \"FinishedOperation\" WHERE \"id\" = ?"
     static let deleteFinished = "DELETE FROM \"FinishedOperation\" WHERE \"id\" = ?"
 
     // Workers.

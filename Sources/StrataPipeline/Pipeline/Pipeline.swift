@@ -20,7 +20,7 @@ public final class Pipeline: OperationRunner {
     public static let models: [any Model.Type] = [
         QueuedOperation.self, FinishedOperation.self, OperationDependency.self, OperationHold.self,
         PipelineWorker.self, PipelineRecord.self, PeriodicOperation.self,
-        PipelineBudget.self, OperationTransition.self,
+        PipelineBudget.self, PipelineRetention.self, OperationTransition.self,
     ]
 
     /// The name.
@@ -49,7 +49,8 @@ public final class Pipeline: OperationRunner {
     ///     A handler that does not heed its cancellation may then run beside the next attempt.
     ///   - constraints: what knows of the constraints that handlers wait for by ``Outcome/wait(_:)``. For others only
     ///     ``QueuedOperation/retry()`` ends the waiting.
-    ///   - retention: how long finished operations are kept; of several pipelines of a stack the longest holds.
+    ///   - retention: how long finished operations are kept; of all pipelines and brokers that the store has known, those that are closed among them,
+    ///     the longest holds.
     ///   - crashLimit: how often a process may end during one operation before that counts as failed.
     ///   - isJournalled: whether each step of what is queued here is written down, as an ``OperationTransition``.
     ///   - isSuspended: whether it begins suspended, as if ``suspend()`` had been called once.
@@ -78,7 +79,7 @@ public final class Pipeline: OperationRunner {
     ) async throws -> Pipeline {
         let handle = try await QueueEngine.open(
             Consumer(
-                name: "pipeline '\(name)'",
+                name: Consumer.name(of: name),
                 scope: .pipeline(name),
                 options: PipelineOptions(
                     ordering: ordering,

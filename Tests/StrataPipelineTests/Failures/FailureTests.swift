@@ -254,6 +254,40 @@ import Testing
         try await stage.close()
     }
 
+    @Test(
+        "P2 what one pipeline keeps for long is not let go by others, whether it is open or not; of one that is renamed nothing holds"
+    )
+    func longestRetention() async throws {
+        let stage = try await Stage.open(retention: FinishedRetention(maximumAge: .seconds(100)))
+        func openAudit(_ name: PipelineName, formerly former: [PipelineName] = [], _ seconds: Int) async throws
+            -> Pipeline
+        {
+            try await Pipeline.open(
+                stage.stack,
+                named: name,
+                formerNames: former,
+                retention: FinishedRetention(maximumAge: .seconds(seconds)),
+                clock: stage.clock
+            ) { (_: Attempt<Named>) in .done }
+        }
+        func finished() async throws -> Int {
+            await stage.pipeline.settled()
+            return try await stage.stack.background { try $0.count(FinishedOperation.all) }
+        }
+        let audit = try await openAudit("audit", 1000)
+        _ = try await audit.perform(Named(name: "A"), in: "audit")
+        await audit.close()
+        stage.clock.advance(by: .seconds(500))
+        #expect(try await finished() == 1)
+        let renamed = try await openAudit("renamed", formerly: ["audit"], 600)
+        stage.clock.advance(by: .seconds(99))
+        #expect(try await finished() == 1)
+        stage.clock.advance(by: .seconds(10))
+        #expect(try await finished() == 0)
+        await renamed.close()
+        try await stage.close()
+    }
+
     @Test("L16 however many are too many, they go by the next beat, those of one moment in the order of their ids")
     func pruningOfMany() async throws {
         let stage = try await Stage.open(retention: FinishedRetention(maximumCount: 7))
