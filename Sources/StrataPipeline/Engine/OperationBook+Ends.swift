@@ -67,17 +67,18 @@ extension OperationBook {
             case .success(let outcome): outcome.isDone
             case .failure: false
             }
-        // Somebody has decided meanwhile; what is done is done all the same.
-        if !isDone, let request = holder.request {
-            switch request {
-            case .skip, .complete:
-                let result: OperationResult = request == .skip ? .skipped : .completed
-                try finish(claim.operation, result, in: holder.pipeline, holder.lane)
-                return .finished(result)
-            case .retry:
-                try putBack(operation, .pending, withoutAttempts: holder.attempts)
-                return .retrying(at: now, message: "on request")
-            }
+        // Somebody has decided meanwhile.
+        switch holder.request {
+        case .retry?:
+            try retry(claim.operation)
+            try goOnBehindAttempt(operation)
+            return .retrying(at: now, message: "on request")
+        // What is done is done all the same.
+        case .skip? where !isDone, .complete? where !isDone:
+            let result: OperationResult = holder.request == .skip ? .skipped : .completed
+            try finish(claim.operation, result, in: holder.pipeline, holder.lane)
+            return .finished(result)
+        default: break
         }
         switch outcome {
         case .success(let outcome): return try end(operation, outcome.kind, holder.attempts, options, isSatisfied)
@@ -274,7 +275,7 @@ extension OperationBook {
         try transaction.note(updated: number, ["failures"], of: QueuedOperation.self)
     }
 
-    /// Lets an operation stand in its queue again. What comes before it by now has its turn, where it was kept waiting by the attempt.
+    /// Lets an operation stand in its queue again.
     private func putBack(
         _ operation: ClaimedOperation,
         _ status: OperationStatus,
@@ -282,6 +283,11 @@ extension OperationBook {
         _ constraint: Constraint? = nil
     ) throws {
         try stand(operation.claim.operation, status, withoutAttempts: attempts, constraint)
+        try goOnBehindAttempt(operation)
+    }
+
+    /// Lets what comes before an operation by now have its turn, where that was kept waiting by the attempt.
+    private func goOnBehindAttempt(_ operation: ClaimedOperation) throws {
         // In `commits` it stands among those of its commit.
         guard try rules(operation.pipeline).ordering.isExclusive else { return }
         try goOn(operation.pipeline, operation.lane)

@@ -423,10 +423,15 @@ struct OperationBook {
             try finish(number, result, in: state.pipeline, state.lane)
         case .retry:
             guard state.status != .active else { return }
-            try release(number, HoldName.retry)
-            try transaction.run(QueueSQL.retry, [version, .integer(number)])
-            try noteStep(of: number, QueueSQL.putBackColumns)
+            try retry(number)
         }
+    }
+
+    /// Lets an operation be tried again at once, as if it never had been.
+    func retry(_ number: Int64) throws {
+        try release(number, HoldName.retry)
+        try transaction.run(QueueSQL.retry, [version, .integer(number)])
+        try noteStep(of: number, QueueSQL.retryColumns)
     }
 
     /// Lets an operation stand in its queue as one does that has just been queued, whatever it was when it was taken off.

@@ -1,5 +1,6 @@
 import Foundation
 import Strata
+import Synchronization
 
 extension QueueEngine {
     /// What one turn is to write.
@@ -294,12 +295,12 @@ extension QueueEngine {
 
     /// Takes over what is in the store now.
     private func settle(_ work: Work, _ done: Done) {
-        var late: [Ending] = []
+        var late: [(report: OperationBook.Report, ending: Ending)] = []
         let (tasks, ends) = state.withLock { state in
             for ending in work.ended {
                 let number = ending.operation.claim.operation
                 guard let running = state.running[number], running.claim == ending.operation.claim else { continue }
-                if running.hasCommitted { late.append(ending) }
+                if let report = running.committed { late.append((report, ending)) }
                 state.running[number] = nil
                 state.consumers[ending.consumer.id]?.running.remove(number)
             }
@@ -336,7 +337,7 @@ extension QueueEngine {
         if let worker = done.worker { LiveWorkers.insert(key(of: worker)) }
         for task in tasks { task.cancel() }
         for end in ends { end.continuation.resume() }
-        for ending in late { sendLate(ending) }
+        for (report, ending) in late { sendLate(report, of: ending) }
         // What was not looked at because there was too much has its turn next.
         let isOpen = state.withLock { state in
             state.archiveEnd != nil
@@ -389,9 +390,8 @@ extension QueueEngine {
     private func write(_ ending: Ending, _ book: OperationBook, _ done: inout Done) throws {
         let operation = ending.operation
         let report =
-            ending.isWritten
-            ? .finished(.completed)
-            : try book.end(operation, ending.outcome, ending.consumer.options, isSatisfied: ending.isSatisfied)
+            try ending.written
+            ?? book.end(operation, ending.outcome, ending.consumer.options, isSatisfied: ending.isSatisfied)
         let id = stack.id(operation.claim.operation, of: QueuedOperation.self)
         done.events.append((ending.consumer.events, report.event(id)))
     }
@@ -434,8 +434,7 @@ extension QueueEngine {
             let outcome = try await consumer.handler(operation, self)
             ending = Ending(operation: operation, consumer: consumer, outcome: .success(outcome))
             if case .doneCommitting(let changes) = outcome.kind {
-                try await commit(changes, operation, consumer)
-                ending.isWritten = true
+                ending.written = try await commit(changes, operation, consumer)
             }
         } catch {
             ending = Ending(operation: operation, consumer: consumer, outcome: .failure(Self.reason(error)))
@@ -455,21 +454,26 @@ extension QueueEngine {
     }
 
     /// Commits a handler's changes and the end of its operation together.
+    ///
+    /// - Returns: what became of the operation.
     private func commit(
         _ changes: @escaping @Sendable (ObjectContext) throws -> Void,
         _ operation: ClaimedOperation,
         _ consumer: Consumer
-    ) async throws {
+    ) async throws -> OperationBook.Report {
         let now = clock.now
         let options = consumer.options
         let all = Self.rules(of: state.withLock { Array($0.consumers.values) })
+        let report = Mutex(OperationBook.Report.lost)
         try await stack.overStore { context in
             try changes(context)
             try context.commit(author: Self.author) { transaction in
                 let book = OperationBook(transaction, now: now, all)
-                let report = try book.end(operation, .success(.done), options)
-                if case .lost = report { throw Self.lostError(operation.claim) }
+                let end = try book.end(operation, .success(.done), options)
+                if case .lost = end { throw Self.lostError(operation.claim) }
+                report.withLock { $0 = end }
             }
         }
+        return report.withLock { $0 }
     }
 }

@@ -65,8 +65,8 @@ final class QueueEngine: StackEngine {
         var deadline: (any PipelineAlarm)?
         /// Whether its end is about to be written.
         var isEnding = false
-        /// Whether its handler has committed its end while another one, by its deadline, was about to be written.
-        var hasCommitted = false
+        /// What its handler has committed while another end, by its deadline, was about to be written.
+        var committed: OperationBook.Report?
     }
 
     /// What came of an attempt.
@@ -74,8 +74,8 @@ final class QueueEngine: StackEngine {
         let operation: ClaimedOperation
         let consumer: Consumer
         let outcome: Result<Outcome, any Error>
-        /// Whether it is in the store already, with the handler's own changes.
-        var isWritten = false
+        /// What has become of the operation, where that is in the store already, with the handler's own changes.
+        var written: OperationBook.Report?
         /// Whether what it waits for is there, as far as anybody knows.
         var isSatisfied = false
     }
@@ -206,14 +206,14 @@ final class QueueEngine: StackEngine {
     /// Has the end of an attempt written; of several the first counts.
     func end(_ ending: Ending) {
         let number = ending.operation.claim.operation
-        var isLate = false
+        var late: OperationBook.Report?
         let deadline = state.withLock { state in
             let isHeld = state.running[number]?.claim == ending.operation.claim
-            isLate = !isHeld && ending.isWritten
-            if isHeld, ending.isWritten, state.running[number]!.isEnding {
+            late = isHeld ? nil : ending.written
+            if isHeld, ending.written != nil, state.running[number]!.isEnding {
                 // Its deadline came first, and too late: what is in the store counts.
                 let place = state.ended.firstIndex { $0.operation.claim == ending.operation.claim }
-                if let place { state.ended[place] = ending } else { state.running[number]!.hasCommitted = true }
+                if let place { state.ended[place] = ending } else { state.running[number]!.committed = ending.written }
             }
             guard isHeld, !state.running[number]!.isEnding else { return nil as (any PipelineAlarm)? }
             state.running[number]?.isEnding = true
@@ -221,15 +221,15 @@ final class QueueEngine: StackEngine {
             return state.running[number]?.deadline
         }
         deadline?.cancel()
-        if isLate { sendLate(ending) }
+        if let late { sendLate(late, of: ending) }
         let isAlone = state.withLock { !$0.isBusy || $0.ended.count >= $0.running.count }
         scheduleTurn(isPatient: !isAlone)
     }
 
-    /// Tells of the end of an operation that its handler has committed after its deadline had been told of as a loss.
-    func sendLate(_ ending: Ending) {
+    /// Tells of what the handler of an operation has committed after its deadline had been told of as a loss.
+    func sendLate(_ report: OperationBook.Report, of ending: Ending) {
         let number = ending.operation.claim.operation
-        ending.consumer.events.send(.finished(stack.id(number, of: QueuedOperation.self), .completed))
+        ending.consumer.events.send(report.event(stack.id(number, of: QueuedOperation.self)))
     }
 
     /// Constraints may have become satisfied.

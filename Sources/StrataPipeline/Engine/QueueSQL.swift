@@ -88,10 +88,10 @@ enum QueueSQL {
         SELECT "id", "pipeline", "type", "payload", "payloadVersion", "lane", "key", "commit", \
         "enqueuedAt", ?, ?, "attempts", "failures", ? FROM \(operations) WHERE "id" = ?
         """
-    /// The same for one that is where it was claimed, and by whom.
+    /// The same for one that is where it was claimed, and by whom, and of which nobody wants anything else.
     static let archiveClaimed =
         archive + """
-             AND "status" = 3 AND "worker" = ? AND "epoch" = ? AND "pipeline" = ? AND "lane" = ?
+             AND "status" = 3 AND "worker" = ? AND "epoch" = ? AND "pipeline" = ? AND "lane" = ? AND "request" IS NULL
             """
     static let selectAnyTies = "SELECT EXISTS (SELECT 1 FROM \(dependencies)), EXISTS (SELECT 1 FROM \(holds))"
     static let delete = "DELETE FROM \(operations) WHERE \"id\" = ?"
@@ -114,9 +114,10 @@ enum QueueSQL {
         UPDATE \(operations) SET "request" = ?, "_version" = ? WHERE "id" = ? AND "request" IS NULL
         """
     static let retry = """
-        UPDATE \(operations) SET "status" = 0, "attempts" = 0, "constraint" = NULL, "request" = NULL, "_version" = ? \
-        WHERE "id" = ?
+        UPDATE \(operations) SET "status" = 0, "worker" = NULL, "attempts" = 0, "crashes" = 0, "constraint" = NULL, "request" = NULL, \
+        "_version" = ? WHERE "id" = ?
         """
+    static let retryColumns = putBackColumns + ["crashes"]
     static let setProgress = """
         UPDATE \(operations) SET "progress" = ?, "_version" = ? WHERE "id" = ? AND "status" = 3 AND "worker" = ? AND "epoch" = ?
         """

@@ -17,7 +17,7 @@ extension QueuedOperation {
     }
 
     /// Sets another payload. An attempt that runs keeps the one that it was started with, and where that is done, so is the operation: to
-    /// have it done once more, ask for ``retry()`` as well.
+    /// have it done once more, ask for ``retry()`` as well, in the same commit.
     ///
     /// - Throws: what encoding throws.
     public func setPayload<Payload: OperationPayload>(_ payload: Payload) throws {
@@ -127,8 +127,10 @@ extension QueuedOperation {
     /// Takes the operation as done, from the commit on; otherwise as ``skip()``.
     public func complete() { decide(.complete) }
 
-    /// Lets an operation that has failed, or waits for a constraint or for its next attempt, be tried again at once, with fresh attempts.
-    /// Its other holds stay.
+    /// Lets an operation that has failed, or waits for a constraint or for its next attempt, be tried again at once, with fresh attempts and no
+    /// crashes counted. Its other holds stay.
+    ///
+    /// The attempt of one that runs is cancelled, and the operation is done once more, whatever that attempt comes to: also where it is done.
     public func retry() { decide(.retry) }
 
     private func decide(_ request: OperationRequest) {

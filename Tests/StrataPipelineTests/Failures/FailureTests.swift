@@ -212,6 +212,11 @@ import Testing
         #expect(row.status == .failed && row.crashes == 5 && row.attempts == 0 && row.failures.list.count == 1)
         #expect(try await stage.row("B")?.status == .failed)
         try await stage.play([.resume()])
+        // By hand it begins anew: one more crash is the first one.
+        try await stage.edit("A") { $0.retry() }
+        #expect(stage.takeStarts() == ["A"])
+        #expect(try await stage.row("A")?.crashes == 0)
+        try await stage.play([.done("A")])
         try await stage.close()
     }
 

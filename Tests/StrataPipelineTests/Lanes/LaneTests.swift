@@ -78,6 +78,51 @@ import Testing
         try await stage.close()
     }
 
+    @Test(
+        "K6 the same where the attempt does not heed its cancellation and is done: what it has committed stays",
+        arguments: [PipelineOrdering.flat, .commits],
+        [true, false]
+    )
+    func replacedWhileDone(_ ordering: PipelineOrdering, _ isCommitting: Bool) async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models + [Note.self], stack: .rootOnly)
+        let (started, start) = AsyncStream.makeStream(of: Void.self)
+        let (goes, go) = AsyncStream.makeStream(of: Never.self)
+        let pipeline = try await Pipeline.open(stack, named: .work, ordering: ordering, clock: VirtualClock()) {
+            (attempt: Attempt<Named>) in
+            let name = attempt.payload.name
+            if name == "old" {
+                start.finish()
+                await Task { for await _ in goes {} }.value
+            }
+            return isCommitting ? .done { $0.insert(Note(text: name)) } : .done
+        }
+        let log = EventLog(pipeline)
+        let id = try await stack.background { context in
+            let operation = context.enqueue(Named(name: "old"), in: .work)
+            try context.commit()
+            return operation.id
+        }
+        for await _ in started {}
+        try await stack.background { context in
+            let operation = try #require(try context.find(id))
+            try operation.setPayload(Named(name: "new"))
+            operation.retry()
+            try context.commit()
+        }
+        go.finish()
+        try await log.waitForEnd(of: id, count: 2)
+        #expect(log.started.count == 2 && log.finished == [id])
+        let (payloads, notes) = try await stack.background { context in
+            (
+                try context.fetch(FinishedOperation.all).map { try Named.decoded($0.payload, version: 1).name },
+                try context.rows(Note.all).map(\.text).sorted()
+            )
+        }
+        #expect(payloads == ["new"])
+        #expect(notes == (isCommitting ? ["new", "old"] : []))
+        try await stack.close()
+    }
+
     @Test("K7 retried by hand during a pause: the pause is over, and its end starts nothing")
     func retriedInPause() async throws {
         let stage = try await Stage.open(ordering: .fifo)
