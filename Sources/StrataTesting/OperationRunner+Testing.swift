@@ -5,7 +5,8 @@ extension OperationRunner {
     /// Waits until everything that was committed and said so far has been looked at and written. Handlers may run still.
     public func settled() async { await settle() }
 
-    /// Waits until nothing runs here and nothing is ready any more. What waits for a moment, a constraint, a person or for something that has failed stays.
+    /// Waits until nothing runs here and nothing is ready any more. What waits for a moment, a rate limit, a constraint, a person or for something
+    /// that has failed stays, and so do the tasks of a queue that another broker takes as well.
     ///
     /// It does not return while it is suspended and something is ready.
     ///

@@ -34,11 +34,12 @@ public final class TaskBroker: OperationRunner {
     ///
     /// - Parameters:
     ///   - stack: a stack that was opened with ``Pipeline/models``.
-    ///   - name: what it is called in errors and logs; without it, the name of the handler's type.
+    ///   - name: what it is called in errors and logs, and what the store knows its rate limit by; without it, the name of the handler's type.
+    ///     One broker of a name is open per stack.
     ///   - handles: whether a queue is this broker's, by its name alone: always the same answer, at once, and without using the stack.
     ///   - ordering: in which order the tasks of one queue are started.
     ///   - maxConcurrent: how many tasks run at once at most, of all queues together; nil for any number.
-    ///   - rateLimit: how many attempts may be started in a time, by all processes together; nil for any number.
+    ///   - rateLimit: how many attempts may be started in a time, by the brokers of this name of all processes together; nil for any number.
     ///   - retry: when a task whose handler has thrown is started again.
     ///   - whenFailed: what becomes of tasks that have failed for good; without it, those block their queue in orderings that are serial,
     ///     and are parked in `flat`.
@@ -53,7 +54,7 @@ public final class TaskBroker: OperationRunner {
     ///   - shutdownGrace: how long handlers may go on when its service group shuts down.
     ///   - clock: what tells the time; that of the first pipeline or broker of a stack holds for all of them.
     ///   - handler: does the tasks.
-    /// - Throws: ``PipelineError`` with `modelsMissing`, `queueClaimedTwice` or `invalidArgument`; what the store reports.
+    /// - Throws: ``PipelineError`` with `modelsMissing`, `alreadyOpen`, `queueClaimedTwice` or `invalidArgument`; what the store reports.
     public static func open<Handler: TaskHandler>(
         _ stack: ContextStack,
         named name: String? = nil,

@@ -92,13 +92,16 @@ extension QueueEngine {
         _ others: [Consumer],
         _ transaction: StoreTransaction
     ) throws {
-        if case .pipeline(let name) = consumer.scope {
-            guard let other = others.first(where: { $0.takes(name) }) else { return }
-            if case .queues = other.scope { throw claimedTwice(name, [consumer, other]) }
+        // The store knows by it what is left of a rate limit, and how long finished operations are kept.
+        guard !others.contains(where: { $0.name == consumer.name }) else {
             throw PipelineError(
                 .alreadyOpen,
-                "A pipeline named '\(name)' is open on this stack already. Close it first, or take another name."
+                "A \(consumer.name) is open on this stack already. Close it first, or take another name."
             )
+        }
+        if case .pipeline(let name) = consumer.scope {
+            guard let other = others.first(where: { $0.takes(name) }) else { return }
+            throw claimedTwice(name, [consumer, other])
         }
         if others.isEmpty { return }
         var names = try transaction.names().map { PipelineName($0) }
@@ -158,19 +161,23 @@ extension QueueEngine {
     /// What a worker of this stack is known by in this process.
     func key(of worker: Int64) -> LiveWorkers.Key { LiveWorkers.Key(store: stack.fingerprint, number: worker) }
 
-    /// Whether a handler of a consumer runs, or one of its operations is pending.
+    /// Whether a handler of a consumer runs, or one of its operations is pending and waits for no rate limit, nor for another consumer that
+    /// takes it as well to be closed.
     func isWorking(_ id: Consumer.ID) async throws -> Bool {
-        let (consumer, isRunning) = state.withLock { state in
-            (state.consumers[id], state.running.values.contains { $0.consumer == id })
+        let (all, isRunning) = state.withLock { state in
+            (state.consumers, state.running.values.contains { $0.consumer == id })
         }
-        guard let consumer else { return false }
+        guard let consumer = all[id] else { return false }
         if isRunning { return true }
+        if let limit = consumer.limitedUntil, limit > clock.now { return false }
         return try await stack.overStore { context in
             let names = try context.groups(
                 QueuedOperation.where({ $0.status == .pending }).grouped { $0.pipeline },
                 { $0.count }
             )
-            return names.contains { consumer.takes($0.0) }
+            return names.contains { name, _ in
+                consumer.takes(name) && !all.values.contains { $0.id != id && $0.takes(name) }
+            }
         }
     }
 

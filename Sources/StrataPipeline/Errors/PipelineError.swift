@@ -9,7 +9,7 @@ public struct PipelineError: Error, Sendable, CustomStringConvertible {
 
         /// Operations would wait for each other; ``PipelineError/operations`` names them in the order of the ring.
         public static let dependencyCycle = Code("dependencyCycle")
-        /// A pipeline of this name is open already.
+        /// A pipeline or broker of this name is open on the stack already.
         public static let alreadyOpen = Code("alreadyOpen")
         /// Two brokers, or a broker and a pipeline, would take the operations of one queue.
         public static let queueClaimedTwice = Code("queueClaimedTwice")

@@ -161,6 +161,8 @@ import Testing
         }
         #expect(one.said(in: "chat.bob").isEmpty && other.said(in: "chat.bob").isEmpty)
         #expect(try await stack.background { try $0.count(QueuedOperation.where { $0.status == .pending }) } == 1)
+        // What is held is not waited for.
+        try await first.drained()
         await first.close()
         while other.said(in: "chat.bob").isEmpty { await second.settled() }
         #expect(one.said(in: "chat.bob").isEmpty)

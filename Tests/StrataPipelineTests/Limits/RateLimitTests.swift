@@ -76,6 +76,56 @@ import Testing
         try await second.close()
     }
 
+    private struct Teller: TaskHandler {
+        func handle(_ attempt: Attempt<Named>) async throws -> Outcome { .done }
+    }
+
+    @Test("brokers of one handler have a limit each, by their names: of two of one name the second is refused")
+    func brokers() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        let clock = VirtualClock()
+        func open(_ name: String?, _ prefix: String) async throws -> TaskBroker {
+            try await TaskBroker.open(
+                stack,
+                named: name,
+                handles: { $0.hasPrefix(prefix) },
+                rateLimit: RateLimit(2, per: .seconds(20)),
+                isSuspended: true,
+                clock: clock,
+                handler: Teller()
+            )
+        }
+        let chat = try await open(nil, "chat.")
+        let error = await #expect(throws: PipelineError.self) { _ = try await open(nil, "mail.") }
+        #expect(error?.code == .alreadyOpen && error?.message.contains("'Teller'") == true)
+        let mail = try await open("mail", "mail.")
+        for (broker, name) in [(chat, "chat.a"), (mail, "mail.a")] {
+            let log = EventLog(broker)
+            try await Self.queue(3, in: PipelineName(name), stack)
+            broker.resume()
+            try await broker.drained()
+            #expect(log.finished.count == 2)
+        }
+        await mail.close()
+        _ = try await open("mail", "mail.")
+        try await stack.close()
+    }
+
+    @Test("drained() does not wait for a rate limit")
+    func drained() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        let clock = VirtualClock()
+        let (pipeline, log) = try await Self.open(stack, .work, RateLimit(3, per: .seconds(30)), clock)
+        try await Self.queue(5, in: .work, stack)
+        pipeline.resume()
+        for count in [3, 4, 5] {
+            try await pipeline.drained()
+            #expect(log.finished.count == count)
+            clock.advance(by: .seconds(10))
+        }
+        try await stack.close()
+    }
+
     @Test("a limit is at least one attempt, and a millisecond")
     func bounds() {
         #expect(RateLimit(0, per: .zero) == RateLimit(1, per: .milliseconds(1)))
