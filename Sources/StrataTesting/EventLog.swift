@@ -6,12 +6,14 @@ import Synchronization
 public final class EventLog: Sendable {
     private struct Waiter {
         let isEnough: @Sendable ([PipelineEvent]) -> Bool
-        let continuation: CheckedContinuation<Void, Never>
+        let continuation: CheckedContinuation<Void, any Error>
     }
 
     private struct State {
         var events: [PipelineEvent] = []
-        var waiters: [Waiter] = []
+        var waiters: [Int: Waiter] = [:]
+        var lastWaiter = 0
+        var isClosed = false
     }
 
     private let state = Mutex(State())
@@ -20,17 +22,37 @@ public final class EventLog: Sendable {
     /// Begins to write down what happens.
     public init(_ runner: any OperationRunner) {
         self.runner = runner
-        runner.listen { [weak self] in self?.note($0) }
+        runner.listen { [weak self] in
+            self?.note($0)
+        } onEnd: { [weak self] in
+            self?.close()
+        }
     }
 
     private func note(_ event: PipelineEvent) {
         let woken = state.withLock { state in
             state.events.append(event)
-            let woken = state.waiters.filter { $0.isEnough(state.events) }
-            if !woken.isEmpty { state.waiters.removeAll { $0.isEnough(state.events) } }
-            return woken
+            let woken = state.waiters.filter { $0.value.isEnough(state.events) }
+            for number in woken.keys { state.waiters[number] = nil }
+            return woken.values
         }
         for waiter in woken { waiter.continuation.resume() }
+    }
+
+    private func close() {
+        let waiters = state.withLock { state in
+            state.isClosed = true
+            defer { state.waiters = [:] }
+            return state.waiters.values
+        }
+        for waiter in waiters { waiter.continuation.resume(throwing: Self.closedError) }
+    }
+
+    private static var closedError: PipelineError {
+        PipelineError(
+            .closed,
+            "What was waited for has not happened, and does no more: the pipeline or broker is closed."
+        )
     }
 
     /// What has happened so far.
@@ -49,26 +71,40 @@ public final class EventLog: Sendable {
     /// Waits until what has happened so far is enough.
     ///
     /// - Parameter isEnough: is given all events; it asks nothing else of this log.
-    public func wait(until isEnough: @escaping @Sendable ([PipelineEvent]) -> Bool) async {
-        await withCheckedContinuation { continuation in
-            let isThere = state.withLock { state in
-                if isEnough(state.events) { return true }
-                state.waiters.append(Waiter(isEnough: isEnough, continuation: continuation))
-                return false
+    /// - Throws: ``StrataPipeline/PipelineError`` with `closed` where the pipeline or broker is closed before that; `CancellationError`.
+    public func wait(until isEnough: @escaping @Sendable ([PipelineEvent]) -> Bool) async throws {
+        let number = state.withLock { state in
+            state.lastWaiter += 1
+            return state.lastWaiter
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let result = state.withLock { state -> Result<Void, any Error>? in
+                    if isEnough(state.events) { return .success(()) }
+                    if Task.isCancelled { return .failure(CancellationError()) }
+                    if state.isClosed { return .failure(Self.closedError) }
+                    state.waiters[number] = Waiter(isEnough: isEnough, continuation: continuation)
+                    return nil
+                }
+                if let result { continuation.resume(with: result) }
             }
-            if isThere { continuation.resume() }
+        } onCancel: {
+            let waiter = state.withLock { $0.waiters.removeValue(forKey: number) }
+            waiter?.continuation.resume(throwing: CancellationError())
         }
         await runner.settle()
     }
 
-    /// Waits until so many attempts of an operation have ended.
-    public func waitForEnd(of id: ObjectID<QueuedOperation>, count: Int = 1) async {
-        await wait { events in events.count { $0.isEnd(of: id) } >= count }
+    /// Waits until so many attempts of an operation have ended, or it was left out or taken as done without one.
+    ///
+    /// - Throws: as ``wait(until:)``.
+    public func waitForEnd(of id: ObjectID<QueuedOperation>, count: Int = 1) async throws {
+        try await wait { events in events.count { $0.isEnd(of: id) } >= count }
     }
 }
 
 extension PipelineEvent {
-    /// Whether an attempt of an operation has ended, in whichever way.
+    /// Whether an attempt of an operation has ended, in whichever way, or the operation without one.
     public func isEnd(of id: ObjectID<QueuedOperation>) -> Bool {
         switch self {
         case .finished(id, _), .retrying(id, _, _), .waiting(id, _), .failed(id, _), .lost(id): true

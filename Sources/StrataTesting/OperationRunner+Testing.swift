@@ -25,7 +25,7 @@ extension OperationRunner {
     ///   - payload: what it is about.
     ///   - name: where it is queued: a pipeline or queue that this runs.
     /// - Returns: what came of the attempt.
-    /// - Throws: what the store reports.
+    /// - Throws: as ``EventLog/waitForEnd(of:count:)``; what the store reports.
     @discardableResult
     public func perform<Payload: OperationPayload>(_ payload: Payload, in name: PipelineName) async throws
         -> PipelineEvent
@@ -36,7 +36,7 @@ extension OperationRunner {
             try context.commit()
             return operation.id
         }
-        await log.waitForEnd(of: id)
+        try await log.waitForEnd(of: id)
         return log.events.first { $0.isEnd(of: id) }!
     }
 }

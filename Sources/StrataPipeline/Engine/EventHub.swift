@@ -2,11 +2,16 @@ import Synchronization
 
 /// Hands events to whoever listens.
 final class EventHub: Sendable {
+    private struct Listener: Sendable {
+        let hear: @Sendable (PipelineEvent) -> Void
+        let end: @Sendable () -> Void
+    }
+
     private struct State {
         var next = 0
         var streams: [Int: AsyncStream<PipelineEvent>.Continuation] = [:]
         var ends: [AsyncStream<Never>.Continuation] = []
-        var listeners: [@Sendable (PipelineEvent) -> Void] = []
+        var listeners: [Listener] = []
         var isFinished = false
     }
 
@@ -50,25 +55,35 @@ final class EventHub: Sendable {
         return (stream, continuation)
     }
 
+    /// Tells of something that has happened to an operation here.
     func send(_ event: PipelineEvent) {
         telemetry?.note(event)
-        let (streams, listeners) = state.withLock { (Array($0.streams.values), $0.listeners) }
-        for stream in streams { stream.yield(event) }
-        for listener in listeners { listener(event) }
+        tell(event)
     }
 
-    /// Has a listener called at every event, before anything else happens.
-    func listen(_ listener: @escaping @Sendable (PipelineEvent) -> Void) {
-        state.withLock { $0.listeners.append(listener) }
+    /// Tells of something that no attempt and no engine has come to, which is nothing for logs and metrics.
+    func tell(_ event: PipelineEvent) {
+        let (streams, listeners) = state.withLock { (Array($0.streams.values), $0.listeners) }
+        for stream in streams { stream.yield(event) }
+        for listener in listeners { listener.hear(event) }
+    }
+
+    /// Has a listener called at every event, before anything else happens, and once when there are no more.
+    func listen(_ listener: @escaping @Sendable (PipelineEvent) -> Void, onEnd end: @escaping @Sendable () -> Void) {
+        let isFinished = state.withLock { state in
+            if !state.isFinished { state.listeners.append(Listener(hear: listener, end: end)) }
+            return state.isFinished
+        }
+        if isFinished { end() }
     }
 
     func finish() {
-        let (streams, ends) = state.withLock { state in
+        let (streams, ends, listeners) = state.withLock { state in
             state.isFinished = true
-            state.listeners = []
-            defer { (state.streams, state.ends) = ([:], []) }
-            return (Array(state.streams.values), state.ends)
+            defer { (state.streams, state.ends, state.listeners) = ([:], [], []) }
+            return (Array(state.streams.values), state.ends, state.listeners)
         }
+        for listener in listeners { listener.end() }
         for stream in streams { stream.finish() }
         for end in ends { end.finish() }
     }

@@ -421,6 +421,7 @@ struct OperationBook {
             guard state.status != .active else { return }
             let result: OperationResult = state.request == .skip ? .skipped : .completed
             try finish(number, result, in: state.pipeline, state.lane)
+            news.reports.append((number, state.pipeline, .finished(result)))
         case .retry:
             guard state.status != .active else { return }
             try retry(number)

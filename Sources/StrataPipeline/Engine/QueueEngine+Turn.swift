@@ -7,6 +7,8 @@ extension QueueEngine {
     private struct Work {
         var ended: [Ending] = []
         var progress: [Claim: Double] = [:]
+        /// What was decided without an attempt.
+        var decided: [Int64] = []
         var consumers: [Consumer.ID: Consumer] = [:]
         var worker: Int64 = 0
         var now = Date.distantPast
@@ -42,7 +44,7 @@ extension QueueEngine {
         var isEventful: Bool { !ended.isEmpty || isDue || haveConstraintsChanged }
 
         var isEmpty: Bool {
-            ended.isEmpty && progress.isEmpty && !isDue && !isBeatDue && !haveConstraintsChanged
+            ended.isEmpty && progress.isEmpty && decided.isEmpty && !isDue && !isBeatDue && !haveConstraintsChanged
                 && !haveSchedulesChanged && archiveEnd == nil
                 && (slots == 0 || consumers.values.allSatisfy { $0.freeSlots == 0 || $0.isDry && !isNews })
         }
@@ -61,6 +63,8 @@ extension QueueEngine {
         /// The queues that several take, with those.
         var disputed: [PipelineName: [Consumer]] = [:]
         var events: [(hub: EventHub, event: PipelineEvent)] = []
+        /// What others have decided.
+        var decided: [(hub: EventHub, event: PipelineEvent)] = []
         var requested: Set<Int64> = []
         var nextDue: Date?
         var others: [Int64: (beat: Int, missed: Int)]?
@@ -90,6 +94,7 @@ extension QueueEngine {
         }
         settle(work, done)
         for (hub, event) in done.events { hub.send(event) }
+        for (hub, event) in done.decided { hub.tell(event) }
         report(done.disputed)
         for claim in done.claims { start(claim.operation, work.consumers[claim.consumer]) }
         setAlarm()
@@ -126,6 +131,7 @@ extension QueueEngine {
             (work.worker, work.now, work.seenUntil) = (worker, now, state.seenUntil)
             work.ended = state.ended
             work.progress = state.progress
+            work.decided = state.decided
             work.consumers = state.consumers
             work.isNews = state.isNews
             work.slots = freeSlots(afterEnds: work.ended.count, state)
@@ -142,7 +148,7 @@ extension QueueEngine {
                 work.busy.operations.insert(number)
                 work.busy.lanes.insert(running.lane)
             }
-            (state.ended, state.progress, state.isNews) = ([], [:], false)
+            (state.ended, state.progress, state.decided, state.isNews) = ([], [:], [], false)
             (state.haveConstraintsChanged, state.haveSchedulesChanged) = (false, false)
             return work
         }
@@ -153,6 +159,7 @@ extension QueueEngine {
         state.withLock { state in
             state.ended = work.ended + state.ended
             state.progress.merge(work.progress) { newer, _ in newer }
+            state.decided = work.decided + state.decided
             state.isNews = state.isNews || work.isNews
             state.haveConstraintsChanged = state.haveConstraintsChanged || work.haveConstraintsChanged
             state.haveSchedulesChanged = state.haveSchedulesChanged || work.haveSchedulesChanged
@@ -174,6 +181,7 @@ extension QueueEngine {
                 try transaction.note(updated: claim.operation, ["progress"], of: QueuedOperation.self)
             }
         }
+        try tellOfDecided(work, transaction, &done)
         if work.isTimeUp || work.haveSchedulesChanged { try book.plan() }
         if work.isBeatDue { try book.planAfterClockChange() }
         if work.isTimeUp {
@@ -203,6 +211,18 @@ extension QueueEngine {
         for (number, pipeline, report) in book.news.reports {
             guard let consumer = work.consumers.values.first(where: { $0.takes(pipeline) }) else { continue }
             done.events.append((consumer.events, report.event(stack.id(number, of: QueuedOperation.self))))
+        }
+    }
+
+    /// Finds out what has become of operations without an attempt.
+    private func tellOfDecided(_ work: Work, _ transaction: StoreTransaction, _ done: inout Done) throws {
+        for number in work.decided {
+            try transaction.rows(QueueSQL.selectResult, [.integer(number)]) { row in
+                let pipeline = PipelineName(try row.read(String.self, at: 0))
+                guard let consumer = work.consumers.values.first(where: { $0.takes(pipeline) }) else { return }
+                let report = OperationBook.Report.finished(try row.read(OperationResult.self, at: 1))
+                done.decided.append((consumer.events, report.event(stack.id(number, of: QueuedOperation.self))))
+            }
         }
     }
 

@@ -32,6 +32,8 @@ final class QueueEngine: StackEngine {
         var alarmNumber = 0
         /// The numbers of this engine's commits that it has not been told of yet.
         var ownCommits: Set<Int64> = []
+        /// Operations that were left out or taken as done without an attempt, by commits of others, of which is yet to be told.
+        var decided: [Int64] = []
         /// Whether operations may have become ready that the engine does not know of.
         var isNews = false
         /// Whether the last turn ended or started several attempts at once: then the next one waits for more.
@@ -125,6 +127,10 @@ final class QueueEngine: StackEngine {
                 state.ownCommits.remove(changes.token.sequence) == nil && Self.isConcerned(changes) || known
             }
             if news == nil { state.ownCommits = [] }
+            // What engines commit they tell of themselves, each in its process.
+            for changes in news ?? [] where changes.author != Self.author && changes.contains(FinishedOperation.self) {
+                state.decided += changes.of(FinishedOperation.self).inserted.map(\.number)
+            }
             if news?.contains(where: { $0.contains(PeriodicOperation.self) }) ?? true {
                 state.haveSchedulesChanged = true
             }

@@ -5,7 +5,7 @@ public import Strata
 public enum PipelineEvent: Sendable {
     /// Its handler was started.
     case started(ObjectID<QueuedOperation>, attempt: Int)
-    /// It is done with.
+    /// It is done with. Where somebody has left it out, or taken it as done, without an attempt, all processes that run its pipeline tell of it.
     case finished(ObjectID<QueuedOperation>, OperationResult)
     /// An attempt has failed, and another one comes after a moment.
     case retrying(ObjectID<QueuedOperation>, at: Date, message: String)

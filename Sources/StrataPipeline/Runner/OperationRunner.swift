@@ -60,8 +60,13 @@ extension OperationRunner {
     /// until they are read, and ends when this is closed.
     public var events: AsyncStream<PipelineEvent> { handle.hub.subscribe() }
 
-    /// Has a listener called at every event, before anything else happens here.
-    package func listen(_ listener: @escaping @Sendable (PipelineEvent) -> Void) { handle.hub.listen(listener) }
+    /// Has a listener called at every event, before anything else happens here, and once when this is closed.
+    package func listen(
+        _ listener: @escaping @Sendable (PipelineEvent) -> Void,
+        onEnd end: @escaping @Sendable () -> Void = {}
+    ) {
+        handle.hub.listen(listener, onEnd: end)
+    }
 
     /// Waits until everything that is known has been looked at and written. Handlers may run still.
     package func settle() async { await handle.engine.settle() }

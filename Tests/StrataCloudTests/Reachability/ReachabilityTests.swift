@@ -128,12 +128,12 @@ import Testing
             try context.commit()
             return operation.id
         }
-        await log.waitForEnd(of: id)
+        try await log.waitForEnd(of: id)
         #expect(tries.withLock(\.self) == 1)
         network.set(.reachable(.wireless))
         network.set(.unreachable)
         network.set(.reachable(.wireless))
-        await log.wait { events in events.contains { if case .finished = $0 { true } else { false } } }
+        try await log.wait { events in events.contains { if case .finished = $0 { true } else { false } } }
         #expect(tries.withLock(\.self) == 3)
         try await stack.close()
     }

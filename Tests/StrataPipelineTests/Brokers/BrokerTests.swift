@@ -1,3 +1,4 @@
+import Foundation
 import StoreModels
 import Strata
 import StrataPipeline
@@ -186,10 +187,10 @@ import Testing
         let log = EventLog(broker)
         try await Self.queue(["offline"], in: "chat.a", stack)
         try await Self.queue(["offline"], in: "chat.b", stack)
-        await log.wait { events in events.count { if case .waiting = $0 { true } else { false } } == 2 }
+        try await log.wait { events in events.count { if case .waiting = $0 { true } else { false } } == 2 }
         #expect(try await stack.background { try $0.count(PipelineRecord.all) } == 2)
         network.set(true)
-        await log.wait { events in events.count { if case .started = $0 { true } else { false } } == 4 }
+        try await log.wait { events in events.count { if case .started = $0 { true } else { false } } == 4 }
         try await stack.background { context in
             for operation in try context.fetch(QueuedOperation.all) { operation.skip() }
             try context.commit()

@@ -12,7 +12,7 @@ import Testing
         try await stage.play([.resume("A", "B")])
         async let closing: Void = stage.pipeline.close(grace: .seconds(20))
         await stage.clock.waitForAlarm(after: .seconds(20))
-        await stage.end("A")
+        try await stage.end("A")
         stage.clock.advance(by: .seconds(21))
         await closing
         #expect(try await stage.result("A") == .completed)
@@ -30,7 +30,7 @@ import Testing
         let closing = Task { await stage.pipeline.close(grace: .seconds(20)) }
         await stage.clock.waitForAlarm(after: .seconds(20))
         stage.pipeline.resume()
-        await stage.end("A")
+        try await stage.end("A")
         await closing.value
         #expect(stage.takeStarts() == [])
         #expect(try await stage.row("B")?.status == .pending)
@@ -112,7 +112,7 @@ import Testing
             #expect(code == .insideBlock)
             break
         }
-        await log.waitForEnd(of: id)
+        try await log.waitForEnd(of: id)
         #expect(log.finished == [id])
         try await stack.close()
         let error = await #expect(throws: StrataError.self) {

@@ -36,7 +36,7 @@ import Testing
         for (left, name) in zip([3, 2, 1], ["B", "A", "C"]) {
             #expect(try await Self.left(stage, ids[3]) == left)
             #expect(stage.log.started.count == 3)
-            await stage.end(name, id: ids[name == "A" ? 0 : name == "B" ? 1 : 2])
+            try await stage.end(name, id: ids[name == "A" ? 0 : name == "B" ? 1 : 2])
         }
         #expect(stage.log.started.last == ids[3] && stage.log.started.count == 4)
         try await stage.close()
@@ -48,9 +48,9 @@ import Testing
     )
     func failed(_ whenFailed: DependencyPolicy) async throws {
         let (stage, ids) = try await Self.open(whenFailed)
-        await stage.end("A", id: ids[0], .success(.fail("no")))
-        await stage.end("B", id: ids[1])
-        await stage.end("C", id: ids[2])
+        try await stage.end("A", id: ids[0], .success(.fail("no")))
+        try await stage.end("B", id: ids[1])
+        try await stage.end("C", id: ids[2])
         await stage.pipeline.settled()
         let status = try await stage.stack.background { try $0.find(ids[3])?.status }
         #expect(status == [.wait: .waiting, .fail: .failed, .run: .active][whenFailed])
@@ -66,9 +66,9 @@ import Testing
             try context.find(ids[3])?.addDependencies([more])
             try context.commit()
         }
-        for (index, name) in ["A", "B", "C"].enumerated() { await stage.end(name, id: ids[index]) }
+        for (index, name) in ["A", "B", "C"].enumerated() { try await stage.end(name, id: ids[index]) }
         #expect(!stage.log.started.contains(ids[3]))
-        await stage.end("more")
+        try await stage.end("more")
         #expect(stage.log.started.last == ids[3])
         let alone = try await stage.stack.background { context in
             let batch = try context.enqueue([Named](), in: .work, then: Named(name: "alone"), in: .work)

@@ -11,7 +11,7 @@ struct DependencyPolicyTests {
         try await stage.commit(["A", "B←A"])
         try await change(stage, "B", "A", policy)
         try await stage.play([.resume("A")])
-        await stage.end("A", .success(.fail("no")))
+        try await stage.end("A", .success(.fail("no")))
         await stage.pipeline.settled()
         return stage
     }
@@ -80,7 +80,7 @@ struct DependencyPolicyTests {
             try context.commit()
         }
         try await stage.play([.resume("n0")])
-        await stage.end("n0", .success(.fail("no")))
+        try await stage.end("n0", .success(.fail("no")))
         await stage.pipeline.settled()
         if whenFailed == .drop {
             #expect(Set(stage.takeStarts()) == ["waits", "runs"])
@@ -116,7 +116,7 @@ struct DependencyPolicyTests {
         try await stage.edit("D") { $0.retry() }
         #expect(stage.takeStarts() == ["A"])
         #expect(try await stage.row("D")?.status == .waiting)
-        await stage.end("A")
+        try await stage.end("A")
         await stage.pipeline.settled()
         #expect(Set(stage.takeStarts()) == ["B", "D", "E"])
         try await stage.close()
@@ -146,7 +146,7 @@ struct DependencyPolicyTests {
         }
         try await stage.commit(["Y"])
         try await stage.play([.resume("Y")])
-        await stage.end("Y", .success(.fail("no")))
+        try await stage.end("Y", .success(.fail("no")))
         let failed = stage.id("Y")
         other.resume()
         let runs = try await stage.stack.background { context in
@@ -180,7 +180,7 @@ struct DependencyPolicyTests {
         let log = EventLog(other)
         try await stage.commit(["F"])
         try await stage.play([.resume("F")])
-        await stage.end("F", .success(.fail("no")))
+        try await stage.end("F", .success(.fail("no")))
         let failed = stage.id("F")
         let late = stage.clock.now.addingTimeInterval(100)
         let (runs, held) = try await stage.stack.background { context in
@@ -194,7 +194,7 @@ struct DependencyPolicyTests {
             return (runs.id, held.id)
         }
         other.resume()
-        await log.waitForEnd(of: runs)
+        try await log.waitForEnd(of: runs)
         #expect(log.finished.contains(runs))
         let status = try await stage.stack.background { try $0.find(held)?.status }
         #expect(status == (whenFailed == .drop ? nil : .failed))

@@ -111,7 +111,7 @@ import Testing
         try await second.play([.resume("A"), .done("A")])
         #expect(second.log.started == first.log.started)
         // Who has lost it finds that out by the commits of others, is cancelled, and has no say any more.
-        await first.log.waitForEnd(of: first.id("A"))
+        try await first.log.waitForEnd(of: first.id("A"))
         #expect(first.log.events.contains { if case .lost = $0 { true } else { false } })
         #expect(try await second.result("A") == .completed)
         try await second.close()
@@ -127,7 +127,7 @@ import Testing
         try await first.commit(["A", "B"])
         try await first.edit("A") { try $0.hold("later", until: hour) }
         try await first.play([.resume("B")])
-        await first.end("B", .failure(Stop()))
+        try await first.end("B", .failure(Stop()))
         try await first.close()
         let second = try await Stage.open(location)
         second.learn(from: first)
@@ -172,7 +172,7 @@ import Testing
             try context.commit()
             return operation.id
         }
-        await log.waitForEnd(of: id)
+        try await log.waitForEnd(of: id)
         try await stack.background { context in
             #expect(try context.count(Note.all) == 0)
             #expect(try context.find(id)?.status == .failed)
@@ -180,7 +180,7 @@ import Testing
             try context.find(id)?.retry()
             try context.commit()
         }
-        await log.waitForEnd(of: id, count: 2)
+        try await log.waitForEnd(of: id, count: 2)
         try await stack.background { context in
             let texts = try context.rows(Note.all).map(\.text)
             let (operation, results) = (try context.find(id), try context.rows(FinishedOperation.all).map(\.result))
@@ -221,7 +221,7 @@ import Testing
         ) { (_: Attempt<Named>) in .done }
         let log = EventLog(other)
         other.resume()
-        await log.waitForEnd(of: stage.id("B"))
+        try await log.waitForEnd(of: stage.id("B"))
         #expect(log.finished == [stage.id("A"), stage.id("B")])
         try await stage.close()
     }
@@ -238,8 +238,8 @@ import Testing
         let ids = try await stage.stack.background {
             try $0.rows(QueuedOperation.all.sorted { $0.id.ascending }).map(\.id)
         }
-        await stage.end("A", id: ids[0])
-        await stage.end("B", id: ids[1])
+        try await stage.end("A", id: ids[0])
+        try await stage.end("B", id: ids[1])
         #expect(stage.log.finished == ids)
         try await stage.close()
     }
@@ -269,7 +269,7 @@ import Testing
         try await stage.commit(["C"])
         try await stage.play([.resume("A", "B"), .done("A"), .suspend()])
         try await stage.edit("B") { $0.skip() }
-        await stage.log.waitForEnd(of: stage.id("B"))
+        try await stage.log.waitForEnd(of: stage.id("B"))
         try await stage.play([.resume("C"), .done("C")])
         try await stage.close()
     }
@@ -280,7 +280,7 @@ import Testing
         try await stage.commit(["A"])
         try await stage.play([.resume("A")])
         try await stage.edit("A") { $0.retry() }
-        await stage.log.waitForEnd(of: stage.id("A"))
+        try await stage.log.waitForEnd(of: stage.id("A"))
         #expect(stage.takeStarts() == ["A"])
         try await stage.play([.done("A")])
         try await stage.close()
@@ -310,7 +310,7 @@ import Testing
                 try context.commit()
             }
             flat.resume()
-            for name in ["A", "B", "C"] { await log.waitForEnd(of: stage.id(name)) }
+            for name in ["A", "B", "C"] { try await log.waitForEnd(of: stage.id(name)) }
             #expect(seen.withLock { $0 } == ["A", "B", "C"])
             await flat.close()
         }

@@ -44,7 +44,7 @@ import Testing
         }
         pipeline.resume()
         #expect(await sizes.first { _ in true } == 3072)
-        await log.waitForEnd(of: newest)
+        try await log.waitForEnd(of: newest)
         let row = try #require(try await stack.background { try $0.find(newest)?.snapshot })
         #expect(row.status == .failed && row.attempts == 1)
         #expect(row.payload == Data(#"{"bytes":7}"#.utf8))
@@ -79,7 +79,7 @@ import Testing
         }
         try await stage.commit(["A"])
         stage.pipeline.resume()
-        await stage.log.waitForEnd(of: id)
+        try await stage.log.waitForEnd(of: id)
         #expect(stage.takeStarts().suffix(1) == ["A"])
         try await stage.stack.background { context in
             let operation = try #require(try context.find(id))

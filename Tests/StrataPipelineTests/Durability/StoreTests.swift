@@ -38,7 +38,7 @@ import Testing
         try await stage.play([.resume("A"), .done("A", "B"), .done("B")])
         try await stage.commit(["C"])
         #expect(stage.id("C").number > max(stage.id("A").number, stage.id("B").number))
-        await stage.end("C")
+        try await stage.end("C")
         try await stage.close()
     }
 
@@ -52,14 +52,14 @@ import Testing
         try await stage.play([.resume("A")])
         let writer = await HeldWriter(other)
         async let end: Void = stage.end("A")
-        await stage.log.wait { events in events.contains { if case .storeFailed = $0 { true } else { false } } }
+        try await stage.log.wait { events in events.contains { if case .storeFailed = $0 { true } else { false } } }
         writer.release()
         // It is tried again each second, until the other one has let go.
         while stage.log.finished.isEmpty {
             stage.clock.advance(by: .seconds(1))
             await stage.pipeline.settled()
         }
-        await end
+        try await end
         #expect(try await stage.result("A") == .completed)
         #expect(stage.log.started.count == 1)
         try await other.close()

@@ -17,7 +17,7 @@ import Testing
         let stage = try await Stage.open(constraints: [network])
         try await stage.commit(["A", "B"])
         try await stage.play([.resume("A", "B"), .done("B")])
-        await stage.end("A", .success(.wait(.network)))
+        try await stage.end("A", .success(.wait(.network)))
         try await stage.play([.pass(.seconds(3600))])
         network.set(true)
         await stage.pipeline.settled()
@@ -35,7 +35,7 @@ import Testing
         try await stage.play([.resume("A")])
         network.set(true)
         await stage.pipeline.settled()
-        await stage.end("A", .success(.wait(.network)))
+        try await stage.end("A", .success(.wait(.network)))
         #expect(stage.takeStarts() == [])
         try await stage.play([.pass(.seconds(2), "A"), .done("A")])
         try await stage.close()
@@ -47,7 +47,7 @@ import Testing
         let stage = try await Stage.open(constraints: [network])
         try await stage.commit(["A"])
         try await stage.play([.resume("A")])
-        await stage.end("A", .success(.wait(.network)))
+        try await stage.end("A", .success(.wait(.network)))
         await stage.pipeline.close()
         network.set(true)
         let again = try await Pipeline.open(
@@ -59,7 +59,7 @@ import Testing
         ) { (_: Attempt<Named>) in .done }
         let log = EventLog(again)
         again.resume()
-        await log.waitForEnd(of: stage.id("A"))
+        try await log.waitForEnd(of: stage.id("A"))
         #expect(log.finished == [stage.id("A")])
         try await stage.close()
     }
@@ -70,7 +70,7 @@ import Testing
         try await stage.commit(["A", "B"])
         try await stage.play([.resume("A"), .pass(.seconds(59))])
         stage.clock.advance(by: .seconds(2))
-        await stage.log.waitForEnd(of: stage.id("A"))
+        try await stage.log.waitForEnd(of: stage.id("A"))
         #expect(stage.takeStarts() == ["B"])
         let row = try #require(try await stage.row("A"))
         #expect(row.status == .failed && row.failures.list.first?.message.hasPrefix("timedOut") == true)
@@ -84,7 +84,7 @@ import Testing
         let stage = try await Stage.open(retry: .never)
         try await stage.commit(["A"])
         try await stage.play([.resume("A")])
-        await stage.end("A", .failure(CancellationError()))
+        try await stage.end("A", .failure(CancellationError()))
         #expect(try await stage.row("A")?.status == .failed)
         try await stage.close()
     }
@@ -95,7 +95,7 @@ import Testing
         try await stage.commit(["A"])
         stage.pipeline.resume()
         for attempt in 1...3 {
-            await stage.end("A", .failure(Stop()))
+            try await stage.end("A", .failure(Stop()))
             stage.clock.advance(by: .seconds(60))
             await stage.pipeline.settled()
             #expect(stage.log.started.count == min(attempt + 1, 3))
@@ -104,7 +104,7 @@ import Testing
         #expect(try await stage.row("A")?.failures.list.map(\.attempt) == [1, 2, 3])
         try await stage.edit("A") { $0.retry() }
         #expect(try await stage.row("A")?.attempts == 1)
-        await stage.end("A")
+        try await stage.end("A")
         #expect(try await stage.result("A") == .completed)
         try await stage.close()
     }
@@ -227,7 +227,7 @@ import Testing
         stage.pipeline.observe(first)
         try await stage.commit(["A"])
         try await stage.play([.resume("A")])
-        await stage.end("A", .success(.wait("a")))
+        try await stage.end("A", .success(.wait("a")))
         await stage.pipeline.settled()
         #expect(try await stage.row("A")?.status == .held)
         stage.pipeline.observe(second)
@@ -235,7 +235,7 @@ import Testing
         await stage.pipeline.settled()
         #expect(try await stage.row("A")?.status == .held)
         second.set(true)
-        await stage.end("A")
+        try await stage.end("A")
         #expect(try await stage.result("A") == .completed)
         try await stage.close()
     }
@@ -246,7 +246,7 @@ import Testing
         try await stage.commit(["A", "B", "C"])
         stage.pipeline.resume()
         for name in ["A", "B", "C"] {
-            await stage.end(name)
+            try await stage.end(name)
             stage.clock.advance(by: .seconds(1))
         }
         stage.clock.advance(by: .seconds(10))
@@ -324,7 +324,7 @@ import Testing
             _ = try context.enqueue(Named(name: "A"), as: id, in: .work)
             try context.commit()
         }
-        await stage.end("A", id: id)
+        try await stage.end("A", id: id)
         let error = try await #require(throws: PipelineError.self) { try await late.commit() }
         #expect(error.code == .alreadyFinished && error.operations == [id.number])
         try await stage.close()
@@ -350,7 +350,7 @@ import Testing
         try await stage.stack.background { context in
             _ = try context.batchDelete(QueuedOperation.where { $0.id == id })
         }
-        await stage.log.waitForEnd(of: id)
+        try await stage.log.waitForEnd(of: id)
         #expect(stage.takeStarts() == ["B"])
         let ends = stage.log.events.map { event in
             switch event {
@@ -369,7 +369,7 @@ import Testing
         let stage = try await Stage.open(ordering: .fifo, retry: .never, whenFailed: .block)
         try await stage.commit(["A", "B"])
         try await stage.play([.resume("A")])
-        await stage.end("A", .failure(Stop()))
+        try await stage.end("A", .failure(Stop()))
         try await stage.play([.resume()])
         await stage.pipeline.close()
         let again = try await Pipeline.open(
@@ -382,7 +382,7 @@ import Testing
         ) { (_: Attempt<Named>) in .done }
         let log = EventLog(again)
         again.resume()
-        await log.waitForEnd(of: stage.id("B"))
+        try await log.waitForEnd(of: stage.id("B"))
         // The old handle is of something that is closed, and does nothing to this one.
         #expect(stage.pipeline.suspend() == 0 && again.suspensions == 0)
         await stage.pipeline.close()
@@ -403,7 +403,7 @@ import Testing
         }
         await stage.pipeline.settled()
         #expect(stage.takeStarts() == ["B", "C"])
-        for name in ["A", "B", "C"] { await stage.end(name) }
+        for name in ["A", "B", "C"] { try await stage.end(name) }
         try await stage.close()
     }
 
@@ -432,7 +432,7 @@ import Testing
         let stage = try await Stage.open(constraints: [network])
         try await stage.commit(["A"])
         try await stage.play([.resume("A")])
-        await stage.end("A", .success(.wait(.network)))
+        try await stage.end("A", .success(.wait(.network)))
         stage.pipeline.suspend()
         network.set(true)
         await stage.pipeline.settled()
@@ -479,8 +479,8 @@ import Testing
         await successor.settled()
         #expect(try await stage.row("B")?.status == .waiting)
         let log = EventLog(successor)
-        await stage.end("A")
-        await log.waitForEnd(of: stage.id("B"))
+        try await stage.end("A")
+        try await log.waitForEnd(of: stage.id("B"))
         #expect(try await stage.result("A") == .completed)
         #expect(try await stage.result("B") == .completed)
         try await other.close()

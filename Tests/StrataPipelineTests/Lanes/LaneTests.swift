@@ -14,7 +14,7 @@ import Testing
         let stage = try await Stage.open(ordering: .fifo)
         try await stage.commit(["A", "B"])
         try await stage.play([.resume("A")])
-        await stage.end("A", .success(.retry(after: .zero)))
+        try await stage.end("A", .success(.retry(after: .zero)))
         #expect(stage.takeStarts() == [])
         try await stage.play([.pass(.milliseconds(20), "A"), .done("A", "B"), .done("B")])
         try await stage.close()
@@ -54,7 +54,7 @@ import Testing
         try await stage.commit(["A", "B"])
         try await stage.play([.resume("A")])
         try await stage.edit("A") { $0.skip() }
-        await stage.log.waitForEnd(of: stage.id("A"))
+        try await stage.log.waitForEnd(of: stage.id("A"))
         #expect(stage.takeStarts() == ["B"])
         #expect(try await stage.result("A") == .skipped)
         #expect(stage.log.started.count { $0 == stage.id("A") } == 1)
@@ -71,8 +71,8 @@ import Testing
             try operation.setPayload(Named(name: "A2"))
             operation.retry()
         }
-        await stage.log.waitForEnd(of: stage.id("A"))
-        await stage.end("A2", id: stage.id("A"))
+        try await stage.log.waitForEnd(of: stage.id("A"))
+        try await stage.end("A2", id: stage.id("A"))
         #expect(try await stage.result("A") == .completed)
         #expect(stage.log.started == [stage.id("A"), stage.id("A")])
         try await stage.close()
@@ -128,7 +128,7 @@ import Testing
         let stage = try await Stage.open(ordering: .fifo)
         try await stage.commit(["A"])
         try await stage.play([.resume("A")])
-        await stage.end("A", .success(.retry(after: .seconds(60))))
+        try await stage.end("A", .success(.retry(after: .seconds(60))))
         try await stage.edit("A") { $0.retry() }
         #expect(stage.takeStarts() == ["A"])
         try await stage.play([.pass(.seconds(120)), .done("A")])
@@ -146,7 +146,7 @@ import Testing
         let stage = try await Stage.open(ordering: .fifo)
         try await stage.commit(["A", "B", "C"]) { $0 == "C" ? "other" : "one" }
         try await stage.play([.resume("A", "C")])
-        await stage.end("A", .success(.wait(.person)))
+        try await stage.end("A", .success(.wait(.person)))
         try await stage.play([.done("C"), .pass(.seconds(3600))])
         let row = try #require(try await stage.row("A"))
         #expect(row.status == .held && row.constraint == "person" && row.attempts == 0)
@@ -189,7 +189,7 @@ import Testing
                 }
             }
         }
-        await log.wait { $0.count { if case .finished = $0 { true } else { false } } == 400 }
+        try await log.wait { $0.count { if case .finished = $0 { true } else { false } } == 400 }
         let names = seen.withLock { $0 }
         #expect(names.count == 400)
         for lane in 0..<8 {
@@ -203,7 +203,7 @@ import Testing
         let stage = try await Stage.open(ordering: .fifo)
         for number in 0..<10 { try await stage.commit([Entry(stringLiteral: "\(number)")]) }
         stage.pipeline.resume()
-        for number in 0..<10 { await stage.end("\(number)") }
+        for number in 0..<10 { try await stage.end("\(number)") }
         #expect(stage.takeStarts() == (0..<10).map { "\($0)" })
         try await stage.close()
     }
@@ -216,7 +216,7 @@ import Testing
         stage.pipeline.resume()
         await stage.pipeline.settled()
         #expect(stage.takeStarts() == (1...5).map { "\($0) 0" })
-        for name in names { await stage.end(name) }
+        for name in names { try await stage.end(name) }
         let starts = stage.log.started
         #expect(starts.count == 75)
         for lane in 1...5 {
@@ -231,13 +231,13 @@ import Testing
         let stage = try await Stage.open()
         try await stage.commit(["A"])
         stage.pipeline.resume()
-        await stage.end("A", .success(.done { $0.enqueue(Named(name: "B"), in: .work) }))
-        await stage.log.wait { $0.count { if case .started = $0 { true } else { false } } == 2 }
+        try await stage.end("A", .success(.done { $0.enqueue(Named(name: "B"), in: .work) }))
+        try await stage.log.wait { $0.count { if case .started = $0 { true } else { false } } == 2 }
         let (queued, finished) = try await stage.stack.background { context in
             (try context.rows(QueuedOperation.all), try context.count(FinishedOperation.all))
         }
         #expect(queued.count == 1 && finished == 1)
-        await stage.end("B", id: queued[0].id)
+        try await stage.end("B", id: queued[0].id)
         #expect(stage.log.finished.count == 2)
         try await stage.close()
     }
@@ -247,7 +247,7 @@ import Testing
         let stage = try await Stage.open(ordering: .fifo)
         try await stage.commit(["A", "B"])
         try await stage.play([.resume("A")])
-        await stage.end("A", .success(.retry(after: .seconds(60))))
+        try await stage.end("A", .success(.retry(after: .seconds(60))))
         if isSkipped {
             try await stage.play([.skip("A", "B"), .pass(.seconds(61)), .done("B")])
         } else {
@@ -266,7 +266,7 @@ import Testing
         stage.pipeline.resume()
         await stage.pipeline.settled()
         let first = try #require(stage.log.started.first)
-        await stage.end("A", id: first, .success(.retry(after: .seconds(60))))
+        try await stage.end("A", id: first, .success(.retry(after: .seconds(60))))
         try await stage.stack.background { context in
             try context.find(first)?.skip()
             try context.commit()
@@ -301,7 +301,7 @@ import Testing
         let stage = try await Stage.open(ordering: .fifo, retry: .never, whenFailed: policy)
         try await stage.commit(["A", "B", "C←A"])
         try await stage.play([.resume("A")])
-        await stage.end("A", .failure(Stop()))
+        try await stage.end("A", .failure(Stop()))
         switch policy {
         case .block:
             #expect(stage.takeStarts() == [])
@@ -329,8 +329,8 @@ import Testing
         let names = (0..<1000).flatMap { ["\($0) a", "\($0) b"] }
         try await stage.commit(names.map { Entry(stringLiteral: $0) }) { String($0.split(separator: " ")[0]) }
         stage.pipeline.resume()
-        await stage.end("7 a", .success(.wait(.person)))
-        for name in names where !name.hasPrefix("7 ") { await stage.end(name) }
+        try await stage.end("7 a", .success(.wait(.person)))
+        for name in names where !name.hasPrefix("7 ") { try await stage.end(name) }
         #expect(stage.log.finished.count == 1998)
         #expect(try await stage.row("7 b")?.status == .waiting)
         try await stage.close()

@@ -23,10 +23,10 @@ import Testing
     }
 
     /// Waits until everything that was started has ended and been written.
-    private static func count(_ log: EventLog, _ pipeline: Pipeline) async -> Int {
+    private static func count(_ log: EventLog, _ pipeline: Pipeline) async throws -> Int {
         await pipeline.settled()
         let started = log.started.count
-        await log.wait { events in events.count { if case .finished = $0 { true } else { false } } >= started }
+        try await log.wait { events in events.count { if case .finished = $0 { true } else { false } } >= started }
         return log.started.count
     }
 
@@ -39,10 +39,10 @@ import Testing
         let (pipeline, log) = try await Self.open(stack, .work, RateLimit(3, per: .seconds(30)), clock)
         try await Self.queue(20, in: .work, stack)
         pipeline.resume()
-        #expect(await Self.count(log, pipeline) == 3)
+        #expect(try await Self.count(log, pipeline) == 3)
         for (seconds, started) in [(9, 3), (1, 4), (10, 5), (10, 6), (5, 6), (5, 7), (300, 10), (10, 11)] {
             clock.advance(by: .seconds(seconds))
-            #expect(await Self.count(log, pipeline) == started, "after \(seconds) s more")
+            #expect(try await Self.count(log, pipeline) == started, "after \(seconds) s more")
         }
         try await stack.close()
     }
@@ -58,21 +58,21 @@ import Testing
         try await Self.queue(10, in: "other", first)
         let (one, oneLog) = try await Self.open(first, .work, limit, clock)
         one.resume()
-        #expect(await Self.count(oneLog, one) == 2)
+        #expect(try await Self.count(oneLog, one) == 2)
         let (other, otherLog) = try await Self.open(first, "other", limit, clock)
         other.resume()
-        #expect(await Self.count(otherLog, other) == 2)
+        #expect(try await Self.count(otherLog, other) == 2)
         let second = try await ContextStack.open(location, models: Pipeline.models, stack: .rootOnly)
         let (two, twoLog) = try await Self.open(second, .work, limit, clock)
         two.resume()
-        #expect(await Self.count(twoLog, two) == 0)
+        #expect(try await Self.count(twoLog, two) == 0)
         await two.close()
         try await first.close()
         let (again, againLog) = try await Self.open(second, .work, limit, clock)
         again.resume()
-        #expect(await Self.count(againLog, again) == 0)
+        #expect(try await Self.count(againLog, again) == 0)
         clock.advance(by: .seconds(10))
-        #expect(await Self.count(againLog, again) == 1)
+        #expect(try await Self.count(againLog, again) == 1)
         try await second.close()
     }
 

@@ -150,12 +150,12 @@ struct TransitionTests {
             try context.commit()
         }
         // The first attempt hears that it has lost it.
-        await stage.log.waitForEnd(of: row.id)
+        try await stage.log.waitForEnd(of: row.id)
         try await form.perform { context in
             try context.undo()
             try context.commit()
         }
-        await stage.end("A")
+        try await stage.end("A")
         #expect(try await stage.result("A") == .completed)
         #expect(stage.log.started.count == 2)
         try await stage.close()

@@ -85,27 +85,27 @@ import Testing
                 guard let running else { continue }
                 trace.append("done \(running)")
                 model.finish(running, .completed)
-                await stage.end(running)
+                try await stage.end(running)
             case 8:
                 guard let running else { continue }
                 trace.append("throw \(running)")
                 model.putBack(running, counting: true, heldFor: 1)
-                await stage.end(running, .failure(Stop()))
+                try await stage.end(running, .failure(Stop()))
             case 9:
                 guard let running else { continue }
                 switch Int.random(in: 0..<3, using: &dice) {
                 case 0:
                     trace.append("wait \(running)")
                     model.putBack(running, counting: false, constrained: true)
-                    await stage.end(running, .success(.wait(.network)))
+                    try await stage.end(running, .success(.wait(.network)))
                 case 1:
                     trace.append("fail \(running)")
                     model.fail(running)
-                    await stage.end(running, .success(.fail("no")))
+                    try await stage.end(running, .success(.fail("no")))
                 default:
                     trace.append("retry \(running) in 5")
                     model.putBack(running, counting: true, heldFor: 5)
-                    await stage.end(running, .success(.retry(after: .seconds(5))))
+                    try await stage.end(running, .success(.retry(after: .seconds(5))))
                 }
             case 10:
                 guard let idle else { continue }

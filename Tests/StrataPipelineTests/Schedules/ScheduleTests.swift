@@ -173,10 +173,10 @@ import Testing
         }
         try await first.play([.resume("A")])
         #expect(log.finished.isEmpty)
-        await first.end("A")
-        await log.waitForEnd(of: id)
+        try await first.end("A")
+        try await log.waitForEnd(of: id)
         first.clock.advance(by: .seconds(60))
-        await log.wait { events in events.count { if case .finished = $0 { true } else { false } } == 2 }
+        try await log.wait { events in events.count { if case .finished = $0 { true } else { false } } == 2 }
         try await second.close()
         try await first.close()
     }
@@ -210,7 +210,7 @@ import Testing
         await Self.pass(stage, 60)
         let id = try await stage.stack.background { try #require(try $0.first(QueuedOperation.all)).id }
         stage.pipeline.resume()
-        await stage.end("tick", id: id, .success(.fail("no")))
+        try await stage.end("tick", id: id, .success(.fail("no")))
         stage.pipeline.suspend()
         await Self.pass(stage, 60)
         let rows = try await stage.stack.background { try $0.rows(QueuedOperation.all.sorted { $0.commit }) }

@@ -18,7 +18,7 @@ import Testing
             async let service: Void = stage.pipeline.run()
             trigger.triggerGracefulShutdown()
             await stage.clock.waitForAlarm(after: .seconds(20))
-            await stage.end("A")
+            try await stage.end("A")
             stage.clock.advance(by: .seconds(21))
             try await service
         }
@@ -64,9 +64,9 @@ import Testing
         try await stage.play([.resume("A", "B", "C")])
         let dimensions = [("store", "test"), ("runner", "work")]
         #expect(try metrics.expectGauge("strata.operations.running", dimensions).lastValue == 3)
-        await stage.end("A")
-        await stage.end("B", .success(.fail("no such thing")))
-        await stage.end("C", .success(.retry(after: .seconds(5))))
+        try await stage.end("A")
+        try await stage.end("B", .success(.fail("no such thing")))
+        try await stage.end("C", .success(.retry(after: .seconds(5))))
         for outcome in ["completed", "failed", "retried"] {
             #expect(try metrics.expectCounter("strata.operations", dimensions + [("outcome", outcome)]).totalValue == 1)
         }

@@ -163,7 +163,7 @@ final class Stage: Sendable {
         _ name: String,
         id: ObjectID<QueuedOperation>? = nil,
         _ outcome: Result<Outcome, any Error> = .success(.done)
-    ) async {
+    ) async throws {
         let id = id ?? self.id(name)
         let count = log.events.count { $0.isEnd(of: id) }
         let waiting = state.state.withLock { state in
@@ -172,7 +172,7 @@ final class Stage: Sendable {
             return waiting
         }
         waiting?.resume(with: outcome)
-        await log.waitForEnd(of: id, count: count + 1)
+        try await log.waitForEnd(of: id, count: count + 1)
     }
 
     /// The operations that were started since this was last asked, by name.
@@ -204,7 +204,7 @@ final class Stage: Sendable {
             switch step.event {
             case .resume: pipeline.resume()
             case .suspend: pipeline.suspend()
-            case .complete(let name): await end(name)
+            case .complete(let name): try await end(name)
             case .limit(let limit): try pipeline.setMaxConcurrent(limit)
             case .pass(let duration): clock.advance(by: duration)
             case .commit(let entries): try await commit(entries)

@@ -22,6 +22,49 @@ import Testing
         try await stage.close()
     }
 
+    @Test(
+        "the end of an operation that somebody decides before it runs is told of, whatever it waits for",
+        arguments: [OperationRequest.skip, .complete],
+        ["pending", "held", "failed"]
+    )
+    func decided(_ request: OperationRequest, _ state: String) async throws {
+        let stage = try await Stage.open(retry: .never)
+        try await stage.commit(["A"])
+        if state != "pending" {
+            try await stage.play([.resume("A")])
+            try await stage.end("A", .success(state == "held" ? .wait(.person) : .fail("broken")))
+        }
+        let count = stage.log.events.count
+        try await stage.edit("A") { if request == .skip { $0.skip() } else { $0.complete() } }
+        try await stage.log.wait { $0.count > count }
+        guard case .finished(stage.id("A"), let result)? = stage.log.events.last else {
+            Issue.record("\(stage.log.events)")
+            return
+        }
+        #expect(result == (request == .skip ? .skipped : .completed) && stage.log.events.count == count + 1)
+        try await stage.close()
+    }
+
+    @Test("a wait ends with an error when its task is cancelled, and when the pipeline is closed")
+    func unfulfilled() async throws {
+        let stage = try await Stage.open()
+        try await stage.commit(["A"])
+        let id = stage.id("A")
+        let cancelled = Task { try await stage.log.waitForEnd(of: id) }
+        cancelled.cancel()
+        await #expect(throws: CancellationError.self) { try await cancelled.value }
+        let waiting = Task { try await stage.log.waitForEnd(of: id) }
+        await Task.yield()
+        await stage.pipeline.close()
+        let error = await #expect(throws: PipelineError.self) { try await waiting.value }
+        #expect(error?.code == .closed)
+        // What has happened before is known still.
+        try await stage.log.wait { $0.isEmpty }
+        let late = EventLog(stage.pipeline)
+        await #expect(throws: PipelineError.self) { try await late.waitForEnd(of: id) }
+        try await stage.close()
+    }
+
     @Test("drained() waits for what is queued on the way, and for nothing that has to wait; perform gives the outcome")
     func drained() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
