@@ -2,9 +2,20 @@ import Foundation
 import Strata
 
 extension OperationBook {
+    /// What was last seen of another worker.
+    struct Sight: Sendable {
+        let beat: Int
+        let isBusy: Bool
+        /// How often it was seen so.
+        var missed = 0
+    }
+
     /// Makes a worker known, and gives its number.
-    func register(_ identity: WorkerIdentity) throws -> Int64 {
-        let number = try transaction.newID()
+    ///
+    /// - Parameter known: the number that it has; nil for a new one.
+    @discardableResult
+    func register(_ identity: WorkerIdentity, as known: Int64? = nil) throws -> Int64 {
+        let number = try known ?? transaction.newID()
         try transaction.run(
             QueueSQL.insertWorker,
             [
@@ -14,6 +25,12 @@ extension OperationBook {
         )
         try transaction.note(inserted: number, of: PipelineWorker.self)
         return number
+    }
+
+    /// Makes a worker known again that others may have forgotten while it ran nothing.
+    func remember(_ worker: Int64) throws {
+        guard try transaction.integer(QueueSQL.selectWorker, [.integer(worker)]) == nil else { return }
+        try register(.own, as: worker)
     }
 
     /// Puts back what workers have left that are no more.
@@ -54,26 +71,33 @@ extension OperationBook {
     ///
     /// - Parameter known: what was found before, by worker.
     /// - Returns: what is found now.
-    func rescueOfTheSilent(
-        _ known: [Int64: (beat: Int, missed: Int)],
-        except own: Int64,
-        missedLimit: Int
-    ) throws -> [Int64: (beat: Int, missed: Int)] {
+    func rescueOfTheSilent(_ known: [Int64: Sight], except own: Int64) throws -> [Int64: Sight] {
         let workers = Dictionary(uniqueKeysWithValues: try workers().map { ($0.number, $0) })
         let busy = Set(try transaction.numbers(QueueSQL.selectBusyWorkers, []))
-        var result: [Int64: (beat: Int, missed: Int)] = [:]
+        var result: [Int64: Sight] = [:]
         for worker in busy.union(workers.keys) where worker != own {
             guard let (_, identity, beat) = workers[worker], !identity.isDead else {
                 try rescue(worker)
                 continue
             }
-            // Who runs nothing need not beat.
-            guard busy.contains(worker) else { continue }
-            let missed = known[worker].map { $0.beat == beat ? $0.missed + 1 : 0 } ?? 0
-            if missed >= missedLimit { try rescue(worker) } else { result[worker] = (beat, missed) }
+            let isBusy = busy.contains(worker)
+            // Who runs nothing need not beat. Where it is not known whether it lives, it is forgotten at last.
+            guard isBusy || identity.machine != WorkerIdentity.own.machine else { continue }
+            var sight = Sight(beat: beat, isBusy: isBusy)
+            if let last = known[worker], last.beat == beat, last.isBusy == isBusy { sight.missed = last.missed + 1 }
+            if sight.missed >= (isBusy ? Self.missedLimit : Self.idleLimit) {
+                try rescue(worker)
+            } else {
+                result[worker] = sight
+            }
         }
         return result
     }
+
+    /// How many beats of another worker have to be missed until what it runs is taken from it.
+    static let missedLimit = 3
+    /// For how many beats another worker that runs nothing is known.
+    static let idleLimit = 360
 
     /// Puts back what a worker has left, and forgets it.
     func rescue(_ worker: Int64) throws {

@@ -27,7 +27,7 @@ extension QueueEngine {
         var haveSchedulesChanged = false
         /// Whether there are attempts for which this worker has to live.
         var isWorking = false
-        var others: [Int64: (beat: Int, missed: Int)] = [:]
+        var others: [Int64: OperationBook.Sight] = [:]
         var busy = OperationBook.Busy()
         /// The constraints of each consumer that are satisfied.
         var satisfied: [Consumer.ID: [Constraint]] = [:]
@@ -67,7 +67,7 @@ extension QueueEngine {
         var decided: [(hub: EventHub, event: PipelineEvent)] = []
         var requested: Set<Int64> = []
         var nextDue: Date?
-        var others: [Int64: (beat: Int, missed: Int)]?
+        var others: [Int64: OperationBook.Sight]?
         var worker: Int64?
         /// Up to where there are more finished operations to let go.
         var archiveEnd: OperationBook.ArchiveEnd?
@@ -75,8 +75,6 @@ extension QueueEngine {
 
     /// How often a worker looks for others, and says that it lives, in seconds.
     static let beatInterval = 10.0
-    /// How many beats of another worker have to be missed until what it runs is taken from it.
-    static let missedLimit = 3
 
     /// Takes a turn.
     func runTurn() {
@@ -199,9 +197,9 @@ extension QueueEngine {
         if work.isNews { try lookAtRunning(work, book, &done) }
         if work.slots > 0 {
             let known = book.news.reports.count
-            for consumer in work.served {
-                try claim(for: consumer, work, book, by: done.worker ?? work.worker, &done)
-            }
+            let worker = done.worker ?? work.worker
+            for consumer in work.served { try claim(for: consumer, work, book, by: worker, &done) }
+            if !work.isWorking, !done.claims.isEmpty { try book.remember(worker) }
             // What has failed with others may have let go on what had been looked at before.
             if book.news.reports.count > known { (done.isNews, done.dry) = (true, []) }
         }
@@ -288,11 +286,7 @@ extension QueueEngine {
             done.worker = worker
             done.requested.formUnion(state.withLock { $0.running.keys })
         }
-        done.others = try book.rescueOfTheSilent(
-            work.others,
-            except: done.worker ?? work.worker,
-            missedLimit: Self.missedLimit
-        )
+        done.others = try book.rescueOfTheSilent(work.others, except: done.worker ?? work.worker)
         try book.forgetEmptyQueues()
         done.archiveEnd = try book.archiveEnd()
     }

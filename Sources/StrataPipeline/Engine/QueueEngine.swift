@@ -50,8 +50,8 @@ final class QueueEngine: StackEngine {
         var archiveEnd: OperationBook.ArchiveEnd?
         /// When this worker looks for others, and says that it lives.
         var nextBeat = Date.distantPast
-        /// Of other workers, their beat and how often it was found unchanged.
-        var others: [Int64: (beat: Int, missed: Int)] = [:]
+        /// What was last seen of other workers.
+        var others: [Int64: OperationBook.Sight] = [:]
         /// Whether constraints may have become satisfied.
         var haveConstraintsChanged = false
         /// Whether schedules may have been changed.

@@ -220,6 +220,7 @@ enum QueueSQL {
         """
     static let selectWorkers =
         "SELECT \"id\", \"process\", \"processStart\", \"machine\", \"beat\" FROM \"PipelineWorker\""
+    static let selectWorker = "SELECT 1 FROM \"PipelineWorker\" WHERE \"id\" = ?"
     static let deleteWorker = "DELETE FROM \"PipelineWorker\" WHERE \"id\" = ?"
     static let beat = "UPDATE \"PipelineWorker\" SET \"beat\" = \"beat\" + 1, \"_version\" = ? WHERE \"id\" = ?"
     static let selectActiveOfWorker =

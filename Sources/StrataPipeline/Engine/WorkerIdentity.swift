@@ -21,22 +21,34 @@ struct WorkerIdentity: Sendable, Equatable {
         machine: bootID
     )
 
-    /// Whether the process of a worker of this machine is no more. Of other machines that is not known.
+    /// Whether the process of a worker of this machine is no more. Of other machines, and other containers, that is not known.
     var isDead: Bool {
-        guard machine == Self.own.machine else { return false }
+        guard machine == Self.own.machine else { return Self.isEarlierStart(machine, of: Self.own.machine) }
         guard process != Self.own.process else { return start != Self.own.start }
         if let now = Self.startTime(of: process) { return now != start }
         // Where others' processes cannot be looked at, they can be asked for all the same.
         return kill(pid_t(truncatingIfNeeded: process), 0) != 0 && errno == ESRCH
     }
 
-    /// Which start of which machine this is; see random(4) for the boot id of Linux.
+    /// Whether one text is of another start of the same machine as the other one: an earlier one, since whoever asks lives.
+    static func isEarlierStart(_ machine: String, of other: String) -> Bool {
+        let (parts, others) = (machine.split(separator: " "), other.split(separator: " "))
+        return parts.count == 3 && others.count == 3 && parts[2] == others[2] && parts[0] != others[0]
+    }
+
+    /// Which start of which machine this is: the boot id of Linux, see random(4), the number space of processes, and the machine-id(5) where there is
+    /// one.
     private static let bootID: String = {
         let text = try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)
         // Containers of one machine number their processes apart; see pid_namespaces(7).
         let space = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/ns/pid")
-        return (text?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ProcessInfo.processInfo.hostName)
-            + (space.map { " \($0)" } ?? "")
+        let boot = text?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ProcessInfo.processInfo.hostName
+        let machine = try? String(contentsOfFile: "/etc/machine-id", encoding: .utf8)
+        // 32 digits; before the first start of a machine it may be another text.
+        guard let id = machine?.trimmingCharacters(in: .whitespacesAndNewlines), id.count == 32 else {
+            return boot + (space.map { " \($0)" } ?? "")
+        }
+        return "\(boot) \(space ?? "-") \(id)"
     }()
 
     /// When a process was started, in the units of the system; nil where there is none. On Linux the 22nd field of proc_pid_stat(5).

@@ -192,6 +192,52 @@ import Testing
         try await stage.close()
     }
 
+    @Test("L4 a worker of an earlier start of this machine is known to be no more as soon as the store is opened")
+    func earlierStart() async throws {
+        let own = "1b2c pid:[4026531836] 0123456789abcdef0123456789abcdef"
+        let isEarlier = { WorkerIdentity.isEarlierStart($0, of: own) }
+        #expect(isEarlier("9f8e pid:[4026532444] 0123456789abcdef0123456789abcdef"))
+        // Another container, another machine, and what an earlier version has written.
+        #expect(!isEarlier("1b2c pid:[4026532444] 0123456789abcdef0123456789abcdef"))
+        #expect(!isEarlier("9f8e pid:[4026531836] ffffffffffffffffffffffffffffffff"))
+        #expect(!isEarlier("9f8e pid:[4026531836]") && !isEarlier("elsewhere"))
+        let parts = WorkerIdentity.own.machine.split(separator: " ")
+        guard parts.count == 3 else { return }
+        let worker = WorkerIdentity(process: 1, start: 1, machine: "9f8e \(parts[1]) \(parts[2])")
+        #expect(worker.isDead)
+    }
+
+    @Test(
+        "L4 workers elsewhere that run nothing are forgotten at last; one that lives is known again when it takes something"
+    )
+    func idleWorkers() async throws {
+        let stage = try await Stage.open()
+        try stage.stack.transact(author: "test") { transaction in
+            try OperationBook(transaction).register(WorkerIdentity(process: 1, start: 1, machine: "elsewhere"))
+        }
+        func known() async throws -> Int { try await stage.stack.background { try $0.count(PipelineWorker.all) } }
+        func beat(_ count: Int) async {
+            for _ in 0..<count {
+                stage.clock.advance(by: .seconds(10))
+                await stage.pipeline.settled()
+            }
+        }
+        await beat(OperationBook.idleLimit)
+        #expect(try await known() == 2)
+        await beat(1)
+        #expect(try await known() == 1)
+        // Somebody elsewhere has forgotten this one.
+        try await stage.stack.background { _ = try $0.batchDelete(PipelineWorker.all) }
+        try await stage.commit(["A"])
+        try await stage.play([.resume("A")])
+        #expect(try await known() == 1)
+        await beat(2)
+        #expect(try await stage.row("A")?.crashes == 0)
+        try await stage.play([.done("A")])
+        #expect(stage.log.events.count == 2)
+        try await stage.close()
+    }
+
     @Test("L4 an operation whose processes keep ending counts as failed, and those fail that are to fail with it")
     func quarantine() async throws {
         let stage = try await Stage.open()
