@@ -83,7 +83,7 @@ extension OperationBook {
         }
     }
 
-    /// Forgets the queues of brokers where nothing is queued any more, a bounded number of them.
+    /// Forgets the queues of brokers where nothing is queued any more, and of which no journal tells, a bounded number of them.
     func forgetEmptyQueues() throws {
         let empty = try transaction.numbers(QueueSQL.selectEmptyRecords, [])
         try delete(empty, of: PipelineRecord.self, by: QueueSQL.deleteRecord)

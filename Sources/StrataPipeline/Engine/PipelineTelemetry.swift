@@ -80,7 +80,7 @@ final class PipelineTelemetry: Sendable {
         case .waiting(let id, let constraint):
             end(id.number, .waiting, .debug, [PipelineLogKey.reason: "\(constraint.rawValue)"])
         case .failed(let id, let message): end(id.number, .failed, .warning, [PipelineLogKey.reason: "\(message)"])
-        case .lost(let id): end(id.number, .lost, .warning)
+        case .lost(let id): end(id.number, .lost, .info)
         // The engine logs these itself, once for all.
         case .queueHeld, .storeFailed: break
         }

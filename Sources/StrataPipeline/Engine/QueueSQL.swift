@@ -245,8 +245,9 @@ enum QueueSQL {
         "_version" = ? WHERE "id" = ?
         """
     static let selectEmptyRecords = """
-        SELECT r."id" FROM "PipelineRecord" r WHERE r."isTransient" = 1 AND r."isJournalled" = 0 \
-        AND NOT EXISTS (SELECT 1 FROM \(operations) o WHERE o."pipeline" = r."name") LIMIT 1000
+        SELECT r."id" FROM "PipelineRecord" r WHERE r."isTransient" = 1 \
+        AND NOT EXISTS (SELECT 1 FROM \(operations) o WHERE o."pipeline" = r."name") AND (r."isJournalled" = 0 \
+        OR NOT EXISTS (SELECT 1 FROM "OperationTransition" t WHERE t."pipeline" = r."name")) LIMIT 1000
         """
     static let deleteRecord = "DELETE FROM \"PipelineRecord\" WHERE \"id\" = ?"
     static let selectWaiting = "SELECT \"id\" FROM \(operations) WHERE \"status\" = 1 AND \"pipeline\" = ?"

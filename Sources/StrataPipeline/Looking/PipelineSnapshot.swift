@@ -13,7 +13,7 @@ public struct PipelineSnapshot: Sendable, Hashable {
         public let blockers: [Blocker]
         /// When its last attempt began; nil where it had none.
         public let lastAttempt: Date?
-        /// How many operations wait behind it.
+        /// How many operations wait behind it: without those that have failed, and in `commits` without those of its commit.
         public let waiting: Int
     }
 
@@ -63,17 +63,25 @@ extension ObjectContext {
             guard let head = try first(of: lane, in: record), head.status == .held || head.status == .failed else {
                 continue
             }
-            let all = QueuedOperation.where { $0.pipeline == name && $0.lane == lane }
             lanes.append(
                 PipelineSnapshot.BlockedLane(
                     lane: lane,
                     head: head.id,
                     blockers: try head.blockers(),
                     lastAttempt: head.startedAt,
-                    waiting: try count(all) - 1
+                    waiting: try countWaiting(behind: head, in: record)
                 )
             )
         }
         return lanes
+    }
+
+    private func countWaiting(behind head: QueuedOperation, in record: PipelineRecord) throws -> Int {
+        let (id, name, lane, sortKey, commit) = (head.id, head.pipeline, head.lane, head.sortKey, head.commit)
+        let others = QueuedOperation.where {
+            $0.pipeline == name && $0.lane == lane && $0.id != id && $0.status != .failed && $0.status != .active
+        }
+        guard record.ordering == .commits else { return try count(others) }
+        return try count(others.where { $0.sortKey != sortKey || $0.commit != commit })
     }
 }

@@ -4,7 +4,7 @@ public import Strata
 /// A step of an operation's from one status to another, where its pipeline or broker keeps a journal of them.
 ///
 /// Kept as long as finished operations by their age, and may be deleted like any objects.
-@Model(.index("operation"), .index("at"), table: "OperationTransition")
+@Model(.index("operation"), .index("pipeline"), .index("at"), table: "OperationTransition")
 public final class OperationTransition {
     /// The number of the operation's id.
     public internal(set) var operation: Int64

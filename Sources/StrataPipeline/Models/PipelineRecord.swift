@@ -11,7 +11,7 @@ public final class PipelineRecord {
     public internal(set) var whenFailed: FailurePolicy
     /// How often a process may end during one operation.
     public internal(set) var crashLimit: Int
-    /// Whether it is a queue of a broker's, and forgotten when nothing is queued there any more.
+    /// Whether it is a queue of a broker's, and forgotten when nothing is queued there any more, nor told of in a journal.
     public internal(set) var isTransient: Bool = false
     /// Whether each step of its operations is written down.
     public internal(set) var isJournalled: Bool = false

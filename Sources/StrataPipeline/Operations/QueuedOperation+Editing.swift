@@ -136,11 +136,19 @@ extension QueuedOperation {
     private func decide(_ request: OperationRequest) {
         guard commit > 0 || request == .retry else {
             // It belongs to a context, or there is nothing to take back.
-            try? requireContext().delete(self)
+            try? takeBack()
             return
         }
         // Done is done.
         if self.request != .complete { self.request = request }
+    }
+
+    /// Has it never been queued, and what it was to wait for neither.
+    private func takeBack() throws {
+        let (context, number) = (try requireContext(), id.number)
+        context.delete(self)
+        for dependency in try context.fetch(.of(dependant: number)) { context.delete(dependency) }
+        for hold in try context.fetch(OperationHold.where { $0.operation == number }) { context.delete(hold) }
     }
 
     private func requireContext() throws -> ObjectContext {

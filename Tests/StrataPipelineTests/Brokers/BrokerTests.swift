@@ -206,6 +206,32 @@ import Testing
         try await stack.close()
     }
 
+    @Test("an empty queue of which there is a journal is forgotten with that")
+    func journalled() async throws {
+        let stack = try await Self.stack()
+        let clock = VirtualClock(Date())
+        let broker = try await TaskBroker.open(
+            stack,
+            handles: { $0.hasPrefix("chat.") },
+            isJournalled: true,
+            clock: clock,
+            handler: Speaker()
+        )
+        func records() async throws -> Int {
+            await broker.settled()
+            return try await stack.background { try $0.count(PipelineRecord.all) }
+        }
+        try await Self.queue(["hello"], in: "chat.a", stack)
+        try await broker.drained()
+        clock.advance(by: .seconds(11))
+        #expect(try await records() == 1)
+        clock.advance(by: .seconds(8 * 24 * 3600))
+        #expect(try await records() == 1)
+        clock.advance(by: .seconds(11))
+        #expect(try await records() == 0)
+        try await stack.close()
+    }
+
     @Test("a broker without tasks rests while thousands of queues of others wait, and hears of its own")
     func foreign() async throws {
         let stack = try await Self.stack()

@@ -52,11 +52,15 @@ import Testing
         let stage = try await Stage.open()
         stage.pipeline.resume()
         try await stage.stack.background { context in
-            let operation = context.enqueue(Named(name: "A"), in: .work)
+            let operation = context.enqueue(Named(name: "A"), in: .work, notBefore: .distantFuture)
+            try operation.addDependencies([try stage.stack.newID(for: QueuedOperation.self)])
             if isSkipped { operation.skip() } else { operation.complete() }
             try context.commit()
             #expect(try context.count(QueuedOperation.all) == 0)
             #expect(try context.count(FinishedOperation.all) == 0)
+            // Nor is what it was to wait for.
+            #expect(try context.count(OperationDependency.all) == 0)
+            #expect(try context.count(OperationHold.all) == 0)
         }
         await stage.pipeline.settled()
         #expect(stage.log.events.isEmpty)

@@ -45,7 +45,29 @@ import Testing
         #expect(try await Self.blockers(stage, "A") == [])
         #expect(try await Self.blockers(stage, "B") == [.lane(stage.id("A"))])
         #expect(try await Self.blockers(stage, "C") == [.lane(stage.id("A"))])
-        await stage.end("A", .failure(CancellationError()))
+        try await stage.end("A", .failure(CancellationError()))
+        try await stage.close()
+    }
+
+    @Test("what is parked does not wait behind the head of a lane, nor do those of its commit beside it")
+    func waiting() async throws {
+        for ordering in [PipelineOrdering.fifo, .commits] {
+            let stage = try await Stage.open(ordering: ordering, whenFailed: .park)
+            for name in ["A", "B", "C"] { try await stage.commit([Entry(stringLiteral: name)]) }
+            try await stage.play([.resume("A")])
+            try await stage.end("A", .success(.fail("broken")))
+            try await stage.end("B", .success(.wait(.person)))
+            let lanes = try await stage.stack.background { try $0.pipelineSnapshots().first?.blockedLanes }
+            #expect(lanes?.map(\.head) == [stage.id("B")] && lanes?.map(\.waiting) == [1], "\(ordering)")
+            try await stage.close()
+        }
+        let stage = try await Stage.open(ordering: .commits)
+        try await stage.commit(["A", "B"])
+        try await stage.commit(["C"])
+        try await stage.play([.resume("A", "B")])
+        try await stage.end("A", .success(.wait(.person)))
+        let lanes = try await stage.stack.background { try $0.pipelineSnapshots().first?.blockedLanes }
+        #expect(lanes?.map(\.head) == [stage.id("A")] && lanes?.map(\.waiting) == [1])
         try await stage.close()
     }
 

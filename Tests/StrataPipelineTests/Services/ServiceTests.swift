@@ -79,6 +79,19 @@ import Testing
         let failed = try #require(records.entries.first { $0.message == "an operation has failed" })
         #expect(failed.level == .warning)
         #expect(failed.metadata["strata.reason"] == "no such thing" && failed.metadata["strata.pipeline"] == "work")
+        // What was lost may be done by another process yet, and what is decided by hand is no attempt.
+        try await stage.commit(["D", "E"])
+        try await stage.edit("E") { $0.skip() }
+        #expect(stage.takeStarts().contains("D"))
+        let id = stage.id("D")
+        try await stage.stack.background { context in
+            context.delete(try #require(try context.find(id)))
+            try context.commit()
+        }
+        try await stage.log.waitForEnd(of: id)
+        let lost = try #require(records.entries.last { $0.message == "an attempt has ended" })
+        #expect(lost.level == .info && lost.metadata["strata.outcome"] == "lost")
+        #expect(records.entries.count { $0.message == "an operation has failed" } == 1)
         try await stage.close()
     }
 }
