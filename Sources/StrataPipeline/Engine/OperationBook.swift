@@ -456,6 +456,7 @@ extension OperationBook.Rules {
 enum HoldName {
     static let start = "start"
     static let retry = "retry"
+    static let all: Set = [start, retry]
 }
 
 extension RowReader {

@@ -19,9 +19,9 @@ public struct PipelineError: Error, Sendable, CustomStringConvertible {
         public static let alreadyFinished = Code("alreadyFinished")
         /// Another process holds the operation by now, or it is queued no more.
         public static let leaseLost = Code("leaseLost")
-        /// The payload cannot be read.
+        /// The payload cannot be read, or is of another type than the pipeline handles: the operation fails for good.
         public static let undecodablePayload = Code("undecodablePayload")
-        /// The pipeline handles payloads of another type.
+        /// An operation was asked for a payload of another type than it has, by ``QueuedOperation/payload(as:)``.
         public static let wrongPayload = Code("wrongPayload")
         /// The pipeline is closed, or the stack is about to be.
         public static let closed = Code("closed")

@@ -1,7 +1,8 @@
 public import Foundation
 public import Strata
 
-/// An operation that is done, under the number of the id that it had while it was queued.
+/// An operation that is done, under the number of the id that it had while it was queued: see
+/// ``Strata/ObjectContext/finishedOperation(_:)``.
 ///
 /// Finished operations are kept as long as their pipeline says, and may be deleted like any objects.
 @Model(.index("finishedAt"), table: "FinishedOperation")

@@ -47,7 +47,7 @@ extension ObjectContext {
         priority: Int = 0,
         key: String? = nil
     ) throws -> QueuedOperation? {
-        guard try find(id.counterpart(FinishedOperation.self)) == nil else { return nil }
+        guard try finishedOperation(id) == nil else { return nil }
         return try insert(QueuedOperation.make(payload, in: pipeline, lane, priority, key), as: id)
     }
 }

@@ -11,7 +11,7 @@ public enum OperationStatus: Int, AttributeValue, CaseIterable, CustomStringConv
     case held = 2
     /// Its handler runs.
     case active = 3
-    /// It has failed for good. It stays until somebody retries, changes or removes it.
+    /// It has failed for good. It stays until somebody retries, completes, skips or removes it.
     case failed = 4
 
     /// The name of the case.
@@ -50,7 +50,7 @@ public enum OperationRequest: Int, AttributeValue, CaseIterable {
 public struct AttemptFailure: Codable, Hashable, Sendable {
     /// Which attempt it was, from 1.
     public var attempt: Int
-    /// When it ended.
+    /// When it ended, in seconds since the beginning of 2001, UTC: Foundation's reference date.
     public var time: Double
     /// What the handler has thrown or said.
     public var message: String

@@ -4,7 +4,8 @@ public import Strata
 extension QueuedOperation {
     /// The payload.
     ///
-    /// - Throws: ``PipelineError`` with `undecodablePayload`, or what decoding throws.
+    /// - Throws: ``PipelineError`` with `wrongPayload` where it is of another type, `undecodablePayload` where a later version has stored it; what
+    ///   decoding throws.
     public func payload<Payload: OperationPayload>(as type: Payload.Type) throws -> Payload {
         guard self.type == Payload.operationType else {
             throw PipelineError(
@@ -99,7 +100,18 @@ extension QueuedOperation {
     // MARK: Holds
 
     /// Lets this operation start no earlier than a moment. It waits for all of its holds; one of the same name is moved.
+    ///
+    /// - Parameter name: any text but `start`, which is the name of what `enqueue` makes of `notBefore`, and `retry`, that of the pause
+    ///   before the next attempt. These can be released.
+    /// - Throws: ``PipelineError`` with `invalidArgument`; what the store reports.
     public func hold(_ name: String, until date: Date) throws {
+        guard !HoldName.all.contains(name) else {
+            throw PipelineError(
+                .invalidArgument,
+                "'\(name)' is the name of a hold that pipelines make themselves. Take another one.",
+                operations: [id.number]
+            )
+        }
         let context = try requireContext()
         if let hold = try context.first(.of(operation: id.number, name: name)) {
             hold.until = date

@@ -6,6 +6,33 @@ import Testing
 @testable import StrataPipeline
 
 @Suite("P1 L14 L15 what can be queued, and what is refused", .timeLimit(.minutes(1))) struct EnqueueTests {
+    @Test("what became of an operation is asked by the id that it had")
+    func finished() async throws {
+        let stage = try await Stage.open()
+        try await stage.commit(["A", "B"])
+        try await stage.edit("A") { $0.skip() }
+        let (a, b) = (stage.id("A"), stage.id("B"))
+        let results = try await stage.stack.background { context in
+            try [a, b].map { try context.finishedOperation($0)?.result }
+        }
+        #expect(results == [.skipped, nil])
+        try await stage.close()
+    }
+
+    @Test("a hold is not named as those of pipelines, which may be released", arguments: ["start", "retry"])
+    func reserved(_ name: String) async throws {
+        let stage = try await Stage.open()
+        try await stage.stack.background { context in
+            let operation = context.enqueue(Named(name: "A"), in: .work, notBefore: .distantFuture)
+            let error = #expect(throws: PipelineError.self) { try operation.hold(name, until: .distantPast) }
+            #expect(error?.code == .invalidArgument)
+            try operation.hold("mine", until: .distantFuture)
+            try operation.release(name)
+            #expect(try operation.blockers().count == (name == "start" ? 1 : 2))
+        }
+        try await stage.close()
+    }
+
     @Test(
         "L15 a payload that cannot be read parks its operation with the bytes kept; one of an earlier version is migrated"
     )
