@@ -43,7 +43,7 @@ final class TestStore {
                 default: throw StrataError(.invalidSchema, "\(model.name).\(name) has no inverse")
                 }
             },
-            fingerprint: 7
+            identity: StoreIdentity(fingerprint: 7)
         )
     }
 

@@ -11,7 +11,7 @@ extension BatchJob {
         let info = try gather(query)
         var columns = ColumnSet()
         var texts: [String] = []
-        var writer = SQLWriter(sources: .tables(resolver: schema.resolver, fingerprint: connection.fingerprint))
+        var writer = SQLWriter(sources: .tables(resolver: schema.resolver, identity: connection.identity))
         var scope = SQLScope(model: Object._$schema, alias: info.sql.table, from: info.sql.table)
         for assignment in assignments {
             guard let column = info.columns.firstIndex(where: { $0.name == assignment.column }),
@@ -108,9 +108,13 @@ extension BatchJob {
         let info = entity.info
         let sql = try unique.map { try upsertStatement($0, info) }
         let statement = try sql.map(connection.statement) ?? connection.statement(.insert(info))
+        // Rows may have been read from another store.
+        statement.buffer.checkedIdentity = connection.identity
+        defer { statement.buffer.checkedIdentity = nil }
         var (inserted, updated): ([Int64], Set<Int64>) = ([], [])
         let timestamp = StoredValue.real(time.timeIntervalSinceReferenceDate)
         for var row in rows {
+            let isOwn = row.id.fingerprint == connection.fingerprint
             row.id = ObjectID(number: try takeID(), fingerprint: connection.fingerprint)
             if let createdAt = info.createdAt, try row._$value(at: createdAt) == .null {
                 try row._$set(timestamp, at: createdAt)
@@ -118,7 +122,7 @@ extension BatchJob {
             if let updatedAt = info.updatedAt { try row._$set(timestamp, at: updatedAt) }
             if let column = info.commitNumber { try row._$set(.integer(sequence), at: column) }
             try check(row, entity)
-            if !info.externals.isEmpty { try writeBytes(of: &row, info) }
+            if !info.externals.isEmpty { try writeBytes(of: &row, isOwn: isOwn, info) }
             if let holder = try write(row, by: statement, entity), holder != row._$number {
                 updated.insert(holder)
             } else {
@@ -140,10 +144,13 @@ extension BatchJob {
 
     /// Writes what a row keeps outside of itself. The row gets bytes of its own, also where it was read from a store and so has bytes
     /// already: those are another row's.
-    private func writeBytes(of row: inout some StoredRow, _ info: EntityInfo) throws {
+    ///
+    /// - Parameter isOwn: whether the row is of this store. What another one calls by the same number are other bytes.
+    private func writeBytes(of row: inout some StoredRow, isOwn: Bool, _ info: EntityInfo) throws {
         for column in info.externals {
             guard let external = row._$external(at: column) else { continue }
-            guard let content = try external.data ?? connection.content(of: external) else {
+            guard let content = try external.data ?? (isOwn ? connection.content(of: external) : nil)
+            else {
                 throw StrataError(
                     .misuse,
                     "The bytes of a row's \(info.columns[column].name) are not in memory and not in this store. Make the row by "

@@ -81,7 +81,7 @@ final class BatchJob {
     func gather<Object: Model>(_ query: Query<Object>) throws -> EntityInfo {
         try connection.registerFunctions()
         let info = schema.entities[try schema.index(of: Object.self)].info
-        var sources = SQLSources.tables(resolver: schema.resolver, fingerprint: connection.fingerprint)
+        var sources = SQLSources.tables(resolver: schema.resolver, identity: connection.identity)
         sources.search = { [connection, schema] in try connection.searchSource($0, schema) }
         let compiled = try query.compile(.ids, using: sources)
         try connection.execute(BatchSQL.insertIDs(try idTable(info.index), compiled.sql), compiled.bindings)

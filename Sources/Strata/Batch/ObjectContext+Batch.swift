@@ -52,7 +52,10 @@ extension ObjectContext {
     /// a lazy sequence of any length needs little memory; they are taken while the store is being written to, so what makes them uses
     /// neither stack nor contexts.
     ///
-    /// - Throws: ``StrataError`` with `validation`, `notUnique`, `missingReference`, and what the store reports.
+    /// Rows that were read from another store may be handed in where they lead to none of its objects.
+    ///
+    /// - Throws: ``StrataError`` with `validation`, `notUnique`, `missingReference`, `foreignID` for a row that leads to an object of
+    ///   another store, `misuse` for one whose bytes outside of the row were not read there, and what the store reports.
     @discardableResult
     public func batchInsert<Row: ModelRow>(_ rows: some Sequence<Row>) throws -> ObjectChanges<Row.Object> {
         try batch(Row.Object.self) { try $0.insert(rows, $1, upsert: nil) }

@@ -6,7 +6,7 @@ extension ObjectContext {
         try objects(query, .objects)
     }
 
-    /// All objects of a model, in the order of creation.
+    /// All objects of a model, in the order of their ids: see ``IDColumn/ascending``.
     public func fetch<Object: Model>(_ model: Object.Type) throws -> [Object] { try fetch(Object.all) }
 
     /// The first object of a query.
@@ -184,7 +184,7 @@ extension Store {
             },
             resolver: schema.resolver,
             search: { [schema] in try connection.searchSource($0, schema) },
-            fingerprint: ids.fingerprint
+            identity: identity
         )
     }
 }

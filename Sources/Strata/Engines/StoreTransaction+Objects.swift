@@ -5,8 +5,8 @@ extension StoreTransaction {
     /// - Complexity: O(models), and one look-up.
     package func isThere(_ id: String) throws -> Bool? {
         let parts = id.split(separator: "-", omittingEmptySubsequences: false)
-        guard parts.count == 3, let number = Int64(parts[1]),
-            UInt16(parts[2], radix: 16) == connection.fingerprint,
+        guard parts.count == 3, let number = Int64(parts[1]), let fingerprint = UInt16(parts[2], radix: 16),
+            connection.identity.knows(fingerprint: fingerprint, number: number),
             let entity = schema.entities.first(where: { $0.info.name == parts[0] })
         else { return nil }
         return try integer(LinesSQL.exists(entity.info), [.integer(number)]) != nil

@@ -13,6 +13,9 @@ public struct ObjectID<Object: Model>: Sendable, Hashable {
         packed = Int64(bitPattern: UInt64(fingerprint) << 48 | UInt64(number))
     }
 
+    /// The numbers that ids may have: they leave room for the fingerprint.
+    static var numbers: Range<Int64> { 1..<(1 << 48) }
+
     /// The id of an object that is not inserted yet.
     @inlinable public static var unassigned: ObjectID { ObjectID(packed: 0) }
 
@@ -26,7 +29,7 @@ public struct ObjectID<Object: Model>: Sendable, Hashable {
 }
 
 extension ObjectID: Comparable {
-    /// In the order in which ids were handed out.
+    /// By their numbers: the order in which one stack has handed them out. Other stacks, batches and imports have other ranges.
     public static func < (left: ObjectID, right: ObjectID) -> Bool { left.number < right.number }
 }
 

@@ -73,12 +73,25 @@ public struct RowBinder {
 
     /// Binds the number of an id or NULL.
     public func bind<Object: Model>(_ id: ObjectID<Object>?, at index: Int32) throws {
-        if let id { sqlite3_bind_int64(statement, index, id.number) } else { sqlite3_bind_null(statement, index) }
+        if let id { try bind(id, at: index) } else { sqlite3_bind_null(statement, index) }
     }
 
     /// Binds the number of an id.
     public func bind<Object: Model>(_ id: ObjectID<Object>, at index: Int32) throws {
+        if buffer.checkedIdentity != nil { try check(id) }
         sqlite3_bind_int64(statement, index, id.number)
+    }
+
+    /// Refuses an id that the store does not know. That of an object which is not inserted is missing, not foreign.
+    @inline(never)
+    private func check<Object: Model>(_ id: ObjectID<Object>) throws {
+        guard let identity = buffer.checkedIdentity, id.isAssigned,
+            !identity.knows(fingerprint: id.fingerprint, number: id.number)
+        else { return }
+        throw StrataError(
+            .foreignID,
+            "Nothing was changed: a row leads to \(id), which another store handed out. Relate it to an object of this one."
+        )
     }
 
     func bind(stored value: StoredValue, at index: Int32) throws {
@@ -102,6 +115,8 @@ final class BindBuffer {
     @exclusivity(unchecked) private var chunks: [UnsafeMutableRawBufferPointer]
     @exclusivity(unchecked) private var current = 0
     @exclusivity(unchecked) private var used = 0
+    /// The store that the ids in rows must be of, where the rows come from elsewhere.
+    @exclusivity(unchecked) var checkedIdentity: StoreIdentity?
 
     init() { chunks = [.allocate(byteCount: 512, alignment: 16)] }
 

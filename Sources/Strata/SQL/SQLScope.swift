@@ -69,7 +69,7 @@ struct SQLWriter {
         return try body(&self)
     }
 
-    /// The value as it is stored. An id must be that of an inserted object of this store.
+    /// The value as it is stored. An id must be that of an inserted object, and one that the store knows.
     func stored(_ value: ValueNode) throws -> StoredValue {
         switch value {
         case .stored(let stored): return stored
@@ -88,7 +88,7 @@ struct SQLWriter {
             )
         }
         let fingerprint = UInt16(truncatingIfNeeded: packed >> 48)
-        if let own = sources.fingerprint, own != fingerprint {
+        if let identity = sources.identity, !identity.knows(fingerprint: fingerprint, number: number) {
             throw StrataError(
                 .foreignID,
                 "The query compares with an id of \(model) that another store handed out. Ask that store."

@@ -14,11 +14,11 @@ struct SQLSources {
     ///
     /// - Throws: ``StrataError/Code/invalidQuery`` where nothing of them is searchable.
     var search: (ModelSchema) throws -> SearchSource = SearchSource.stored
-    /// The fingerprint of the store; ids with another one are refused. Nil: none is refused.
-    var fingerprint: UInt16?
+    /// The store; ids that neither it nor what it was copied from has handed out are refused. Nil: none is refused.
+    var identity: StoreIdentity?
 
     /// The tables of the store as they are.
-    static func tables(resolver: RelationshipResolver, fingerprint: UInt16? = nil) -> SQLSources {
+    static func tables(resolver: RelationshipResolver, identity: StoreIdentity? = nil) -> SQLSources {
         SQLSources(
             source: { table in
                 switch table {
@@ -27,7 +27,7 @@ struct SQLSources {
                 }
             },
             resolver: resolver,
-            fingerprint: fingerprint
+            identity: identity
         )
     }
 }

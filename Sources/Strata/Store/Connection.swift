@@ -6,6 +6,9 @@ import CStrataSQLite
 /// transaction that runs.
 final class Connection {
     let pointer: OpaquePointer
+    /// What the store says of itself.
+    let identity: StoreIdentity
+    /// That of the identity, which is asked for at every row.
     let fingerprint: UInt16
     /// How often the store had been migrated when it was opened. Where it was since, nothing is read or written.
     private(set) var migrations: Int64?
@@ -26,14 +29,18 @@ final class Connection {
     /// How many statements are kept; beyond that all are let go.
     static let statementLimit = 500
 
+    init(_ pointer: OpaquePointer, _ identity: StoreIdentity) {
+        self.pointer = pointer
+        self.identity = identity
+        fingerprint = identity.fingerprint
+        migrations = identity.migrations
+    }
+
+    /// A connection to what is no store yet, or not known to be one.
     init(_ pointer: OpaquePointer, fingerprint: UInt16) {
         self.pointer = pointer
         self.fingerprint = fingerprint
-    }
-
-    convenience init(_ pointer: OpaquePointer, _ identity: StoreIdentity) {
-        self.init(pointer, fingerprint: identity.fingerprint)
-        migrations = identity.migrations
+        identity = StoreIdentity(fingerprint: fingerprint)
     }
 
     /// Lets go of all statements. Must come before the connection is closed.

@@ -65,7 +65,7 @@ public enum RowSupport {
     ) throws -> ObjectID<Object>? {
         switch stored {
         case .null: return nil
-        case .integer(let number) where (1..<(1 << 48)).contains(number):
+        case .integer(let number) where ObjectID<Object>.numbers.contains(number):
             return ObjectID(number: number, fingerprint: owner.fingerprint)
         default: throw undecodable(stored, as: ObjectID<Object>.self, at: column, of: owner)
         }

@@ -272,4 +272,31 @@ import Testing
         }
         try await stack.close()
     }
+
+    @Test("rows of another store are refused where they lead to its objects, and taken where they lead nowhere")
+    func rowsOfAnotherStore() async throws {
+        let rows = try await openStack(.rootOnly).background { context in
+            let author = context.insert(Author(name: "theirs"))
+            context.insert(Article(slug: "a", title: "related", author: author))
+            context.insert(Article(slug: "b", title: "alone"))
+            try context.commit()
+            return try context.rows(Article.sorted { $0.slug.ascending })
+        }
+        let stack = try await openStack(.rootOnly)
+        try await stack.background { context in
+            // Under the number that the other store's author has.
+            let author = context.insert(Author(name: "ours"))
+            try context.commit()
+            #expect(author.id.number == rows[0].author?.number)
+            await expect(.foreignID) { try context.batchInsert(rows) }
+            await expect(.foreignID) { try context.batchUpsert(rows, by: "slug") }
+            #expect(try context.count(Article.all) == 0)
+            #expect(try context.batchInsert(rows.suffix(1)).inserted.count == 1)
+            var own = rows[0]
+            own.author = author.id
+            #expect(try context.batchUpsert([own], by: "slug").inserted.count == 1)
+            #expect(try author.articles.fetch().map(\.title) == ["related"])
+        }
+        try await stack.close()
+    }
 }

@@ -434,4 +434,25 @@ struct ExternalDataTests {
         #expect(image == bytes(1))
         try await stack.close()
     }
+
+    @Test("bytes that a row of another store has not read are not looked for in this one")
+    func rowsOfAnotherStore() async throws {
+        let rows = try await openWithPhoto().background { try $0.rows(Photo.all) }
+        #expect(rows[0].image.data == nil)
+        let stack = try await open()
+        try await stack.background { context in
+            // Under the number that the other store's bytes have.
+            context.insert(Photo(name: "b", image: bytes(7)))
+            try context.commit()
+            let error = #expect(throws: StrataError.self) { try context.batchInsert(rows) }
+            #expect(error?.code == .misuse)
+            #expect(try context.column(Photo.all, \.name) == ["b"])
+            // Those of a row of this store are.
+            var own = try context.rows(Photo.all)
+            own[0].name = "c"
+            try context.batchInsert(own)
+            #expect(try context.first(Photo.where { $0.name == "c" })?.image == bytes(7))
+        }
+        try await stack.close()
+    }
 }

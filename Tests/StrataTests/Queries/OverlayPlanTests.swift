@@ -30,7 +30,7 @@ import Testing
     private func sources(_ context: ObjectContext, isPending: Bool) -> SQLSources {
         let schema = context.store.schema
         guard isPending else {
-            return .tables(resolver: schema.resolver, fingerprint: context.store.ids.fingerprint)
+            return .tables(resolver: schema.resolver, identity: context.store.identity)
         }
         return SQLSources(
             source: { table in
@@ -40,7 +40,7 @@ import Testing
                 }
             },
             resolver: schema.resolver,
-            fingerprint: context.store.ids.fingerprint
+            identity: context.store.identity
         )
     }
 

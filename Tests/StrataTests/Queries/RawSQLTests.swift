@@ -208,4 +208,13 @@ struct RawSQLTests {
             #expect(try context.count(Article.self) == 3)
         }
     }
+
+    @Test("A number that can be nobody's id is undecodable", arguments: [-1, 0, 1 << 48, .max, .min] as [Int64])
+    func numbers(_ number: Int64) async throws {
+        try await filled().background { context in
+            let rows = try context.rows("SELECT \(number) AS id, \((1 << 48) - 1) AS last")
+            #expect(code { _ = try rows[0].id(of: Article.self) } == .undecodable)
+            #expect(try rows[0].id(of: Article.self, "last")?.number == (1 << 48) - 1)
+        }
+    }
 }

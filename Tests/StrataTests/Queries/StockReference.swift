@@ -15,7 +15,7 @@ final class StockReference {
         }
         pointer = opened
         connection = Connection(opened, fingerprint: fingerprint)
-        sources = .tables(resolver: schema.resolver, fingerprint: fingerprint)
+        sources = .tables(resolver: schema.resolver, identity: connection.identity)
         try SQLFunctions.register(on: opened)
         try connection.execute("PRAGMA journal_mode = OFF")
         try connection.execute("BEGIN")

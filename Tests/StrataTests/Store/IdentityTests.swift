@@ -141,4 +141,57 @@ import Testing
         #expect(missing)
         try await stack.close()
     }
+
+    @Test("a copy takes the ids of its original wherever ids are taken, and the later ones nowhere")
+    func idsInQueries() async throws {
+        let folder = try ScratchFolder()
+        let (url, copyURL) = (folder.file("a.sqlite"), folder.file("b.sqlite"))
+        func insert(_ stack: ContextStack, _ name: String) async throws -> (ObjectID<Author>, ObjectID<Article>) {
+            try await stack.background { context in
+                let author = context.insert(Author(name: name))
+                let article = context.insert(Article(title: name, author: author))
+                try context.commit()
+                return (author.id, article.id)
+            }
+        }
+        let before = try await ContextStack.open(.sqlite(url), models: allModels, stack: .rootOnly)
+        let (author, article) = try await insert(before, "old")
+        let row = try await before.background { try $0.rows(Article.all)[0] }
+        try await before.close()
+        try FileManager.default.copyItem(at: url, to: copyURL)
+        let original = try await ContextStack.open(.sqlite(url), models: allModels, stack: .rootOnly)
+        let (foreign, _) = try await insert(original, "new")
+        try await original.close()
+
+        let copy = try await ContextStack.open(.sqlite(copyURL), models: allModels, stack: .rootOnly)
+        try await copy.background { context in
+            #expect(try context.count(Article.where { $0.author == author }) == 1)
+            #expect(try context.count(Article.where { $0.id.in([article]) }) == 1)
+            #expect(
+                try context.values(String.self, "SELECT name FROM \(Author.self) AS a WHERE id = \(author)") == ["old"]
+            )
+            let updated = try context.batchUpdate(Article.all) { _ in
+                [.relate(Article.columns.author, to: author), Article.columns.views.set(to: 1)]
+            }
+            #expect(updated.updated.count == 1)
+            var again = row
+            again.title = "again"
+            try context.batchInsert([again])
+            #expect(try context.find(author)?.articles.count == 2)
+
+            again.title = "once more"
+            again.author = foreign
+            for body in [
+                { _ = try context.count(Article.where { $0.author == foreign }) },
+                { _ = try context.count(Author.where { $0.id.in([foreign]) }) },
+                { _ = try context.rows("SELECT \(foreign)") },
+                { try context.batchUpdate(Article.all) { .relate($0.author, to: foreign) } },
+                { try context.batchInsert([again]) },
+            ] {
+                let error = #expect(throws: StrataError.self) { try body() }
+                #expect(error?.code == .foreignID)
+            }
+        }
+        try await copy.close()
+    }
 }
