@@ -1,7 +1,8 @@
 extension ObjectContext {
     /// The objects of a query one after the other, in bounded memory: see ``ObjectCursor``.
     ///
-    /// Where others have committed since this block first read, the cursor sees that, and so does the block from now on.
+    /// Where others have committed since this block first read, the cursor sees that, and so does the block from now on. A pinned context
+    /// stays where it is; its cursor then begins by reading the ids of all objects, eight bytes each.
     ///
     /// - Throws: ``StrataError`` with `invalidQuery`, or if the store cannot be read.
     public func cursor<Object: Model>(_ query: Query<Object>) throws -> ObjectCursor<Object> {
@@ -38,20 +39,42 @@ extension ObjectContext {
         while let row = try stream.next() { try body(try stream.row(from: row)) }
     }
 
-    /// The rows of a query as this context sees them now, on a connection of their own.
+    /// The rows of a query as this context sees them now, on a connection of their own where that can be.
     func stream<Object: Model>(_ query: Query<Object>) throws -> RowStream {
         publish()
         _ = try currentView()
         let reader = try store.borrowReader(for: reference.label)
-        do {
-            while try reader.begin() != view?.sequence { try takeView() }
-        } catch {
+        guard try letStandOnView(reader) else {
             store.giveBack(reader)
-            throw error
+            return try pinnedStream(query)
         }
         let view = try currentView()
         let own = View(reader: reader, sequence: view.sequence, layers: view.layers)
         return try RowStream(query, (own, path), store: store)
+    }
+
+    /// Lets a reader stand on the snapshot of this context, which moves on where others have committed. A pinned one does not, and
+    /// the answer is false.
+    private func letStandOnView(_ reader: Reader) throws -> Bool {
+        do {
+            while try reader.begin() != view?.sequence {
+                if isPinned { return false }
+                try takeView()
+            }
+            return true
+        } catch {
+            store.giveBack(reader)
+            throw error
+        }
+    }
+
+    /// The rows of a query as this context sees them, from its own snapshot.
+    private func pinnedStream<Object: Model>(_ query: Query<Object>) throws -> RowStream {
+        var numbers: [Int64] = []
+        try run(query, .ids) { numbers.append(try $0.read(Int64.self, at: 0)) }
+        let entity = store.schema.entities[try store.schema.index(of: Object.self)].info
+        let rows = try PinnedRows(numbers, of: entity, (try currentView(), path), store)
+        return RowStream(rows, of: entity.index)
     }
 
     /// Lets go of objects that nobody else holds, once there are so many that it pays.

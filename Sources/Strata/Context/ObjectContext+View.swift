@@ -18,7 +18,7 @@ extension ObjectContext {
         noteTurn()
         // Live objects are about to be shown anew, and what nobody has published would be lost on them.
         publish()
-        let reader = try view?.reader ?? store.borrowReader(for: reference.label)
+        let reader = try readerForView()
         view = nil
         do {
             if isPinned {
@@ -38,6 +38,15 @@ extension ObjectContext {
             store.giveBack(reader)
             throw error
         }
+    }
+
+    /// The reader of the view, or another one where cursors go on reading the snapshot that the view had.
+    private func readerForView() throws -> Reader {
+        guard let known = view?.reader else { return try store.borrowReader(for: reference.label) }
+        guard known.isShared else { return known }
+        let reader = try store.borrowReader(for: reference.label)
+        store.giveBack(known)
+        return reader
     }
 
     static var endedError: StrataError {

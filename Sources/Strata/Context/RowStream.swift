@@ -11,9 +11,11 @@ final class RowStream {
     private let view: ObjectContext.View
     /// Nil at the end.
     private var statement: Statement?
+    /// The rows of a pinned context whose snapshot is not the newest one.
+    private let pinned: PinnedRows?
     /// Whether there were changes of the model's rows above the snapshot.
     let hasPending: Bool
-    /// The tables that the rows are made of.
+    /// The tables that the rows are made of; those of a pinned context do not follow what is done to these.
     let tables: Set<String>
     /// The commit that the snapshot shows.
     var sequence: Int64 { view.sequence }
@@ -29,6 +31,7 @@ final class RowStream {
         self.store = store
         self.path = path
         self.view = view
+        pinned = nil
         do {
             entity = try store.schema.index(of: Object.self)
             view.showOverlay(of: path)
@@ -46,11 +49,18 @@ final class RowStream {
         }
     }
 
+    /// - Parameter rows: rows of this entity.
+    init(_ rows: PinnedRows, of entity: Int) {
+        (store, view, path, pinned, self.entity) = (rows.store, rows.view, rows.path, rows, entity)
+        hasPending = rows.hasPending
+        tables = []
+    }
+
     deinit { close() }
 
     /// The row that comes next, to be read before the one after it is asked for; nil at the end.
     func next() throws -> RowReader? {
-        guard let statement else { return nil }
+        guard let statement else { return try pinned?.next() }
         do {
             if try statement.step() { return statement.reader }
         } catch {
@@ -78,6 +88,7 @@ final class RowStream {
 
     /// Lets go of the snapshot. There are no more rows.
     func close() {
+        pinned?.close()
         guard let statement else { return }
         self.statement = nil
         statement.reset()

@@ -61,6 +61,11 @@ final class Overlay {
             """
     }
 
+    /// A statement that reads the pending row with an id.
+    static func selectByID(_ info: EntityInfo) -> String {
+        "SELECT \(info.sql.columnList) FROM \(tableName(info.index)) WHERE \"id\" = ?"
+    }
+
     /// Makes the functions and the tables known to a connection, which keeps the overlay alive by itself.
     func register(_ entities: [any AnyEntity], on connection: OpaquePointer) throws {
         let pairCode = sqlite3_create_function_v2(

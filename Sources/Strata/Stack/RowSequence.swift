@@ -5,6 +5,9 @@
 /// happens meanwhile. Rows are read as they are asked for, in portions, so that memory stays bounded and a slow reader
 /// slows nobody down; they are read on a queue of their own.
 ///
+/// Of a pinned context it is the newest committed state, with what the context and its parents have published by then: the snapshot that
+/// the context itself is pinned to belongs to its blocks. ``ObjectContext/forEachRow(_:_:)`` in a block reads that.
+///
 /// An iterator holds its snapshot until it has come to its end or is let go, as it is when a loop is left. Meanwhile the
 /// store's journal grows with every commit.
 public struct RowSequence<Object: Model>: AsyncSequence, Sendable {

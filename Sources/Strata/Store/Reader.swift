@@ -12,6 +12,8 @@ final class Reader: @unchecked Sendable {
     private(set) var isReading = false
     /// What the size of the page cache is when it is not streaming.
     private var usualCacheSize: Int64?
+    /// How many use it: a pinned context, and the cursors that read its snapshot beside it.
+    private var userCount = 1
 
     fileprivate init(
         path: String,
@@ -48,6 +50,22 @@ final class Reader: @unchecked Sendable {
             try? end()
             throw error
         }
+    }
+
+    /// Whether others than the context that borrowed it read the snapshot as well.
+    var isShared: Bool { userCount > 1 }
+
+    /// One more reads the snapshot, in the isolation of whoever borrowed this. It goes back to the pool when all have given it back.
+    func share() -> Reader {
+        userCount += 1
+        return self
+    }
+
+    /// Whether somebody still uses it, now that one no longer does.
+    fileprivate func leave() -> Bool {
+        guard isShared else { return false }
+        userCount -= 1
+        return true
     }
 
     /// Until it is given back, pages that were read are not kept: whoever walks a whole table does not come back to them.
@@ -138,6 +156,7 @@ final class ReaderPool: Sendable {
     }
 
     func giveBack(_ reader: Reader) {
+        if reader.leave() { return }
         try? reader.end()
         reader.endStreaming()
         reader.connection.overlay.show([:])
