@@ -7,6 +7,11 @@ final class Draft {
     /// Objects that lead here by one of their own drafts. Weak, so that two drafts do not keep each other.
     var leadingHere: [WeakModel] = []
 
+    /// One of the drafts of an object no longer leads here. It may do so by others still.
+    func forget(_ object: AnyObject) {
+        if let index = leadingHere.firstIndex(where: { $0.object === object }) { leadingHere.remove(at: index) }
+    }
+
     struct WeakModel {
         weak var object: AnyObject?
     }
@@ -19,6 +24,17 @@ extension Model {
         let draft = Draft()
         _$link.owner = .draft(draft)
         return draft
+    }
+
+    /// Takes back what a to-one relationship was set to before the insert.
+    func undraft(_ column: Int) {
+        guard case .draft(let draft) = _$link.owner, let value = draft.one.removeValue(forKey: column) else { return }
+        value.forget(self)
+    }
+
+    /// A draft no longer leads to this object.
+    func forget(_ object: AnyObject) {
+        if case .draft(let draft) = _$link.owner { draft.forget(object) }
     }
 
     /// The number of the object's id, of whichever model; 0 before it is inserted.

@@ -33,7 +33,9 @@ extension Many {
     /// Takes an object out. It is not deleted.
     public func remove(_ object: Object) {
         guard let context = owner._$link.context else {
-            if case .draft(let draft) = owner._$link.owner { draft.many[relationship]?.removeAll { $0 === object } }
+            guard drafts(owner, contain: object) else { return }
+            owner.draft.many[relationship]?.removeAll { $0 === object }
+            object.forget(owner)
             return
         }
         func open<Owner: Model>(_ owner: Owner) {

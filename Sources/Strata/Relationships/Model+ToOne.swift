@@ -26,9 +26,10 @@ extension Model {
     /// Relates two objects. If one of them is inserted, so is the other (C6).
     public static func _$storeOptional(_ value: Self?, in owner: some Model, at column: Int) -> ObjectID<Self>? {
         guard let value else {
-            if case .draft(let draft) = owner._$link.owner { draft.one[column] = nil }
+            owner.undraft(column)
             return nil
         }
+        owner.undraft(column)
         var context = owner._$link.context
         let other = value._$link.context
         if context == nil || context !== other {
