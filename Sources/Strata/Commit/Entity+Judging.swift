@@ -34,7 +34,7 @@ extension Entity {
         case .custom(let resolver):
             for column in columns {
                 let detail = detail(mine, column, base: base, theirs: theirs)
-                switch resolver.resolve(MergeConflict(detail)) {
+                switch resolver.resolve(MergeConflict(detail, in: info.columns[column])) {
                 case .mine: break
                 case .theirs: verdict.givenUp.insert(column)
                 case .error: verdict.conflicts.append(detail)

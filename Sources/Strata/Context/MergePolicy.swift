@@ -86,24 +86,32 @@ public struct MergeConflict: Sendable {
     /// What the others have made of it.
     public let theirs: StoredValue
 
+    /// The type that the column was declared with; nil for a relationship, and where this is about the object.
+    private let heldType: (any AttributeValue.Type)?
+
     /// About a column, as an error would tell of it.
-    init(_ detail: StrataError.Detail) {
+    init(_ detail: StrataError.Detail, in schema: ColumnSchema) {
         kind = .changedOnBothSides
+        heldType = schema.heldType
         (model, number, column) = (detail.model, detail.number, detail.column)
         (base, mine, theirs) = (detail.base ?? .null, detail.mine ?? .null, detail.theirs ?? .null)
     }
 
     /// About an object that one side has deleted.
     init(_ kind: Kind, model: String, number: Int64) {
-        (self.kind, self.model, self.number, column) = (kind, model, number, nil)
+        (self.kind, self.model, self.number, column, heldType) = (kind, model, number, nil, nil)
         (base, mine, theirs) = (.null, .null, .null)
     }
 
-    /// The three values as what they are; nil where one of them is nil or of another type.
+    /// The three values of an attribute that is declared with this type, or as an optional of it.
+    ///
+    /// Nil where one of the three is nil, where the attribute is declared with another type, and for relationships: numbers are what
+    /// SQLite keeps for integers of each width, for `Bool`, for enums, and for the ids of what a relationship leads to.
     public func values<Value: AttributeValue>(
         of type: Value.Type
     ) -> (base: Value, mine: Value, theirs: Value)? {
-        guard let base = Value(storedValue: base), let mine = Value(storedValue: mine),
+        guard let heldType, heldType == Value.heldType, let base = Value(storedValue: base),
+            let mine = Value(storedValue: mine),
             let theirs = Value(storedValue: theirs)
         else { return nil }
         return (base, mine, theirs)

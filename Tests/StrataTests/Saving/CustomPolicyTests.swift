@@ -100,6 +100,41 @@ import Testing
         try await stack.close()
     }
 
+    @Test("values are given as the type that the attribute has, and of no relationship")
+    func types() async throws {
+        let stack = try await openStack(.rootOnly)
+        let (id, authors) = try await stack.on(.root) { context in
+            let authors = (0..<3).map { context.insert(Author(name: "\($0)")) }
+            let article = context.insert(Article(title: "t", length: 1, author: authors[0]))
+            try context.commit()
+            return (article.id, authors.map(\.id))
+        }
+        func edit(_ context: ObjectContext, _ index: Int) throws {
+            let article = try #require(try context.find(id))
+            (article.views, article.length, article.author) = (index, 1 + index, try context.find(authors[index]))
+            article.publishedAt = Date(timeIntervalSinceReferenceDate: Double(index))
+        }
+        try stack.create(.private, named: .network)
+        try await stack.on(.network) { try edit($0, 1) }
+        try await stack.background { context in
+            try edit(context, 2)
+            try context.commit()
+        }
+        let row = try await stack.on(.network) { context in
+            context.mergePolicy = .custom { conflict in
+                #expect(conflict.values(of: Bool.self) == nil && conflict.values(of: Int32.self) == nil)
+                #expect(conflict.values(of: Double.self) == nil)
+                guard let (base, mine, theirs) = conflict.values(of: Int.self) else { return .theirs }
+                return .value(mine + theirs - base)
+            }
+            try context.commit()
+            return try context.find(id)?.snapshot
+        }
+        #expect(row?.views == 3 && row?.length == 4)
+        #expect(row?.author == authors[2] && row?.publishedAt == Date(timeIntervalSinceReferenceDate: 2))
+        try await stack.close()
+    }
+
     @Test("policies are equal where they are the same")
     func equality() {
         let custom = MergePolicy.custom { _ in .mine }
