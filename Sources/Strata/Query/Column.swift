@@ -24,7 +24,7 @@ extension Column {
 }
 
 extension Column where Value: TextColumnValue {
-    /// From A to Z under the options. Texts that are the same under them stay in the order of creation.
+    /// From A to Z under the options. Texts that are the same under them stay in the order of their ids.
     public func ascending(_ options: TextOptions) -> SortKey<Root> {
         SortKey(folded(node, options), isDescending: false)
     }

@@ -16,12 +16,13 @@ extension IDColumn {
     /// True where it is not this id.
     public static func != (left: IDColumn, right: ObjectID<Object>?) -> Condition<Root> { !(left == right) }
 
-    /// True of objects created before the one with this id.
+    /// True of objects with a smaller id. Those of other processes, of batches and of imports say nothing of when the object was made.
     public static func < (left: IDColumn, right: ObjectID<Object>) -> Condition<Root> {
         Condition(.compare(left.node, .less, .value(ValueNode(right))))
     }
 
-    /// True of objects created after the one with this id.
+    /// True of objects with a greater id. To find what is new, follow the history or compare an attribute with `.createdAt`: what other
+    /// processes, batches and imports make later may have smaller ids.
     public static func > (left: IDColumn, right: ObjectID<Object>) -> Condition<Root> {
         Condition(.compare(left.node, .greater, .value(ValueNode(right))))
     }
@@ -31,9 +32,10 @@ extension IDColumn {
         Condition(.member(node, of: ids.map { ValueNode($0) }))
     }
 
-    /// In the order of creation.
+    /// From the smallest id to the greatest: the order in which one stack has inserted its objects. Other processes, batches and
+    /// imports take ids from other ranges.
     public var ascending: SortKey<Root> { SortKey(node, isDescending: false) }
 
-    /// The latest first.
+    /// The greatest id first.
     public var descending: SortKey<Root> { SortKey(node, isDescending: true) }
 }

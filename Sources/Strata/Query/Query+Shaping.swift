@@ -26,7 +26,7 @@ extension Query {
         reordered { column($0).ascending }
     }
 
-    /// Sorted by these keys instead of the sorts so far. With none of them, in the order of creation.
+    /// Sorted by these keys instead of the sorts so far. With none of them, in the order of their ids.
     public func reordered(_ keys: (Object.Columns) -> [SortKey<Object>]) -> Query {
         changed { $0.sorts = [] }.sorted(keys)
     }

@@ -82,7 +82,7 @@ extension Query {
 }
 
 extension Model {
-    /// All objects of the model, in the order of creation.
+    /// All objects of the model, in the order of their ids.
     public static var all: Query<Self> { Query() }
 
     /// The objects that meet a condition: see ``Query/where(_:)``.

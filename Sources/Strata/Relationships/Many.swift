@@ -8,7 +8,7 @@
 /// author.articles.insert(article)
 /// ```
 ///
-/// Members come in the order of creation, those of an ordered relationship in the order that they were given.
+/// Members come in the order of their ids, those of an ordered relationship in the order that they were given.
 ///
 /// Isolation: that of its owner.
 @dynamicMemberLookup

@@ -1,6 +1,9 @@
 import Foundation
 
-/// Codable attributes as JSON text. Keys are sorted, so that equal values have equal texts.
+/// Codable attributes as JSON text, with the keys of objects sorted, so that a value has the same text each time.
+///
+/// That is so as far as a value encodes itself in one order. Sets within a value do not, nor do dictionaries that are encoded as arrays,
+/// since their keys are neither texts nor integers: two that are equal may have different texts.
 enum JSONText {
     static func encode(_ value: some Encodable) throws -> String {
         let encoder = JSONEncoder()

@@ -6,6 +6,25 @@ import Testing
 @Suite("C10 savepoints") struct SavepointTests {
     struct Stop: Error {}
 
+    @Test("what was made outside and inserted in a block that throws is gone: it cannot be inserted once more")
+    func madeOutside() async throws {
+        let stack = try await openStack(.rootOnly)
+        try await stack.background { context in
+            let author = Author(name: "a")
+            #expect(throws: Stop.self) {
+                try context.savepoint {
+                    context.insert(author)
+                    throw Stop()
+                }
+            }
+            #expect(author.isDeleted)
+            context.insert(author)
+            let error = #expect(throws: StrataError.self) { try context.commit() }
+            #expect(error?.code == .misuse)
+        }
+        try await stack.close()
+    }
+
     @Test("a block that throws leaves no trace in objects, queries and what is pending; one that returns stays")
     func memory() async throws {
         let stack = try await openStack(.rootOnly)
