@@ -49,13 +49,7 @@ extension CloudContext {
             return try moveDetached(node, wasDetached, from: place, above)
         }
         queue(
-            CloudWork(
-                kind: .move,
-                node: node.id.number,
-                isFolder: node.isFolder,
-                parent: folder.id.number,
-                name: name
-            ),
+            .move(of: node, in: folder),
             reads: Set((above + node.ancestors).map { .node($0.id) }),
             writes: [place, .place(node.place, in: folder.id), .node(node.id)]
         )
@@ -160,13 +154,7 @@ extension CloudContext {
             remote.parent?.node !== parent || remote.segment != RemoteKey.escape(node.name)
         {
             queue(
-                CloudWork(
-                    kind: .move,
-                    node: node.id.number,
-                    isFolder: node.isFolder,
-                    parent: parent.id.number,
-                    name: node.name
-                ),
+                .move(of: node, in: parent),
                 reads: Set(node.ancestors.map { .node($0.id) }),
                 writes: [.place(node.place, in: parent.id), .node(node.id)]
             )

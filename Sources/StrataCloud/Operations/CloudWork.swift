@@ -61,6 +61,17 @@ extension CloudWork {
         )
     }
 
+    /// Moves a node to where it is by now.
+    static func move(of node: CloudNode, in parent: CloudNode) -> CloudWork {
+        CloudWork(
+            kind: .move,
+            node: node.id.number,
+            isFolder: node.isFolder,
+            parent: parent.id.number,
+            name: node.name
+        )
+    }
+
     /// Sends sections of the content of a file.
     static func content(
         of node: CloudNode,

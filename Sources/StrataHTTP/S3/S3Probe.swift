@@ -60,14 +60,13 @@ struct S3Probe {
             }
         }
         let match = findings.hasBareTags ? other.value : other.header
-        let answer = try await request("DELETE", [("if-match", match)], allows: [404, 409, 412, 501])
-        // One that takes no conditions of deletes at all refuses every one of them.
-        findings.capabilities.checksVersionsOfDeletes = answer.status == 409 || answer.status == 412
+        findings.capabilities.checksVersionsOfDeletes = try await isRefused("DELETE", [("if-match", match)])
         try await request("DELETE", [], allows: [404])
     }
 
+    /// Whether a request is refused for its condition, and not since the server takes no conditions at all (501).
     private func isRefused(_ method: String, _ headers: [(name: String, value: String)]) async throws -> Bool {
-        [409, 412, 501].contains(try await request(method, headers, allows: [404, 409, 412, 501]).status)
+        [409, 412].contains(try await request(method, headers, allows: [404, 409, 412, 501]).status)
     }
 
     @discardableResult

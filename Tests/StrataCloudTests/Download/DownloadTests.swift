@@ -34,6 +34,17 @@ import Testing
         return (stage, id, scratch)
     }
 
+    /// The same, where downloads wait at a gate, and tell when they have come there.
+    private func stage(_ gate: Gate) async throws -> (CloudStage, ObjectID<CloudNode>, Scratch, AsyncStream<Void>) {
+        let (begun, hasBegun) = AsyncStream.makeStream(of: Void.self)
+        let (stage, node, scratch) = try await stage { request, _ in
+            guard request.verb == "GET" else { return nil }
+            hasBegun.yield()
+            return .gate(gate)
+        }
+        return (stage, node, scratch, begun)
+    }
+
     /// A folder that goes away with this.
     final class Scratch: Sendable {
         let folder = FileManager.default.temporaryDirectory.appending(path: "strata-\(UUID().uuidString)")
@@ -177,12 +188,7 @@ import Testing
 
     @Test func `a ticket that is cancelled ends the transfer when it is the last one`() async throws {
         let gate = Gate()
-        let (begun, hasBegun) = AsyncStream.makeStream(of: Void.self)
-        let (stage, node, scratch) = try await stage { request, _ in
-            guard request.verb == "GET" else { return nil }
-            hasBegun.yield()
-            return .gate(gate)
-        }
+        let (stage, node, scratch, begun) = try await stage(gate)
         let downloads = stage.account.downloads
         let (first, second) = (try downloads.begin(node), try downloads.begin(node))
         for await _ in begun { break }
@@ -199,12 +205,7 @@ import Testing
 
     @Test func `who asks while a transfer ends that nobody wants any more has another one`() async throws {
         let gate = Gate(isCancellable: false)
-        let (begun, hasBegun) = AsyncStream.makeStream(of: Void.self)
-        let (stage, node, scratch) = try await stage { request, _ in
-            guard request.verb == "GET" else { return nil }
-            hasBegun.yield()
-            return .gate(gate)
-        }
+        let (stage, node, scratch, begun) = try await stage(gate)
         let downloads = stage.account.downloads
         let first = try downloads.begin(node)
         for await _ in begun { break }
