@@ -89,6 +89,8 @@ final class Stage: Sendable {
             shutdownGrace: shutdownGrace,
             clock: clock
         ) { (attempt: Attempt<Named>) in try await hall.run(attempt.payload.name) }
+        // Its first turn is a beat: what a test does before or after it would be up to chance.
+        await pipeline.settled()
         return Stage(stack, clock, pipeline, hall)
     }
 
