@@ -65,18 +65,23 @@ package final class StoreTransaction {
 
     /// Notes that columns of a row were set.
     package func note(updated number: Int64, _ columns: [String], of model: any Model.Type) throws {
-        try note(updated: CollectionOfOne(number), columns, of: model)
+        try note(updated: [number], columns, of: model)
     }
 
     /// Notes that columns of rows were set.
-    package func note(updated numbers: some Sequence<Int64>, _ columns: [String], of model: any Model.Type) throws {
+    package func note(updated numbers: [Int64], _ columns: [String], of model: any Model.Type) throws {
         let entity = try job.schema.index(of: model)
         var place = noted[entity].updated.firstIndex { $0.columns == columns }
         if place == nil {
             place = noted[entity].updated.count
             noted[entity].updated.append((columns, []))
         }
-        for number in numbers { noted[entity].updated[place!].numbers.append(number) }
+        noted[entity].updated[place!].numbers += numbers
+    }
+
+    /// Notes that rows were inserted.
+    package func note(inserted numbers: [Int64], of model: any Model.Type) throws {
+        noted[try job.schema.index(of: model)].inserted += numbers
     }
 
     /// Notes that a row was deleted.
@@ -94,9 +99,7 @@ package final class StoreTransaction {
         for (entity, rows) in noted.enumerated() where !rows.isEmpty {
             var changes = TableChanges(inserted: NumberRuns(rows.inserted), deleted: NumberRuns(rows.deleted))
             for (columns, numbers) in rows.updated {
-                let runs = NumberRuns(
-                    numbers.filter { !changes.inserted.contains($0) && !changes.deleted.contains($0) }
-                )
+                let runs = NumberRuns(numbers).subtracting(changes.inserted).subtracting(changes.deleted)
                 if !runs.isEmpty { changes.updated[columns] = runs }
             }
             job.note(changes, job.schema.entities[entity].info)

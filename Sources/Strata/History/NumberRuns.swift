@@ -1,6 +1,6 @@
 /// Numbers in ascending order, kept as runs of consecutive ones: what is inserted together has ids in a row.
-struct NumberRuns: Sendable, Hashable {
-    private(set) var runs: [ClosedRange<Int64>] = []
+package struct NumberRuns: Sendable, Hashable {
+    package private(set) var runs: [ClosedRange<Int64>] = []
 
     init() {}
 
@@ -16,11 +16,19 @@ struct NumberRuns: Sendable, Hashable {
     }
 
     /// What raw SQL has inserted under numbers that are no ids is left out.
-    init(_ numbers: some Sequence<Int64>) {
-        self.init(ascending: Set(numbers.filter { (1..<(1 << 48)).contains($0) }).sorted())
+    ///
+    /// - Complexity: O(n) where they ascend, else O(n log n).
+    package init(_ numbers: [Int64]) {
+        var last: Int64 = 0
+        for number in numbers.sorted() where number > last && number < 1 << 48 {
+            append(number)
+            last = number
+        }
     }
 
-    var isEmpty: Bool { runs.isEmpty }
+    init(_ numbers: some Sequence<Int64>) { self.init(Array(numbers)) }
+
+    package var isEmpty: Bool { runs.isEmpty }
 
     /// How many numbers there are. Complexity: O(runs).
     var count: Int { runs.reduce(0) { $0 + $1.count } }
@@ -47,6 +55,24 @@ struct NumberRuns: Sendable, Hashable {
         return low < runs.count && runs[low].contains(number)
     }
 
+    /// The numbers that are not among others. Complexity: O(runs of both).
+    func subtracting(_ other: NumberRuns) -> NumberRuns {
+        if other.isEmpty { return self }
+        var result = NumberRuns()
+        var rest = other.runs[...]
+        for run in runs {
+            rest = rest.drop { $0.upperBound < run.lowerBound }
+            var next = run.lowerBound
+            for taken in rest {
+                if taken.lowerBound > run.upperBound { break }
+                if taken.lowerBound > next { result.append(next...(taken.lowerBound - 1)) }
+                next = Swift.max(next, taken.upperBound + 1)
+            }
+            if next <= run.upperBound { result.append(next...run.upperBound) }
+        }
+        return result
+    }
+
     /// The numbers of both. Complexity: O(runs).
     func union(_ other: NumberRuns) -> NumberRuns {
         if isEmpty { return other }
@@ -65,5 +91,5 @@ struct NumberRuns: Sendable, Hashable {
 }
 
 extension NumberRuns: Sequence {
-    func makeIterator() -> FlattenSequence<[ClosedRange<Int64>]>.Iterator { runs.joined().makeIterator() }
+    package func makeIterator() -> FlattenSequence<[ClosedRange<Int64>]>.Iterator { runs.joined().makeIterator() }
 }

@@ -15,9 +15,12 @@ enum HistorySQL {
     static let insertFirst = "INSERT INTO \"strata_history\" VALUES (0, ?, NULL, 0, NULL, 0)"
     static let readSequence =
         "SELECT \"sequence\", \"migrations\" FROM \"strata_history\" ORDER BY \"sequence\" DESC LIMIT 1"
+    /// The row of the commit before is asked for column by column: to select a row from the table that is inserted into would make a
+    /// temporary table at each commit.
     static let insert = """
-        INSERT INTO "strata_history" ("sequence", "time", "author", "changes", "total", "migrations") \
-        SELECT ?, ?, ?, ?, ? + "total", "migrations" FROM "strata_history" WHERE "sequence" = ?
+        INSERT INTO "strata_history" ("sequence", "time", "author", "changes", "total", "migrations") VALUES (?1, ?2, ?3, ?4, \
+        ?5 + (SELECT "total" FROM "strata_history" WHERE "sequence" = ?6), \
+        (SELECT "migrations" FROM "strata_history" WHERE "sequence" = ?6))
         """
     static let newestMigrations =
         "(SELECT \"migrations\" FROM \"strata_history\" ORDER BY \"sequence\" DESC LIMIT 1)"

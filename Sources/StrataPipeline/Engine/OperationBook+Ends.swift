@@ -31,7 +31,7 @@ extension OperationBook {
         fileprivate var toFail: [(operation: Int64, prerequisite: Int64)] = []
         fileprivate var isFailing = false
         /// Whether there are dependencies or holds at all; nil where nobody has looked.
-        fileprivate var haveTies: Bool?
+        var haveTies: Bool?
         /// Whether any pipeline keeps a journal; nil where nobody has looked.
         var isJournalled: Bool?
     }
@@ -43,7 +43,7 @@ extension OperationBook {
         _ options: PipelineOptions,
         isSatisfied: Bool = false
     ) throws -> Report {
-        if case .success(let outcome) = outcome, outcome.isDone, try complete(operation) {
+        if case .success(let outcome) = outcome, outcome.isDone, try !complete([operation]).isEmpty {
             return .finished(.completed)
         }
         let claim = operation.claim
@@ -84,40 +84,6 @@ extension OperationBook {
         case .success(let outcome): return try end(operation, outcome.kind, holder.attempts, options, isSatisfied)
         case .failure(let error): return try fail(operation, error, holder.attempts, options)
         }
-    }
-
-    /// Completes an operation by the fewest steps, if it is where it was claimed.
-    ///
-    /// - Returns: whether it was there.
-    private func complete(_ operation: ClaimedOperation) throws -> Bool {
-        let (claim, rules) = (operation.claim, try rules(operation.pipeline))
-        // Whose turn is next depends on what was there before.
-        guard rules.ordering != .commits else { return false }
-        let archived = try transaction.run(
-            QueueSQL.archiveClaimed,
-            [
-                .text(OperationResult.completed.rawValue), .real(now.timeIntervalSinceReferenceDate),
-                .integer(transaction.number),
-                .integer(claim.operation), .integer(claim.worker), .integer(claim.epoch),
-                .text(operation.pipeline.rawValue), .text(operation.lane),
-            ]
-        )
-        guard archived > 0 else { return false }
-        try leave(claim.operation)
-        if try haveTies() { try letGo(of: claim.operation) }
-        try goOn(operation.pipeline, operation.lane)
-        return true
-    }
-
-    /// Whether there are dependencies or holds at all. This transaction makes none of which it asks.
-    private func haveTies() throws -> Bool {
-        if let known = news.haveTies { return known }
-        var haveTies = false
-        try transaction.rows(QueueSQL.selectAnyTies, []) { row in
-            haveTies = try row.read(Bool.self, at: 0) || row.read(Bool.self, at: 1)
-        }
-        news.haveTies = haveTies
-        return haveTies
     }
 
     private func end(

@@ -4,18 +4,23 @@ import Strata
 extension OperationBook {
     /// Notes that columns of an operation were set, its status among them.
     func noteStep(of number: Int64, _ columns: [String]) throws {
-        try transaction.note(updated: number, columns, of: QueuedOperation.self)
-        try journal(number)
+        try noteSteps(of: [number], columns)
+    }
+
+    /// The same of several, in which the same columns were set.
+    func noteSteps(of numbers: [Int64], _ columns: [String]) throws {
+        try transaction.note(updated: numbers, columns, of: QueuedOperation.self)
+        try journal(numbers)
     }
 
     /// Writes down where operations stand now, or what has become of them, if their pipeline keeps a journal.
-    func journal(_ numbers: some Sequence<Int64>) throws {
+    func journal(_ numbers: [Int64]) throws {
         guard try isJournalled() else { return }
         for number in numbers { try write(number) }
     }
 
     /// The same of one.
-    func journal(_ number: Int64) throws { try journal(CollectionOfOne(number)) }
+    func journal(_ number: Int64) throws { try journal([number]) }
 
     /// Writes down that operations were deleted, of which nothing is known but what was seen of them.
     func journal(deleted rows: [QueuedOperation.Row]) throws {

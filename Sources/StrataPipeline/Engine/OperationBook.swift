@@ -37,14 +37,14 @@ struct OperationBook {
     }
 
     /// Those of one lane that may run side by side.
-    private struct Group: Equatable {
+    struct Group: Equatable {
         let sortKey: Double
         let commit: Int64
     }
 
     static let statusColumns = ["status"]
 
-    private var version: StoredValue { .integer(transaction.number) }
+    var version: StoredValue { .integer(transaction.number) }
 
     func set(_ status: OperationStatus, of numbers: some Sequence<Int64>) throws {
         for number in numbers {
@@ -54,7 +54,7 @@ struct OperationBook {
     }
 
     /// Marks an operation that is pending, and no other one.
-    private func mark(_ status: OperationStatus, _ number: Int64) throws {
+    func mark(_ status: OperationStatus, _ number: Int64) throws {
         let changed = try transaction.run(
             QueueSQL.markPending,
             [.integer(Int64(status.rawValue)), version, .integer(number)]
@@ -63,177 +63,8 @@ struct OperationBook {
         try noteStep(of: number, Self.statusColumns)
     }
 
-    // MARK: Claims
-
-    /// Takes operations of a pipeline, the best first, at most so many. Those that turn out to have to wait are marked.
-    ///
-    /// - Returns: what was taken, and whether there may be more to take.
-    func claim(
-        _ limit: Int,
-        of pipeline: PipelineName,
-        by worker: Int64,
-        besides busy: Busy = Busy()
-    ) throws -> (claims: [ClaimedOperation], isDry: Bool) {
-        var looks = Self.lookLimit
-        return try claim(limit, of: pipeline, by: worker, besides: busy, &looks)
-    }
-
-    /// - Parameter looks: how many operations may be looked at still.
-    func claim(
-        _ limit: Int,
-        of pipeline: PipelineName,
-        by worker: Int64,
-        besides busy: Busy,
-        _ looks: inout Int
-    ) throws -> (claims: [ClaimedOperation], isDry: Bool) {
-        let rules = try rules(pipeline)
-        var claims: [ClaimedOperation] = []
-        var isMarked = false
-        // What only this process keeps from being claimed stays as it is: somebody else may claim it, and this one may end at any moment.
-        var passed: Set<Int64> = []
-        while claims.count < limit {
-            // One more than needed says whether there are more.
-            let count = min(limit - claims.count + 1, 256) + passed.count
-            let candidates = try self.candidates(count, of: pipeline).filter { !passed.contains($0.number) }
-            if candidates.isEmpty { return (claims, true) }
-            for candidate in candidates where claims.count < limit {
-                // Where nothing but handlers of this process is in the way, their ends are waited for.
-                guard looks > 0 else { return (claims, claims.isEmpty && !isMarked && !passed.isEmpty) }
-                looks -= 1
-                let look = try claim(candidate, of: pipeline, rules, by: worker, busy)
-                switch look {
-                case .claimed(let claimed): claims.append(claimed)
-                case .passed: passed.insert(candidate.number)
-                case .waits, .failed: isMarked = true
-                }
-                // What is known of the others may not be so any more.
-                if case .failed = look { break }
-            }
-        }
-        return (claims, false)
-    }
-
-    /// An operation that may be claimed.
-    private struct Candidate {
-        let number: Int64
-        let group: Group
-        let lane: String
-        let attempts: Int
-        let epoch: Int64
-        let type: String
-        let payload: Data
-        let payloadVersion: Int
-        let enqueuedAt: Date?
-        let heldUntil: Date?
-        let isDependent: Bool
-    }
-
-    private func candidates(_ count: Int, of pipeline: PipelineName) throws -> [Candidate] {
-        var candidates: [Candidate] = []
-        try transaction.rows(QueueSQL.selectCandidates, [.text(pipeline.rawValue), .integer(Int64(count))]) { row in
-            candidates.append(
-                Candidate(
-                    number: try row.read(Int64.self, at: 0),
-                    group: Group(sortKey: try row.read(Double.self, at: 2), commit: try row.read(Int64.self, at: 3)),
-                    lane: try row.read(String.self, at: 1),
-                    attempts: try row.read(Int.self, at: 4),
-                    epoch: try row.read(Int64.self, at: 5),
-                    type: try row.read(String.self, at: 6),
-                    payload: try row.read(Data.self, at: 7),
-                    payloadVersion: try row.read(Int.self, at: 8),
-                    enqueuedAt: try row.read(Date?.self, at: 9),
-                    heldUntil: try row.read(Date?.self, at: 10),
-                    isDependent: try row.read(Bool.self, at: 11)
-                )
-            )
-        }
-        return candidates
-    }
-
-    /// What came of looking at an operation that may be claimed.
-    private enum Look {
-        case claimed(ClaimedOperation)
-        /// It has to wait, and is marked so.
-        case waits
-        /// It has failed with another one, and others may have with it.
-        case failed
-        /// A handler of this process stands in its way.
-        case passed
-    }
-
-    /// How many operations one transaction looks at, so that others have their turn.
-    static let lookLimit = 2000
-
-    private func claim(
-        _ candidate: Candidate,
-        of pipeline: PipelineName,
-        _ rules: Rules,
-        by worker: Int64,
-        _ busy: Busy
-    ) throws -> Look {
-        let number = candidate.number
-        if let hold = candidate.heldUntil, hold > now {
-            try mark(.held, number)
-            return .waits
-        }
-        if candidate.isDependent {
-            if let failed = try transaction.integer(QueueSQL.selectFailedPrerequisite, [.integer(number)]) {
-                try fail(number, Self.reason(failed))
-                return .failed
-            }
-            try mark(.waiting, number)
-            return .waits
-        }
-        if rules.ordering.isSerial, try !isFirst(number, candidate.group, candidate.lane, of: pipeline, rules) {
-            try mark(.waiting, number)
-            return .waits
-        }
-        // A handler that has lost its operation ends soon, or has just committed its end.
-        let lane = Lane(pipeline: pipeline, name: candidate.lane)
-        if busy.operations.contains(number) || rules.ordering.isExclusive && busy.lanes.contains(lane) {
-            return .passed
-        }
-        let changed = try transaction.run(
-            QueueSQL.claim,
-            [.integer(worker), .real(now.timeIntervalSinceReferenceDate), version, .integer(number)]
-        )
-        // It may have been marked by what was looked at before it.
-        guard changed > 0 else { return .waits }
-        try noteStep(of: number, Self.claimColumns)
-        return .claimed(
-            ClaimedOperation(
-                claim: Claim(operation: number, worker: worker, epoch: candidate.epoch + 1),
-                pipeline: pipeline,
-                lane: candidate.lane,
-                attempt: candidate.attempts + 1,
-                type: candidate.type,
-                payload: candidate.payload,
-                payloadVersion: candidate.payloadVersion,
-                enqueuedAt: candidate.enqueuedAt
-            )
-        )
-    }
-
-    private static let claimColumns = ["status", "worker", "epoch", "attempts", "startedAt", "progress"]
-
-    /// Whether it is an operation's turn in its lane.
-    private func isFirst(
-        _ number: Int64,
-        _ group: Group,
-        _ lane: String,
-        of pipeline: PipelineName,
-        _ rules: Rules
-    ) throws -> Bool {
-        let place: [StoredValue] = [.text(pipeline.rawValue), .text(lane)]
-        if rules.ordering == .commits { return try firstGroup(of: place, rules) == group }
-        let sql = QueueSQL.selectFirst(rules.ordering, countingFailed: rules.isBlockedByFailed)
-        guard try transaction.integer(sql, place) == number else { return false }
-        // What was inserted before the one that runs waits for its end all the same.
-        return try transaction.integer(QueueSQL.selectActiveOfLane, place) == nil
-    }
-
     /// Those of a lane whose turn it is; nil where there are none.
-    private func firstGroup(of place: [StoredValue], _ rules: Rules) throws -> Group? {
+    func firstGroup(of place: [StoredValue], _ rules: Rules) throws -> Group? {
         var group: Group?
         let sql = QueueSQL.selectFirst(rules.ordering, countingFailed: rules.isBlockedByFailed)
         try transaction.rows(sql, place) { row in
@@ -251,21 +82,29 @@ struct OperationBook {
         let before = rules.ordering == .commits ? try firstGroup(of: place, rules) : nil
         try transaction.run(
             QueueSQL.archive,
-            [.text(result.rawValue), .real(now.timeIntervalSinceReferenceDate), version, .integer(number)]
+            [
+                .integer(number), .null, .text(result.rawValue), .real(now.timeIntervalSinceReferenceDate), version,
+            ]
         )
-        try leave(number)
+        try leave([number])
         try letGo(of: number)
         // Of a commit that is not done with, the others have their turn already.
         if let before, try firstGroup(of: place, rules) == before { return }
         try goOn(pipeline, lane)
     }
 
-    /// Takes an operation off the queue that is in the archive.
-    func leave(_ number: Int64) throws {
-        try transaction.note(inserted: number, of: FinishedOperation.self)
-        try transaction.run(QueueSQL.delete, [.integer(number)])
-        try transaction.note(deleted: number, of: QueuedOperation.self)
-        try journal(number)
+    /// Takes operations off the queue that are in the archive.
+    func leave(_ numbers: [Int64]) throws {
+        try transaction.note(inserted: numbers, of: FinishedOperation.self)
+        for run in NumberRuns(numbers).runs {
+            if run.count == 1 {
+                try transaction.run(QueueSQL.delete, [.integer(run.lowerBound)])
+            } else {
+                try transaction.run(QueueSQL.deleteRange, [.integer(run.lowerBound), .integer(run.upperBound)])
+            }
+        }
+        try transaction.note(deleted: numbers, of: QueuedOperation.self)
+        try journal(numbers)
     }
 
     /// Lets those go on that depend on an operation which is not queued any more.
@@ -319,6 +158,7 @@ struct OperationBook {
 
     /// Lets an operation wait until a moment, under a name.
     func hold(_ number: Int64, _ name: String, until: Date) throws {
+        news.haveTies = true
         let known = try transaction.integer(QueueSQL.selectHoldNamed, [.integer(number), .text(name)])
         let id = try known ?? transaction.newID()
         try transaction.run(

@@ -86,11 +86,19 @@ final class PipelineTelemetry: Sendable {
         }
     }
 
-    private func end(_ number: Int64, _ outcome: Outcome, _ level: Logger.Level, _ more: Logger.Metadata = [:]) {
-        var metadata = more
-        metadata[PipelineLogKey.outcome] = "\(outcome.rawValue)"
+    private func end(
+        _ number: Int64,
+        _ outcome: Outcome,
+        _ level: Logger.Level,
+        _ more: @autoclosure () -> Logger.Metadata = [:]
+    ) {
         // Before the attempt is forgotten, which the record names.
-        log(level, level == .warning ? "an operation has failed" : "an attempt has ended", number, metadata)
+        log(
+            level,
+            level == .warning ? "an operation has failed" : "an attempt has ended",
+            number,
+            more().merging([PipelineLogKey.outcome: "\(outcome.rawValue)"]) { $1 }
+        )
         let (attempt, count) = running.withLock { running in (running.removeValue(forKey: number), running.count) }
         guard let instruments else { return }
         instruments.ends[outcome]?.increment()
@@ -100,19 +108,19 @@ final class PipelineTelemetry: Sendable {
 
     private func log(
         _ level: Logger.Level,
-        _ message: Logger.Message,
+        _ message: @autoclosure () -> Logger.Message,
         _ number: Int64,
-        _ more: Logger.Metadata = [:]
+        _ more: @autoclosure () -> Logger.Metadata = [:]
     ) {
         guard let logger, logger.logLevel <= level else { return }
-        var metadata = more
+        var metadata = more()
         metadata[PipelineLogKey.operation] = "\(number)"
         if let attempt = running.withLock({ $0[number] }) {
             metadata[PipelineLogKey.pipeline] = "\(attempt.pipeline)"
             metadata[PipelineLogKey.attempt] = "\(attempt.attempt)"
             metadata[LogKey.duration] = "\(LogKey.text(attempt.start.duration(to: .now)))"
         }
-        logger.log(level: level, message, metadata: metadata)
+        logger.log(level: level, message(), metadata: metadata)
     }
 }
 

@@ -169,7 +169,7 @@ extension QueueEngine {
 
     private func write(_ work: Work, _ now: Date, _ transaction: StoreTransaction, _ done: inout Done) throws {
         let book = OperationBook(transaction, now: now, Self.rules(of: work.consumers.values))
-        for ending in work.ended { try write(ending, book, &done) }
+        try writeEnds(work, book, &done)
         for (claim, fraction) in work.progress {
             let values: [StoredValue] = [
                 .real(fraction), .integer(transaction.number), .integer(claim.operation), .integer(claim.worker),
@@ -401,13 +401,22 @@ extension QueueEngine {
 
     // MARK: Ends of attempts
 
-    private func write(_ ending: Ending, _ book: OperationBook, _ done: inout Done) throws {
-        let operation = ending.operation
-        let report =
-            try ending.written
-            ?? book.end(operation, ending.outcome, ending.consumer.options, isSatisfied: ending.isSatisfied)
-        let id = stack.id(operation.claim.operation, of: QueuedOperation.self)
-        done.events.append((ending.consumer.events, report.event(id)))
+    private func writeEnds(_ work: Work, _ book: OperationBook, _ done: inout Done) throws {
+        let completed = try book.complete(work.ended.filter { $0.written == nil && $0.isDone }.map(\.operation))
+        for ending in work.ended {
+            let number = ending.operation.claim.operation
+            let report =
+                try completed.contains(number)
+                ? .finished(.completed)
+                : ending.written
+                    ?? book.end(
+                        ending.operation,
+                        ending.outcome,
+                        ending.consumer.options,
+                        isSatisfied: ending.isSatisfied
+                    )
+            done.events.append((ending.consumer.events, report.event(stack.id(number, of: QueuedOperation.self))))
+        }
     }
 
     // MARK: Handlers

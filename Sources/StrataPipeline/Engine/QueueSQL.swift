@@ -4,16 +4,26 @@ enum QueueSQL {
     private static let dependencies = "\"OperationDependency\""
     private static let holds = "\"OperationHold\""
     private static let schedules = "\"PeriodicOperation\""
+    /// What statements that come for one operation and for several begin with. One alone costs half as much by the first.
+    private static let one = "\"id\" = ?1"
+    private static let range = "\"id\" BETWEEN ?1 AND ?2"
 
-    /// Operations that may be claimed, the best first, with what a claim needs to know of them: until when they are held, and
-    /// whether something is queued that they depend on.
-    static let selectCandidates = """
-        SELECT "id", "lane", "sortKey", "commit", "attempts", "epoch", "type", "payload", "payloadVersion", "enqueuedAt", \
-        (SELECT max("until") FROM \(holds) WHERE "operation" = o."id"), \
-        EXISTS (SELECT 1 FROM \(dependencies) d JOIN \(operations) p ON p."id" = d."prerequisite" \
-        WHERE d."dependant" = o."id" AND NOT (p."status" = 4 AND d."whenFailed" = 'run')) \
+    /// Operations that may be claimed, the best first, with what a claim needs to know of them.
+    static let selectCandidates = selectCandidates(with: "")
+    /// The same with until when they are held, and whether something is queued that they depend on.
+    static let selectTiedCandidates = selectCandidates(
+        with: """
+            , (SELECT max("until") FROM \(holds) WHERE "operation" = o."id"), \
+            EXISTS (SELECT 1 FROM \(dependencies) d JOIN \(operations) p ON p."id" = d."prerequisite" \
+            WHERE d."dependant" = o."id" AND NOT (p."status" = 4 AND d."whenFailed" = 'run'))
+            """
+    )
+    private static func selectCandidates(with ties: String) -> String {
+        """
+        SELECT "id", "lane", "sortKey", "commit", "attempts", "epoch", "type", "payload", "payloadVersion", "enqueuedAt"\(ties) \
         FROM \(operations) o WHERE "status" = 0 AND "pipeline" = ? ORDER BY "rank", "commit", "id" LIMIT ?
         """
+    }
 
     /// The next name under which operations may be claimed.
     static let selectNextPending = """
@@ -23,9 +33,17 @@ enum QueueSQL {
         SELECT "pipeline" FROM \(operations) WHERE "status" = 0 AND "pipeline" > ? AND "pipeline" <= ? ORDER BY "pipeline" LIMIT 1
         """
 
-    static let claim = """
-        UPDATE \(operations) SET "status" = 3, "worker" = ?, "epoch" = "epoch" + 1, "attempts" = "attempts" + 1, \
-        "startedAt" = ?, "progress" = NULL, "_version" = ? WHERE "id" = ? AND "status" = 0
+    /// Takes what is pending; of a range of ids as well. The plus, here and below, has SQLite take the ids, and not all that are pending.
+    static let claim = claim(one)
+    static let claimRange = claim(range)
+    private static func claim(_ ids: String) -> String {
+        """
+        UPDATE \(operations) SET "status" = 3, "worker" = ?3, "epoch" = "epoch" + 1, "attempts" = "attempts" + 1, \
+        "startedAt" = ?4, "progress" = NULL, "_version" = ?5 WHERE \(ids) AND +"status" = 0
+        """
+    }
+    static let selectTaken = """
+        SELECT "id" FROM \(operations) WHERE \(range) AND +"status" = 3 AND "worker" = ?3 AND "_version" = ?5
         """
 
     // What an operation may have to wait for.
@@ -82,19 +100,25 @@ enum QueueSQL {
         """
     static let selectLane =
         "SELECT \"pipeline\", \"lane\", \"status\", \"request\", \"constraint\", \"attempts\" FROM \(operations) WHERE \"id\" = ?"
-    static let archive = """
+    static let archive = archive(one)
+    /// The same for what is where it was claimed, and by whom, and of which nobody wants anything else; of a range of ids as well.
+    static let archiveClaimed = archive("\(one) AND \(isClaimed)")
+    static let archiveClaimedRange = archive("\(range) AND \(isClaimed)")
+    static let selectClaimed = "SELECT \"id\" FROM \(operations) WHERE \(range) AND \(isClaimed)"
+    private static let isClaimed = """
+        +"status" = 3 AND "worker" = ?6 AND "epoch" = ?7 AND +"pipeline" = ?8 AND "lane" = ?9 AND "request" IS NULL
+        """
+    private static func archive(_ condition: String) -> String {
+        """
         INSERT OR REPLACE INTO "FinishedOperation" ("id", "pipeline", "type", "payload", "payloadVersion", "lane", "key", "commit", \
         "enqueuedAt", "result", "finishedAt", "attempts", "failures", "_version") \
         SELECT "id", "pipeline", "type", "payload", "payloadVersion", "lane", "key", "commit", \
-        "enqueuedAt", ?, ?, "attempts", "failures", ? FROM \(operations) WHERE "id" = ?
+        "enqueuedAt", ?3, ?4, "attempts", "failures", ?5 FROM \(operations) WHERE \(condition)
         """
-    /// The same for one that is where it was claimed, and by whom, and of which nobody wants anything else.
-    static let archiveClaimed =
-        archive + """
-             AND "status" = 3 AND "worker" = ? AND "epoch" = ? AND "pipeline" = ? AND "lane" = ? AND "request" IS NULL
-            """
+    }
     static let selectAnyTies = "SELECT EXISTS (SELECT 1 FROM \(dependencies)), EXISTS (SELECT 1 FROM \(holds))"
-    static let delete = "DELETE FROM \(operations) WHERE \"id\" = ?"
+    static let delete = "DELETE FROM \(operations) WHERE \(one)"
+    static let deleteRange = "DELETE FROM \(operations) WHERE \(range)"
 
     // What becomes of an attempt.
 

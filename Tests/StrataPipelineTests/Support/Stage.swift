@@ -148,6 +148,10 @@ final class Stage: Sendable {
         state.state.withLock { state in (state.names, state.ids) = (names, ids) }
     }
 
+    func name(of number: Int64) -> String? {
+        state.state.withLock { $0.names[stack.id(number, of: QueuedOperation.self)] }
+    }
+
     func id(_ name: String) -> ObjectID<QueuedOperation> { state.state.withLock { $0.ids[name]! } }
 
     /// Changes an operation in a commit of its own.

@@ -62,6 +62,8 @@ import Testing
             #expect(Array(leftRuns) == left.sorted())
             #expect(leftRuns.count == left.count)
             #expect(leftRuns.union(rightRuns) == NumberRuns(left.union(right)))
+            #expect(leftRuns.subtracting(rightRuns) == NumberRuns(left.subtracting(right)))
+            #expect(NumberRuns(Array(left) + Array(right) + Array(left)) == NumberRuns(left.union(right)))
             for number in Int64(0)...61 { #expect(leftRuns.contains(number) == left.contains(number)) }
         }
     }

@@ -1,0 +1,193 @@
+import Foundation
+import Strata
+
+extension OperationBook {
+    /// Takes operations of a pipeline, the best first, at most so many. Those that turn out to have to wait are marked.
+    ///
+    /// - Returns: what was taken, and whether there may be more to take.
+    func claim(
+        _ limit: Int,
+        of pipeline: PipelineName,
+        by worker: Int64,
+        besides busy: Busy = Busy()
+    ) throws -> (claims: [ClaimedOperation], isDry: Bool) {
+        var looks = Self.lookLimit
+        return try claim(limit, of: pipeline, by: worker, besides: busy, &looks)
+    }
+
+    /// - Parameter looks: how many operations may be looked at still.
+    func claim(
+        _ limit: Int,
+        of pipeline: PipelineName,
+        by worker: Int64,
+        besides busy: Busy,
+        _ looks: inout Int
+    ) throws -> (claims: [ClaimedOperation], isDry: Bool) {
+        let rules = try rules(pipeline)
+        var claims: [ClaimedOperation] = []
+        var isMarked = false
+        // What only this process keeps from being claimed stays as it is: somebody else may claim it, and this one may end at any moment.
+        var passed: Set<Int64> = []
+        while claims.count < limit, looks > 0 {
+            // One more than needed says whether there are more.
+            let count = min(limit - claims.count + 1, 256) + passed.count
+            let candidates = try self.candidates(count, of: pipeline).filter { !passed.contains($0.number) }
+            if candidates.isEmpty { return (claims, true) }
+            var ready: [Candidate] = []
+            var failing: (number: Int64, prerequisite: Int64)?
+            for candidate in candidates where claims.count + ready.count < limit && looks > 0 && failing == nil {
+                looks -= 1
+                switch try look(at: candidate, of: pipeline, rules, busy) {
+                case .ready: ready.append(candidate)
+                case .passed: passed.insert(candidate.number)
+                case .waits: isMarked = true
+                // What is known of the others may not be so any more.
+                case .fails(let prerequisite): failing = (candidate.number, prerequisite)
+                }
+            }
+            claims += try take(ready, of: pipeline, by: worker)
+            if let (number, prerequisite) = failing {
+                try fail(number, Self.reason(prerequisite))
+                isMarked = true
+            }
+        }
+        // Where nothing but handlers of this process is in the way, their ends are waited for.
+        return (claims, looks == 0 && claims.isEmpty && !isMarked && !passed.isEmpty)
+    }
+
+    /// How many operations one transaction looks at, so that others have their turn.
+    static let lookLimit = 2000
+
+    /// An operation that may be claimed.
+    private struct Candidate {
+        let number: Int64
+        let group: Group
+        let lane: String
+        let attempts: Int
+        let epoch: Int64
+        let type: String
+        let payload: Data
+        let payloadVersion: Int
+        let enqueuedAt: Date?
+        let heldUntil: Date?
+        let isDependent: Bool
+
+        init(_ row: RowReader, hasTies: Bool) throws {
+            number = try row.read(Int64.self, at: 0)
+            lane = try row.read(String.self, at: 1)
+            group = Group(sortKey: try row.read(Double.self, at: 2), commit: try row.read(Int64.self, at: 3))
+            attempts = try row.read(Int.self, at: 4)
+            epoch = try row.read(Int64.self, at: 5)
+            type = try row.read(String.self, at: 6)
+            payload = try row.read(Data.self, at: 7)
+            payloadVersion = try row.read(Int.self, at: 8)
+            enqueuedAt = try row.read(Date?.self, at: 9)
+            heldUntil = hasTies ? try row.read(Date?.self, at: 10) : nil
+            isDependent = hasTies ? try row.read(Bool.self, at: 11) : false
+        }
+
+        func claimed(by worker: Int64, of pipeline: PipelineName) -> ClaimedOperation {
+            ClaimedOperation(
+                claim: Claim(operation: number, worker: worker, epoch: epoch + 1),
+                pipeline: pipeline,
+                lane: lane,
+                attempt: attempts + 1,
+                type: type,
+                payload: payload,
+                payloadVersion: payloadVersion,
+                enqueuedAt: enqueuedAt
+            )
+        }
+    }
+
+    private func candidates(_ count: Int, of pipeline: PipelineName) throws -> [Candidate] {
+        let hasTies = try haveTies()
+        let sql = hasTies ? QueueSQL.selectTiedCandidates : QueueSQL.selectCandidates
+        var candidates: [Candidate] = []
+        try transaction.rows(sql, [.text(pipeline.rawValue), .integer(Int64(count))]) { row in
+            candidates.append(try Candidate(row, hasTies: hasTies))
+        }
+        return candidates
+    }
+
+    /// What came of looking at an operation that may be claimed.
+    private enum Look {
+        case ready
+        /// It has to wait, and is marked so.
+        case waits
+        /// It is to fail with what it depends on, and others may have to with it.
+        case fails(prerequisite: Int64)
+        /// A handler of this process stands in its way.
+        case passed
+    }
+
+    private func look(
+        at candidate: Candidate,
+        of pipeline: PipelineName,
+        _ rules: Rules,
+        _ busy: Busy
+    ) throws -> Look {
+        let number = candidate.number
+        if let hold = candidate.heldUntil, hold > now {
+            try mark(.held, number)
+            return .waits
+        }
+        if candidate.isDependent {
+            if let failed = try transaction.integer(QueueSQL.selectFailedPrerequisite, [.integer(number)]) {
+                return .fails(prerequisite: failed)
+            }
+            try mark(.waiting, number)
+            return .waits
+        }
+        if rules.ordering.isSerial, try !isFirst(number, candidate.group, candidate.lane, of: pipeline, rules) {
+            try mark(.waiting, number)
+            return .waits
+        }
+        // A handler that has lost its operation ends soon, or has just committed its end.
+        let lane = Lane(pipeline: pipeline, name: candidate.lane)
+        if busy.operations.contains(number) || rules.ordering.isExclusive && busy.lanes.contains(lane) {
+            return .passed
+        }
+        return .ready
+    }
+
+    /// Whether it is an operation's turn in its lane.
+    private func isFirst(
+        _ number: Int64,
+        _ group: Group,
+        _ lane: String,
+        of pipeline: PipelineName,
+        _ rules: Rules
+    ) throws -> Bool {
+        let place: [StoredValue] = [.text(pipeline.rawValue), .text(lane)]
+        if rules.ordering == .commits { return try firstGroup(of: place, rules) == group }
+        let sql = QueueSQL.selectFirst(rules.ordering, countingFailed: rules.isBlockedByFailed)
+        guard try transaction.integer(sql, place) == number else { return false }
+        // What was inserted before the one that runs waits for its end all the same.
+        return try transaction.integer(QueueSQL.selectActiveOfLane, place) == nil
+    }
+
+    /// Claims operations that are ready: those whose ids follow each other by one statement, which costs half of one for each.
+    private func take(
+        _ ready: [Candidate],
+        of pipeline: PipelineName,
+        by worker: Int64
+    ) throws -> [ClaimedOperation] {
+        var untaken: Set<Int64> = []
+        for run in NumberRuns(ready.map(\.number)).runs {
+            let values: [StoredValue] = [
+                .integer(run.lowerBound), .integer(run.upperBound), .integer(worker),
+                .real(now.timeIntervalSinceReferenceDate), version,
+            ]
+            let changed = try transaction.run(run.count == 1 ? QueueSQL.claim : QueueSQL.claimRange, values)
+            guard changed < run.count else { continue }
+            // Somebody's trigger may have changed its status.
+            untaken.formUnion(Set(run).subtracting(try transaction.numbers(QueueSQL.selectTaken, values)))
+        }
+        let taken = untaken.isEmpty ? ready : ready.filter { !untaken.contains($0.number) }
+        try noteSteps(of: taken.map(\.number), Self.claimColumns)
+        return taken.map { $0.claimed(by: worker, of: pipeline) }
+    }
+
+    private static let claimColumns = ["status", "worker", "epoch", "attempts", "startedAt", "progress"]
+}

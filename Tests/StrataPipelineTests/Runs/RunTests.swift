@@ -1,0 +1,131 @@
+import Foundation
+import Strata
+import StrataTesting
+import Testing
+
+@testable import StrataPipeline
+
+/// Operations whose ids follow each other are claimed and completed by one statement: no other one may be taken along.
+@Suite("P10 claims and completions of operations whose ids follow each other", .timeLimit(.minutes(1)))
+struct RunTests {
+    private static let other: PipelineName = "other"
+    private static let names = ["A", "B", "C", "D", "E", "F"]
+
+    /// A stage with operations of these names under ids in a row; those that are named stand in another pipeline.
+    private static func stage(elsewhere: Set<String> = []) async throws -> Stage {
+        let stage = try await Stage.open()
+        try stage.reserve(names)
+        try await stage.commit(names.map { Entry(stringLiteral: $0) })
+        let numbers = names.map { stage.id($0).number }
+        #expect(numbers == Array(numbers[0]..<(numbers[0] + Int64(names.count))))
+        for name in elsewhere { try set("\"pipeline\" = 'other'", name, stage) }
+        return stage
+    }
+
+    /// Changes an operation behind the engine's back.
+    private static func set(_ assignment: String, _ name: String, _ stage: Stage) throws {
+        let number = stage.id(name).number
+        try stage.stack.transact(author: "test") { transaction in
+            try transaction.run("UPDATE \"QueuedOperation\" SET \(assignment) WHERE \"id\" = ?", [.integer(number)])
+        }
+    }
+
+    private static func book(_ transaction: StoreTransaction, _ stage: Stage) -> OperationBook {
+        OperationBook(transaction: transaction, now: stage.clock.now) { _ in OperationBook.Rules() }
+    }
+
+    /// Claims so many operations of a pipeline.
+    private static func claim(_ count: Int, of pipeline: PipelineName, _ stage: Stage) throws -> [ClaimedOperation] {
+        var claims: [ClaimedOperation] = []
+        try stage.stack.transact(author: "test") { transaction in
+            let book = book(transaction, stage)
+            claims = try book.claim(count, of: pipeline, by: book.register(.own)).claims
+        }
+        return claims
+    }
+
+    private static func names(_ numbers: some Sequence<Int64>, _ stage: Stage) -> [String] {
+        names.filter { name in numbers.contains(stage.id(name).number) }
+    }
+
+    @Test("of operations of two pipelines that stand between each other each is claimed by its own")
+    func interleaved() async throws {
+        let stage = try await Self.stage(elsewhere: ["B", "E"])
+        let claims = try Self.claim(10, of: .work, stage)
+        #expect(Self.names(claims.map(\.claim.operation), stage) == ["A", "C", "D", "F"])
+        for name in Self.names {
+            let row = try #require(try await stage.row(name))
+            #expect(row.status == (["B", "E"].contains(name) ? .pending : .active), "\(name)")
+            #expect(row.epoch == (row.status == .active ? 1 : 0))
+        }
+        #expect(try Self.claim(10, of: Self.other, stage).count == 2)
+        try await stage.close()
+    }
+
+    @Test("claims come in the order of priorities, and stop at the limit, whatever the order of ids")
+    func priorities() async throws {
+        let stage = try await Self.stage()
+        for (name, priority) in [("E", 3), ("C", 2), ("D", 1)] { try await stage.edit(name) { $0.priority = priority } }
+        let first = try Self.claim(4, of: .work, stage)
+        #expect(first.map { stage.name(of: $0.claim.operation) } == ["E", "C", "D", "A"])
+        #expect(try Self.claim(4, of: .work, stage).map { stage.name(of: $0.claim.operation) } == ["B", "F"])
+        try await stage.close()
+    }
+
+    @Test(
+        "what was moved, claimed by somebody else, or is asked for meanwhile is not completed with those around it",
+        arguments: [
+            "\"lane\" = 'else'", "\"pipeline\" = 'other'", "\"epoch\" = \"epoch\" + 1", "\"worker\" = 7", "\"request\" = 1",
+            "\"status\" = 0, \"worker\" = NULL",
+        ]
+    )
+    func changedMeanwhile(_ assignment: String) async throws {
+        for changed in Self.names {
+            let stage = try await Self.stage()
+            let claims = try Self.claim(6, of: .work, stage)
+            try Self.set(assignment, changed, stage)
+            var completed: Set<Int64> = []
+            try stage.stack.transact(author: "test") { transaction in
+                completed = try Self.book(transaction, stage).complete(claims.shuffled())
+            }
+            #expect(Self.names(completed, stage) == Self.names.filter { $0 != changed })
+            for name in Self.names {
+                #expect(try await stage.result(name) == (name == changed ? nil : .completed), "\(name), \(changed)")
+                #expect((try await stage.row(name) == nil) == (name != changed), "\(name), \(changed)")
+            }
+            try await stage.close()
+        }
+    }
+
+    @Test("those that wait for one of several that are completed together go on, and others stay")
+    func ties() async throws {
+        let stage = try await Self.stage()
+        try await stage.commit(["X←A", "Y←B,F", "Z←G", "G"])
+        let claims = try Self.claim(6, of: .work, stage)
+        // Each is looked at once, and waits from then on.
+        #expect(try Self.claim(9, of: .work, stage).map { stage.name(of: $0.claim.operation) } == ["G"])
+        #expect(try await stage.row("Y")?.status == .waiting)
+        try stage.stack.transact(author: "test") { transaction in
+            let completed = try Self.book(transaction, stage).complete(claims)
+            #expect(completed.count == 6)
+        }
+        #expect(try Self.claim(9, of: .work, stage).map { stage.name(of: $0.claim.operation) } == ["X", "Y"])
+        #expect(try await stage.row("Z")?.status == .waiting)
+        try await stage.close()
+    }
+
+    @Test("a hold that a transaction makes itself counts in it")
+    func holdOfItsOwn() async throws {
+        let stage = try await Self.stage()
+        let (held, now) = (stage.id("C").number, stage.clock.now)
+        try stage.stack.transact(author: "test") { transaction in
+            let book = Self.book(transaction, stage)
+            let worker = try book.register(.own)
+            #expect(try book.claim(1, of: .work, by: worker).claims.map { stage.name(of: $0.claim.operation) } == ["A"])
+            try book.hold(held, "by hand", until: now.addingTimeInterval(60))
+            #expect(try book.claim(9, of: .work, by: worker).claims.map { stage.name(of: $0.claim.operation) } == ["B", "D", "E", "F"])
+        }
+        #expect(try await stage.row("C")?.status == .held)
+        try await stage.close()
+    }
+}
