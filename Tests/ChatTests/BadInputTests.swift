@@ -121,7 +121,7 @@ import Testing
         let world = try World()
         let alice = try world.client("alice")
         alice.type("@bob hello")
-        try alice.wait(for: "-- bob is not here: 1 message waits")
+        try alice.wait(for: "-- to bob: 1 message waits, as bob is not here")
         let bob = try world.client("bob")
         try bob.wait(for: "alice: hello")
         try alice.wait(for: "-- bob has everything")
@@ -143,8 +143,9 @@ import Testing
                 try await outbound.write(.send(parcel: answer, to: "alice"))
                 break
             }
+            let failure = "has failed: somebody else has answered in the name of bob"
             try alice.wait(for: "the failure") {
-                $0.contains { $0.hasPrefix("-- has failed: somebody else has answered in the name of bob") }
+                $0.contains { $0.hasPrefix("-- to bob: 1 message waits, as it \(failure)") }
             }
         }
         let again = try world.client("bob")

@@ -84,6 +84,14 @@ import Testing
         #expect(try second.end() == 0)
     }
 
+    @Test("a port that is taken is named")
+    func takenPort() throws {
+        let world = try World()
+        let second = try Program("chat-server", ["--port", "\(world.port)"])
+        try second.wait(for: "chat-server: port \(world.port) is taken by another program")
+        #expect(try second.end() == 1)
+    }
+
     @Test(
         "command lines that make no sense",
         arguments: [[], ["a", "b"], ["a b"], ["a", "--port", "0"], ["a", "--nothing"]]

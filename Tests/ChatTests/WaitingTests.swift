@@ -10,18 +10,18 @@ import Testing
         alice.type("@bob hello", "@bob are you there?")
         try alice.wait(for: 2, "to bob: ")
         let noServer = "there is no connection to the server (nobody answers on its port)"
-        try alice.wait(for: "-- \(noServer): 2 messages wait")
-        try ask(alice, "-- to bob: 2 messages wait, as \(noServer)")
-        try alice.wait(for: "--   1. the exchange of keys: \(noServer)")
+        let line = "-- to bob: 2 messages wait, as \(noServer)"
+        try alice.wait(for: line)
+        try ask(alice, "--   1. the exchange of keys: \(noServer)")
+        try alice.wait(for: "the answer as well as the news") { $0.count { $0 == line } > 1 }
         try alice.wait(for: "--   2. \"hello\": waits for the exchange of keys")
         try alice.wait(for: "--   3. \"are you there?\": waits for the exchange of keys")
         alice.type("/who")
         try alice.wait(for: "-- there is no connection to the server")
 
         try world.startServer()
-        try alice.wait(for: "-- bob is not here: 2 messages wait")
-        try ask(alice, "-- to bob: 2 messages wait, as bob is not here")
-        try alice.wait(for: "--   1. the exchange of keys: bob is not here")
+        try alice.wait(for: "-- to bob: 2 messages wait, as bob is not here")
+        try ask(alice, "--   1. the exchange of keys: bob is not here")
 
         let bob = try world.client("bob")
         try bob.wait(for: "alice: are you there?")
@@ -29,9 +29,9 @@ import Testing
         bob.kill()
         try alice.wait(for: "-- bob has gone")
         alice.type("@bob one more")
-        try alice.wait(for: "-- bob is not here: 1 message waits")
+        try alice.wait(for: "-- to bob: 1 message waits, as bob is not here")
         alice.type("@carol and you?")
-        try alice.wait(for: "-- carol is not here: 1 message waits")
+        try alice.wait(for: "-- to carol: 1 message waits, as carol is not here")
     }
 
     @Test("a buddy that does not answer")
@@ -66,7 +66,7 @@ import Testing
         bob = try other.client("bob", "--port", "\(world.port)")
         alice.type("@bob still you?", "@bob hey")
         let failure = "has failed: bob has no key for it (/retry bob tries it again, /trust bob with new keys)"
-        try alice.wait(for: "-- \(failure): 2 messages wait")
+        try alice.wait(for: "-- to bob: 2 messages wait, as the first of them \(failure)")
         bob.type("@alice it is me")
         try bob.wait(for: 1, "to alice: ")
         try alice.wait(for: "-- not taken from bob: alice knows another key of yours")

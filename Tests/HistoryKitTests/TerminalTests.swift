@@ -29,6 +29,22 @@ import Testing
         #expect(TextWidth.printable("a\u{1B}[2J\n\u{202E}b") == "a\\u{1b}[2J\\n\\u{202e}b")
     }
 
+    @Test(arguments: [
+        (49, "Sources/Strata/Context/ObjectContext+Saving.swift"), (48, "…/Strata/Context/ObjectContext+Saving.swift"),
+        (36, "…/Context/ObjectContext+Saving.swift"), (35, "…/ObjectContext+Saving.swift"),
+        (27, "…ObjectContext+Saving.swift"), (13, "…Saving.swift"), (1, "…"), (0, ""),
+    ])
+    func paths(width: Int, text: String) {
+        #expect(TextWidth.cutPath("Sources/Strata/Context/ObjectContext+Saving.swift", to: width) == text)
+    }
+
+    @Test func tableOfPaths() {
+        let table = Table([.path("file"), .number("n")], rows: [["a/long/way/to/one.txt", "2"], ["two.txt", "1"]])
+        #expect(
+            table.lines(width: 14) == ["file         n", "───────────  ─", "…/one.txt    2", "two.txt      1"]
+        )
+    }
+
     @Test func table() {
         let table = Table(
             [.text("author"), .number("commits"), .text("file")],
@@ -70,7 +86,7 @@ import Testing
     @Test func nothingWraps() {
         let names = ["", "a", "日本語の長い名前", "🎉🎉🎉", String(repeating: "x", count: 300), "a\u{1B}b\nc"]
         for width in 0..<100 {
-            let table = Table([.text("name"), .number("count"), .text("x")], rows: names.map { [$0, "123,456", $0] })
+            let table = Table([.text("name"), .number("count"), .path("x")], rows: names.map { [$0, "123,456", $0] })
             let chart = BarChart(names.enumerated().map { .init($1, $0 * 1_000_000) })
             let bar = ProgressBar.line("commits", done: 12_345, total: 99_999, elapsed: 3, width: width)
             for line in table.lines(width: width) + chart.lines(width: width) + [bar] {

@@ -124,6 +124,21 @@ import Testing
         #expect(throws: RemoteError.self) { try StableFile.body(scratch.folder.url("nothing")) }
     }
 
+    #if os(Linux)
+        @Test func `a name that is no text is left out`() throws {
+            let scratch = try Scratch()
+            try FileManager.default.createDirectory(at: scratch.folder.url("f"), withIntermediateDirectories: true)
+            for folder in [scratch.folder.root, scratch.folder.url("f")] {
+                let name = folder.path.utf8.map { CChar(bitPattern: $0) } + [47, CChar(bitPattern: 0xFF), 0]
+                let file = open(name, O_WRONLY | O_CREAT, 0o600)
+                #expect(file >= 0)
+                close(file)
+            }
+            let text = "a name that is no text"
+            #expect(try scratch.folder.scan().skipped == ["?": text, "f/?": text])
+        }
+    #endif
+
     @Test func `a folder that is not there is an error, and no empty one`() throws {
         let scratch = try Scratch()
         try FileManager.default.removeItem(at: scratch.folder.root)

@@ -34,6 +34,22 @@ import Testing
         #expect(try world.read("remote/home/f/short") == "no such name there")
     }
 
+    @Test func `what others have put at the remote under names that are none is named`() throws {
+        let world = try MirrorWorld()
+        try world.write("a/one", "one")
+        try world.once("a")
+        try world.write("remote/home/50% q", "left out")
+        try world.write("remote/home/bad%name/in it", "left out with its folder")
+        let program = try world.start("a", "--once")
+        #expect(program.end() == 0)
+        for name in ["50% q", "bad%name"] {
+            let line = "home/\(name) at the remote is left out: give it a name there without a percent sign"
+            #expect(program.said.components(separatedBy: line).count == 2, "\(program.said.suffix(1000))")
+        }
+        #expect(try world.tree("a").keys.sorted() == ["one"])
+        #expect(try world.read("remote/home/50% q") == "left out")
+    }
+
     @Test func `edits, moves and deletes go both ways`() throws {
         let world = try MirrorWorld()
         for path in ["a/f/one", "a/f/two", "a/g/three"] { try world.write(path, path) }
@@ -62,6 +78,9 @@ import Testing
         #expect(names[0].wholeMatch(of: /notes \(conflict from b \d{4}-\d\d-\d\d\)\.txt/) != nil, "\(names)")
         #expect(try world.read("a/notes.txt") == "what a wrote")
         #expect(try world.read("a/\(names[0])") == "what b wrote, and more")
+        let line = "notes.txt is \(names[0]) now: another one has come\n"
+        #expect(try world.read("b.log").components(separatedBy: line).count == 2, "It is told once.")
+        #expect(try !world.read("a.log").contains("another one has come"))
     }
 
     @Test func `two who have made a file of one name have both, and one where it is the same`() throws {
@@ -77,6 +96,8 @@ import Testing
         #expect(
             Set(tree.values) == [Data("what both wrote".utf8), Data("what a wrote".utf8), Data("what b wrote".utf8)]
         )
+        let said = try world.read("b.log")
+        #expect(said.contains("other.txt is other (conflict from b ") && !said.contains("same.txt is"))
     }
 
     @Test func `a delete takes nothing with it that was changed elsewhere`() throws {
@@ -199,6 +220,32 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: world.url("remote").path))
     }
 
+    @Test func `a folder that is made for the store is nobody else's`() throws {
+        let world = try MirrorWorld()
+        try FileManager.default.createDirectory(at: world.url("stores"), withIntermediateDirectories: true)
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: world.url("stores").path)
+        try world.write("a/one", "1")
+        try world.once("a")
+        for (folder, expected) in [("stores", 0o755), ("new/stores", 0o700)] as [(String, mode_t)] {
+            let program = try world.start("b", "--once", "--store", world.url("\(folder)/b.sqlite").path)
+            #expect(program.end() == 0)
+            var status = stat()
+            let isThere = lstat(world.url(folder).path, &status) == 0
+            #expect(isThere && status.st_mode & 0o777 == expected, "\(folder)")
+        }
+    }
+
+    @Test func `what was done once is not said to be up to date as well`() throws {
+        let world = try MirrorWorld()
+        try world.write("a/one", "1")
+        try world.once("a")
+        try FileManager.default.removeItem(at: world.url("a/one"))
+        try world.write("a/two", "2")
+        try world.once("a")
+        let said = try world.read("a.log")
+        #expect(said.hasSuffix("both are the same\n") && !said.contains("up to date"), "\(said)")
+    }
+
     @Test func `a store is for one process at a time`() throws {
         let world = try MirrorWorld()
         let first = try world.start("a")
@@ -208,7 +255,13 @@ import Testing
         #expect(first.end(by: SIGINT) == 0)
     }
 
-    @Test(arguments: [["--once"], ["/", "/tmp/x", "--never"], ["/nowhere", "s3://bucket"]])
+    @Test func `a folder that is not there is no matter of how it is called`() throws {
+        let world = try MirrorWorld()
+        let program = try MirrorProgram(["/nowhere", "s3://bucket"], errors: world.url("log"))
+        #expect(program.end() == 1 && program.said == "mirror: there is no folder /nowhere\n")
+    }
+
+    @Test(arguments: [["--once"], ["/", "/tmp/x", "--never"], ["/", "file:///tmp/x"]])
     func `a command line that makes no sense ends with 2`(arguments: [String]) throws {
         let world = try MirrorWorld()
         let program = try MirrorProgram(arguments, errors: world.url("log"))

@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: [
-        [], ["/"], ["/nowhere", "/x"], ["/", "ftp://host/x"], ["/", "s3://"], ["/", "webdav://user:word@host/x"],
+        [], ["/"], ["/", "file:///x"], ["/", "ftp://host/x"], ["/", "s3://"], ["/", "webdav://user:word@host/x"],
         ["/", "/x", "--endpoint", "http://host"], ["/", "s3://b", "--endpoint", "host"], ["/tmp", "/tmp/below"],
         ["/tmp", "/"], ["/tmp", "/x", "--scan", "0"], ["/tmp", "/x", "--limit", "lots"], ["/tmp", "/x", "--limit"],
         ["/tmp", "/x", "--store", "/tmp/store"], ["/tmp", "/x", "--host", "a/b"], ["/tmp", "/x", "y"], ["--what"],
@@ -49,13 +49,26 @@ import Testing
         #expect(throws: UsageError.self) { try MirrorOptions(arguments: arguments, environment: [:], host: "here") }
     }
 
+    @Test func `what is wrong is said`() {
+        #expect(throws: UsageError("\"x\" is one too many: a folder and a remote are needed")) {
+            try options(folder, "/r", "x")
+        }
+        #expect(throws: UsageError("\"x\" and what comes behind it are too many: a folder and a remote are needed")) {
+            try options(folder, "/r", "x", "y")
+        }
+        #expect(throws: UsageError("a folder is named by its path, as /r/x, and not by a URL")) {
+            try options(folder, "file:///r/x")
+        }
+        #expect(throws: MirrorError.self) { try options("/nowhere", "/r") }
+    }
+
     @Test func `an authority for certificates is read where there are any`() throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "ca-\(UUID()).pem")
         try Data().write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
         #expect(try options(folder, "webdavs://host/dav", "--ca", file.path).authorities?.path == file.path)
         #expect(throws: UsageError.self) { try options(folder, "/x", "--ca", file.path) }
-        #expect(throws: UsageError.self) { try options(folder, "webdavs://host/dav", "--ca", "/nowhere.pem") }
+        #expect(throws: MirrorError.self) { try options(folder, "webdavs://host/dav", "--ca", "/nowhere.pem") }
         // What is in it is looked at by who speaks to the server.
         #expect(throws: RemoteError.self) {
             try options(folder, "webdavs://host/dav").remote.make(isKnown: false, authorities: file)

@@ -161,7 +161,8 @@ import Testing
                 stack: stack,
                 folder: folder,
                 conflictName: ConflictName(host: "a") { Date() },
-                bell: Bell()
+                bell: Bell(),
+                note: { _ in }
             ),
             options: CloudOptions(isSuspended: true)
         )

@@ -34,6 +34,33 @@ import Testing
         #expect(ProgressLine.text(half, width: 12).count == 12)
     }
 
+    @Test func `what a remote has said is a sentence, without the words of a library`() {
+        struct Raw: Error, CustomStringConvertible { let description: String }
+        func sentence(_ raw: String) -> String {
+            RemoteError(.unreachable, "host:9 cannot be reached: \(raw)", underlying: Raw(description: raw)).sentence
+        }
+        let refused = "connection reset (error set): Connection refused) (errno: \(ECONNREFUSED))"
+        #expect(sentence(refused) == "host:9 cannot be reached: Connection refused.")
+        #expect(sentence("no such host") == "host:9 cannot be reached.")
+        #expect(RemoteError(.unavailable, "It is busy.", underlying: Raw(description: "x")).sentence == "It is busy.")
+        #expect(RemoteError(.unavailable, "It is busy").sentence == "It is busy.")
+    }
+
+    @Test func `who is told of the end otherwise is not told that all is up to date`() {
+        for isTerminal in [true, false] {
+            let paper = Paper()
+            let screen = MirrorScreen(isTerminal: isTerminal, isOnce: true, width: { 100 }) { more in
+                paper.text.withLock { $0 += more }
+            }
+            var busy = CloudProgress()
+            busy.operationsLeft = 1
+            for progress in [CloudProgress(), busy, CloudProgress()] { screen.show(progress) }
+            screen.finish()
+            screen.note("done")
+            #expect(paper.written == (isTerminal ? "\r1 to do\u{1B}[K\r\u{1B}[Kdone\n" : "done\n"))
+        }
+    }
+
     @Test(arguments: [
         (999, "999 B"), (1000, "1.0 kB"), (999_949, "999.9 kB"), (999_950, "1.0 MB"), (2_500_000_000, "2.5 GB"),
     ])

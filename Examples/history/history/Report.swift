@@ -37,7 +37,7 @@ struct Report {
 
     private var pairs: Table {
         Table(
-            [.text("file"), .text("and"), .number("commits")],
+            [.path("file"), .path("and"), .number("commits")],
             rows: answers.together.map { [$0.first, $0.second, Numbers.grouped($0.count)] }
         )
     }

@@ -37,7 +37,7 @@ import ServiceLifecycle
         configuration.pullInterval = options.pullInterval
         configuration.limit = options.limit
         configuration.credentialsHint = options.remote.credentialsHint
-        let screen = MirrorScreen()
+        let screen = MirrorScreen(isOnce: options.isOnce)
         let mirror = try await Mirror.open(configuration, screen: screen)
         screen.note("mirroring \(options.folder.path) and \(options.remote)")
         let group = ServiceGroup(

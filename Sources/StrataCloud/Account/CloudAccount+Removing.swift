@@ -28,9 +28,12 @@ extension CloudAccount {
     ) async throws {
         let facts = try await stack.overStore { AccountFacts(try $0.accountRecord(id)) }
         // Nobody opens it meanwhile.
-        let closed = try await Pipeline.open(stack, named: facts.pipeline, isSuspended: true) {
-            (_: Attempt<CloudWork>) in .skip
-        }
+        let closed: Pipeline
+        do {
+            closed = try await Pipeline.open(stack, named: facts.pipeline, isSuspended: true) {
+                (_: Attempt<CloudWork>) in .skip
+            }
+        } catch let error as PipelineError where error.code == .alreadyOpen { throw openError(id) }
         do {
             let removal = AccountRemoval(stack: stack, facts: facts)
             try await removal.begin(discardsUnsent: discardsUnsent)
@@ -42,6 +45,10 @@ extension CloudAccount {
             throw error
         }
         await closed.close()
+    }
+
+    static func openError(_ id: String) -> PipelineError {
+        PipelineError(.alreadyOpen, "The account '\(id)' is open on this stack already. Close it first.")
     }
 
     private static func removeFiles(of account: String, in folder: URL) async throws {

@@ -77,15 +77,18 @@ public final class CloudAccount: Sendable {
         let isFirstPullAwaited = options.pull.isPushWaiting
         let pulls = PullLoop(Puller(stack: stack, facts: facts, remote: remote, handler: handler), options)
         let pusher = Pusher(stack, facts, remote, handler, options, reachability, transfers) { pulls.beAwaited() }
-        let push = try await Pipeline.open(
-            stack,
-            named: facts.pipeline,
-            maxConcurrent: options.maxConcurrent,
-            retry: options.retry,
-            constraints: [reachability, pulls.awaited, pusher.credentials],
-            isSuspended: options.isSuspended || isFirstPullAwaited,
-            clock: options.clock
-        ) { (attempt: Attempt<CloudWork>) in try await pusher.carryOut(attempt) }
+        let push: Pipeline
+        do {
+            push = try await Pipeline.open(
+                stack,
+                named: facts.pipeline,
+                maxConcurrent: options.maxConcurrent,
+                retry: options.retry,
+                constraints: [reachability, pulls.awaited, pusher.credentials],
+                isSuspended: options.isSuspended || isFirstPullAwaited,
+                clock: options.clock
+            ) { (attempt: Attempt<CloudWork>) in try await pusher.carryOut(attempt) }
+        } catch let error as PipelineError where error.code == .alreadyOpen { throw Self.openError(id) }
         // Each of the two holds it up, whichever ends first.
         if options.isSuspended, isFirstPullAwaited { push.suspend() }
         let account = CloudAccount(pusher, push, pulls, downloads, marked)

@@ -23,7 +23,8 @@ public protocol CloudHandler: Sendable {
     /// - Throws: whatever; it is tried again as the account's pipeline says.
     func remote(of recipient: String, for account: String) async throws -> (any Remote)?
 
-    /// Called inside the commit that completes an upload, with its context: what is changed there is part of it.
+    /// Called inside the commit that completes an upload, with its context: what is changed there is part of it. Not called where no content
+    /// was given, so that nothing was sent.
     func didUpload(_ sections: ContentSections, of node: CloudNode, in cloud: CloudContext) throws
 
     /// Called inside the commit that holds a node's uploads, since somebody else has written its content meanwhile.
@@ -35,6 +36,12 @@ public protocol CloudHandler: Sendable {
     /// Called inside the commit that brings something here which others have changed, with its context: what is marked there for download,
     /// or changed in the application's own objects, is part of it.
     func didPull(_ change: PulledChange, in cloud: CloudContext) throws
+
+    /// Called by each pull that has found things at the remote which it leaves out, with all that lies below them: somebody else has given them
+    /// names that stand for none, as `50% off`, which would be `50%25 off`. See ``RemoteKey``.
+    ///
+    /// - Parameter keys: the keys of these, from the trunk on, as `home/50% off`; in order.
+    func didLeaveOut(_ keys: [String])
 
     /// Called inside the commit that takes back the mark of a section which was downloaded by itself, as the account's policy says.
     ///
@@ -62,6 +69,9 @@ extension CloudHandler {
 
     /// Nothing.
     public func didUpload(_ sections: ContentSections, of node: CloudNode, in cloud: CloudContext) throws {}
+
+    /// Nothing.
+    public func didLeaveOut(_ keys: [String]) {}
 
     /// Nothing.
     public func didPull(_ change: PulledChange, in cloud: CloudContext) throws {}

@@ -63,14 +63,19 @@ extension CloudContext {
     public func link<Object: Model>(_ node: CloudNode, to object: ObjectID<Object>) throws {
         try check(node)
         let text = object.description
-        if let other = try context.first(CloudNode.where({ $0.link == text })), other !== node {
-            throw CloudError(
-                .alreadyLinked,
-                "Node \(other.id.number) stands for \(text) already.",
-                nodes: [other.id.number]
-            )
-        }
+        try checkFree(link: text, for: node)
         node.link = text
+    }
+
+    /// Refuses what another node stands for.
+    func checkFree(link: String, for node: CloudNode?) throws {
+        guard let other = try context.first(CloudNode.where({ $0.link == link })), other !== node else { return }
+        let owner = other.account == account ? "" : " of the account '\(other.account)'"
+        throw CloudError(
+            .alreadyLinked,
+            "\(other.path)\(owner) stands for \(link) already. An object has one node in a store.",
+            nodes: [other.id.number]
+        )
     }
 
     /// Lets a node stand for no object.

@@ -5,7 +5,7 @@ extension CloudContext {
     /// Makes a folder, and those above it that are not there.
     ///
     /// - Throws: ``CloudError`` with `placeTaken` where there is a node at the place, `wrongKind` where a file lies on the way,
-    ///   `invalidName`; what the store reports.
+    ///   `invalidName`, `invalidPath`; what the store reports.
     @discardableResult
     public func createFolder(at path: TreePath) throws -> CloudNode {
         let name = try lastName(of: path)
@@ -62,13 +62,7 @@ extension CloudContext {
         size: Int64? = nil
     ) throws -> CloudNode {
         try checkPlace(name, in: folder)
-        if let link, let other = try context.first(CloudNode.where({ $0.link == link })) {
-            throw CloudError(
-                .alreadyLinked,
-                "Node \(other.id.number) stands for \(link) already.",
-                nodes: [other.id.number]
-            )
-        }
+        if let link { try checkFree(link: link, for: nil) }
         let node = context.insert(
             CloudNode(
                 account: account,
@@ -140,6 +134,7 @@ extension CloudContext {
     // MARK: Places
 
     func lastName(of path: TreePath) throws -> String {
+        try path.check()
         guard let name = path.name else {
             throw CloudError(.placeTaken, "\(path) is a trunk, which is there from the beginning.")
         }

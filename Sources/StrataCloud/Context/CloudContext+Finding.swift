@@ -13,9 +13,10 @@ extension CloudContext {
 
     /// The node at a path; nil where there is none.
     ///
-    /// - Throws: what the store reports.
+    /// - Throws: ``CloudError`` with `invalidPath` for a literal that is no path; what the store reports.
     /// - Complexity: O(depth) look-ups.
     public func find(_ path: TreePath) throws -> CloudNode? {
+        try path.check()
         var node = try root(path.trunk)
         for name in path.names {
             guard let child = try self.child(name, of: node) else { return nil }
@@ -26,7 +27,7 @@ extension CloudContext {
 
     /// The node at a path.
     ///
-    /// - Throws: ``CloudError`` with `noSuchNode`; what the store reports.
+    /// - Throws: ``CloudError`` with `noSuchNode`, `invalidPath`; what the store reports.
     public func node(at path: TreePath) throws -> CloudNode {
         guard let node = try find(path) else { throw CloudError(.noSuchNode, "There is nothing at \(path).") }
         return node

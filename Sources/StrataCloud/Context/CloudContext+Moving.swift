@@ -4,7 +4,8 @@ extension CloudContext {
     /// Moves a node, with everything below it.
     ///
     /// - Parameter path: where to, its new name at the end. Folders above it that are not there are made.
-    /// - Throws: ``CloudError`` with `placeTaken`, `wrongKind`, `nodeBelowItself`, `isTrunk`, `foreignNode`, `invalidName`; what the store reports.
+    /// - Throws: ``CloudError`` with `placeTaken`, `wrongKind`, `nodeBelowItself`, `isTrunk`, `foreignNode`, `invalidName`, `invalidPath`; what the
+    ///   store reports.
     /// - Complexity: O(depth); O(nodes below) where the trunk changes.
     public func move(_ node: CloudNode, to path: TreePath) throws {
         try checkMovable(node)

@@ -25,7 +25,14 @@ extension Downloads {
         return try await stack.overStore { context in
             let cloud = CloudContext(context, facts)
             guard let remote = try cloud.remote(place.node), remote.isCertain, !remote.isFolder else {
-                throw CloudError(.noSuchNode, "The remote has no content of node \(place.node).", nodes: [place.node])
+                let node = try context.find(cloud.nodeID(place.node))
+                let name = node.map { "\($0.path)" } ?? "node \(place.node)"
+                throw CloudError(
+                    .noSuchNode,
+                    node?.isFolder == true
+                        ? "\(name) is a folder, which has no content." : "The remote has no content of \(name).",
+                    nodes: [place.node]
+                )
             }
             let row = remote.snapshot
             let file = facts.isSealed ? ContentSections.data : place.section

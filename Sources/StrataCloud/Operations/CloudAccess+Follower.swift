@@ -18,7 +18,8 @@ extension CloudAccess: CommitFollower {
                         resource: .text(try row.read(String.self, at: 1)),
                         isWrite: try row.read(Bool.self, at: 2),
                         isBefore: try row.read(Bool.self, at: 3),
-                        commit: try row.read(Int64.self, at: 4)
+                        commit: try row.read(Int64.self, at: 4),
+                        isUpload: try row.read(Int.self, at: 5) == Role.upload.rawValue
                     )
                 )
             }
@@ -33,6 +34,7 @@ extension CloudAccess: CommitFollower {
         let isWrite: Bool
         let isBefore: Bool
         let commit: Int64
+        let isUpload: Bool
     }
 
     private static func follow(_ operation: Int64, _ accesses: [Access], in transaction: StoreTransaction) throws {
@@ -95,6 +97,15 @@ extension CloudAccess: CommitFollower {
         for dependant in dependants.sorted() {
             try CommitConsequences.addDependencies([operation], to: dependant, in: transaction)
         }
+        try retryFailed(operation, accesses, in: transaction)
+    }
+
+    /// Whoever sends something once more wants what has failed for it tried again: it would wait for that for ever.
+    private static func retryFailed(_ operation: Int64, _ accesses: [Access], in transaction: StoreTransaction) throws {
+        for access in accesses where access.isWrite && access.isUpload {
+            let failed = try transaction.numbers(AccessSQL.selectFailed, [access.resource, .integer(operation)])
+            try CommitConsequences.retry(failed, in: transaction)
+        }
     }
 }
 
@@ -150,7 +161,7 @@ private enum AccessSQL {
         BEGIN DELETE FROM \(accesses) WHERE "operation" = OLD."id"; END
         """
     static let select =
-        "SELECT \"operation\", \"resource\", \"isWrite\", \"isBefore\", \"commit\" FROM \(accesses) WHERE \"id\" = ?"
+        "SELECT \"operation\", \"resource\", \"isWrite\", \"isBefore\", \"commit\", \"role\" FROM \(accesses) WHERE \"id\" = ?"
     static let selectParent = "SELECT \"parent\" FROM \"CloudNode\" WHERE \"id\" = ?"
     static let selectLink = "SELECT \"link\" FROM \"CloudNode\" WHERE \"id\" = ? AND \"link\" IS NOT NULL"
     static let dropLink = "UPDATE \"CloudNode\" SET \"link\" = NULL, \"_version\" = ?1 WHERE \"id\" = ?2"
@@ -185,6 +196,11 @@ private enum AccessSQL {
         SELECT DISTINCT a."operation" FROM \(accesses) a JOIN "QueuedOperation" o ON o."id" = a."operation" \
         WHERE a."resource" = ?1 AND a."operation" <> ?2 AND o."status" <> 3 \
         AND NOT (a."isBefore" = 1 AND a."commit" = ?3 AND a."operation" < ?2)
+        """
+    /// What has failed of what writes the same to the remote.
+    static let selectFailed = """
+        SELECT DISTINCT a."operation" FROM \(accesses) a JOIN "QueuedOperation" o ON o."id" = a."operation" \
+        WHERE a."resource" = ?1 AND a."operation" <> ?2 AND a."isWrite" = 1 AND a."role" = 1 AND +o."status" = 4
         """
     static let selectCommit = "SELECT \"commit\" FROM \(accesses) WHERE \"operation\" = ? LIMIT 1"
 }

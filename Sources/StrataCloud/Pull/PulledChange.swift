@@ -16,6 +16,20 @@ public enum PulledChange {
     case renamed(CloudNode, from: TreePath)
 }
 
+extension PulledChange: CustomStringConvertible {
+    /// What has changed in words, for logs and screens; not to be parsed.
+    public var description: String {
+        switch self {
+        case .new(let node): "\(node.path) is new"
+        case .modified(let node, let sections): "\(node.path) has changed: \(sections)"
+        case .moved(let node, let path): "\(path) is \(node.path) now"
+        case .deleted(_, let path, _): "\(path) is gone"
+        case .kept(let node): "\(node.path) is gone at the remote, and is sent anew"
+        case .renamed(let node, let path): "\(path) is \(node.path) here: another one has come"
+        }
+    }
+}
+
 /// What came of a pull.
 public struct PullSummary: Hashable, Sendable {
     /// How many nodes were new.

@@ -28,6 +28,7 @@ struct Puller: Sendable {
                 try await RemoteTree.find(in: remote) { known.has($0) }
             }
         try Task.checkCancellation()
+        if !tree.unreadable.isEmpty { handler.didLeaveOut(tree.unreadable.map(\.path).sorted()) }
         let plan = PullPlan(tree, known)
         // Should that be broken off by which something is to be found anew, everything is asked for.
         let isDoubtful = feed != nil && plan.forgets

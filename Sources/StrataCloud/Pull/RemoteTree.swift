@@ -8,6 +8,8 @@ struct RemoteTree: Sendable {
     private(set) var places: Set<RemotePlace> = []
     /// What goes with an object, by its key and mark.
     private(set) var sidecars: [RemoteKey: [String: RemoteObject]] = [:]
+    /// What stands for no name, and is left out with all that lies below it.
+    private(set) var unreadable: Set<RemoteKey> = []
     /// The folders of which everything was found.
     private(set) var complete: Set<RemoteKey> = []
 
@@ -65,7 +67,10 @@ struct RemoteTree: Sendable {
     /// - Returns: whether it is a thing of its own.
     @discardableResult
     private mutating func add(_ object: RemoteObject) -> Bool {
-        guard let (_, mark) = object.key.name else { return false }
+        guard let (_, mark) = object.key.name, mark.map(Sidecar.all.contains) ?? true else {
+            unreadable.insert(object.key)
+            return false
+        }
         guard let mark else {
             objects.append(object)
             places.insert(object.place)

@@ -65,6 +65,7 @@ extension Pusher {
             }
         }
         if facts.isSealed, !sent.isEmpty { try await deleteSidecars(of: target, at: key) }
+        if sent.isEmpty { stack.log(.notice, "nothing of \(path) was sent: the handler has given no content of it.") }
         return .done { [facts, handler, sent, covered = target.covered] context in
             let cloud = CloudContext(context, facts)
             let remote = try cloud.remoteForSending(work)
@@ -72,7 +73,7 @@ extension Pusher {
             try cloud.skip(covered)
             try cloud.forgetConflict(of: work.node)
             try cloud.forgetSeal(of: work.node)
-            if let node = try context.find(cloud.nodeID(work.node)) {
+            if !sent.isEmpty, let node = try context.find(cloud.nodeID(work.node)) {
                 try handler.didUpload(ContentSections(sent.map(\.sections)), of: node, in: cloud)
             }
         }

@@ -124,6 +124,7 @@ enum Sidecar {
     static let metadata = "metadata"
     static let thumbnail = "thumbnail"
     static let record = "record"
+    static let all: Set = [metadata, thumbnail, record]
 
     static func key(_ key: RemoteKey, _ section: ContentSections) -> RemoteKey {
         switch section {

@@ -11,7 +11,9 @@ public struct TreePath: Hashable, Sendable {
     /// The part of the tree.
     public var trunk: Trunk
     /// The names, from the top; none for the trunk itself.
-    public var names: [String]
+    public var names: [String] { didSet { unread = nil } }
+    /// The text of a literal that is no path.
+    private(set) var unread: String?
 
     /// A path of names, which are taken as they are.
     public init(_ names: [String], in trunk: Trunk = .home) {
@@ -38,6 +40,12 @@ public struct TreePath: Hashable, Sendable {
         let segments =
             rest.isEmpty ? [] : rest.utf8.split(separator: slash, omittingEmptySubsequences: false).map(Substring.init)
         names = try segments.map { segment in
+            guard !segment.isEmpty else {
+                throw CloudError(
+                    .invalidPath,
+                    "'\(text)' has an empty name: a slash stands before each name, and nowhere else."
+                )
+            }
             guard let (name, mark) = RemoteKey(escaped: [String(segment)]).name, mark == nil else {
                 throw CloudError(.invalidPath, "'\(segment)' in '\(text)' is no name: write a percent sign as %25.")
             }
@@ -60,15 +68,25 @@ public struct TreePath: Hashable, Sendable {
 }
 
 extension TreePath: ExpressibleByStringLiteral, CustomStringConvertible {
-    /// The path of a literal. Where that cannot be read as one, it is a path at which nothing is found, and nothing can be made (`invalidName`).
+    /// The path of a literal. One that cannot be read is refused with `invalidPath` by all that take paths, as ``init(parsing:)`` would.
     public init(stringLiteral text: String) {
-        // An empty name is refused wherever the path is used.
-        self = (try? TreePath(parsing: text)) ?? TreePath([""])
+        do {
+            self = try TreePath(parsing: text)
+        } catch {
+            // An empty name is refused wherever one is taken by itself.
+            self.init([""])
+            unread = text
+        }
+    }
+
+    /// - Throws: ``CloudError`` with `invalidPath` where it is a literal that cannot be read.
+    func check() throws {
+        if let unread { _ = try TreePath(parsing: unread) }
     }
 
     /// As ``init(parsing:)`` reads it.
     public var description: String {
-        (trunk == .home ? "/" : trunk.rawValue + ":/") + names.map(RemoteKey.escape).joined(separator: "/")
+        unread ?? (trunk == .home ? "/" : trunk.rawValue + ":/") + names.map(RemoteKey.escape).joined(separator: "/")
     }
 }
 

@@ -53,11 +53,24 @@ package enum CommitConsequences {
 
     /// Leaves operations out: those that run are cancelled, as by ``QueuedOperation/skip()``. What somebody has decided already stays so.
     package static func skip(_ operations: some Sequence<Int64>, in transaction: StoreTransaction) throws {
+        try ask(for: .skip, of: operations, in: transaction)
+    }
+
+    /// Has operations tried again, as by ``QueuedOperation/retry()``. What somebody has decided already stays so.
+    package static func retry(_ operations: some Sequence<Int64>, in transaction: StoreTransaction) throws {
+        try ask(for: .retry, of: operations, in: transaction)
+    }
+
+    private static func ask(
+        for request: OperationRequest,
+        of operations: some Sequence<Int64>,
+        in transaction: StoreTransaction
+    ) throws {
         let book = OperationBook(transaction)
         for number in operations {
             let changed = try transaction.run(
                 QueueSQL.request,
-                [.integer(Int64(OperationRequest.skip.rawValue)), .integer(transaction.number), .integer(number)]
+                [.integer(Int64(request.rawValue)), .integer(transaction.number), .integer(number)]
             )
             guard changed > 0 else { continue }
             try transaction.note(updated: number, ["request"], of: QueuedOperation.self)

@@ -15,6 +15,19 @@ public enum Blocker: Hashable, Sendable {
     case failed(String)
 }
 
+extension Blocker: CustomStringConvertible {
+    /// The reason in words, for logs and screens; not to be parsed.
+    public var description: String {
+        switch self {
+        case .dependency(let id): "depends on \(id)"
+        case .lane(let id): "comes behind \(id) in its lane"
+        case .hold(let name, let date): "held by '\(name)' until \(date)"
+        case .constraint(let constraint): "waits for '\(constraint.rawValue)'"
+        case .failed(let message): "has failed: \(message)"
+        }
+    }
+}
+
 extension QueuedOperation {
     /// What keeps this operation from running, as its context sees it: nothing where it runs, or may run as soon as its pipeline, or the one broker of
     /// its queue, is open, has a free slot, is not suspended and has something left of its rate limit, which the store does not know.

@@ -20,3 +20,19 @@ public enum PipelineEvent: Sendable {
     /// The store could not be written to; it is tried again.
     case storeFailed(any Error)
 }
+
+extension PipelineEvent: CustomStringConvertible {
+    /// What has happened in words, for logs and screens; not to be parsed.
+    public var description: String {
+        switch self {
+        case .started(let id, let attempt): "\(id) was started, attempt \(attempt)"
+        case .finished(let id, let result): "\(id) is \(result.rawValue)"
+        case .retrying(let id, let date, let message): "\(id) is tried again at \(date): \(message)"
+        case .waiting(let id, let constraint): "\(id) waits for '\(constraint.rawValue)'"
+        case .failed(let id, let message): "\(id) has failed: \(message)"
+        case .lost(let id): "\(id) was lost to another worker"
+        case .queueHeld(let name, let error): "the operations of '\(name)' are held: \(error)"
+        case .storeFailed(let error): "the store could not be written to: \(error)"
+        }
+    }
+}

@@ -24,6 +24,7 @@ final class TestHandler: CloudHandler {
         var asked: [String] = []
         var uploaded: [String] = []
         var pulled: [String] = []
+        var leftOut: [[String]] = []
         var downloaded: [String] = []
         /// What each section has, of nodes whose sections differ.
         var sections: [Int64: [ContentSections: Data]] = [:]
@@ -113,6 +114,8 @@ final class TestHandler: CloudHandler {
         let text = "\(sections) of \(node.path)"
         state.withLock { $0.uploaded.append(text) }
     }
+
+    func didLeaveOut(_ keys: [String]) { state.withLock { $0.leftOut.append(keys) } }
 
     func didPull(_ change: PulledChange, in cloud: CloudContext) throws {
         let text =

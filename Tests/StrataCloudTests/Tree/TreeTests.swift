@@ -103,6 +103,35 @@ import Testing
         }
     }
 
+    @Test(arguments: ["/50% off", "/x/", "//x", "bogus:/x", "/a//b"])
+    func `a literal that is no path is refused by all that take one, in its own words`(_ text: String) async throws {
+        let path = TreePath(stringLiteral: text)
+        #expect("\(path)" == text)
+        #expect(path != TreePath([""]) && path != TreePath([]))
+        let expected = #expect(throws: CloudError.self) { try TreePath(parsing: text) }
+        #expect(expected?.code == .invalidPath && expected?.message.contains(text) == true)
+        let stage = try await CloudStage()
+        try await stage.commit { cloud in
+            let file = try cloud.createNode(at: "/file")
+            try cloud.context.commit()
+            func message(_ body: () throws -> Void) -> String? {
+                do { try body() } catch { return (error as? CloudError)?.message }
+                return nil
+            }
+            #expect(message { _ = try cloud.find(path) } == expected?.message)
+            #expect(message { _ = try cloud.node(at: path) } == expected?.message)
+            #expect(message { try cloud.createNode(at: path) } == expected?.message)
+            #expect(message { try cloud.createFolder(at: path) } == expected?.message)
+            #expect(message { try cloud.move(file, to: path) } == expected?.message)
+            #expect(message { try cloud.copy(file, to: path) } == expected?.message)
+            #expect(!cloud.context.hasChanges)
+        }
+        // It is a path of names as soon as it has others.
+        var other = path
+        other.names = ["x"]
+        #expect(other == TreePath(["x"]))
+    }
+
     @Test func `a node stands for one object, and each object for one node`() async throws {
         let stage = try await CloudStage()
         try await stage.commit { cloud in

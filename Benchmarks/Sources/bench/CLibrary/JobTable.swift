@@ -38,6 +38,9 @@ enum JobTable {
         attempts, failures, ?3 FROM job WHERE id = ?1
         """
     private static let delete = "DELETE FROM job WHERE id = ?"
+    private static let claimRange = claim.replacing("id = ?1", with: "id BETWEEN ?1 AND ?4")
+    private static let archiveRange = archive.replacing("id = ?1", with: "id BETWEEN ?1 AND ?4")
+    private static let deleteRange = "DELETE FROM job WHERE id BETWEEN ? AND ?"
 
     private static let depend = "INSERT INTO dependency VALUES (NULL, ?, ?, 'wait', 1)"
     private static let wait = "UPDATE job SET status = 1 WHERE id IN (SELECT dependant FROM dependency)"
@@ -140,17 +143,67 @@ enum JobTable {
                     try claim.run()
                 }
             }
-            for id in claimed {
-                read.bind(id, at: 1)
-                guard try read.step() else { throw BenchError("job \(id) is gone") }
-                // `{"number":` and `}` stand around it.
-                let text = read.text(0)
-                read.reset()
-                guard let number = Int(text.dropFirst(10).dropLast()) else { throw BenchError("no number in \(text)") }
-                check.add(number: number)
-            }
+            for id in claimed { check.add(number: try number(of: id, read)) }
         } while !claimed.isEmpty
         return check
+    }
+
+    /// The same by one statement for all whose ids follow each other, as far as that can be done: none may depend on them.
+    static func workByRanges(_ database: Database, perCommit: Int) throws -> Checksum {
+        let next = try database.prepare(next)
+        let read = try database.prepare(read)
+        let claim = try database.prepare(claimRange)
+        let archive = try database.prepare(archiveRange)
+        let delete = try database.prepare(deleteRange)
+        var check = Checksum()
+        var claimed: [ClosedRange<Int>] = []
+        var version = 0
+        repeat {
+            try database.transaction {
+                version += 1
+                let now = Date().timeIntervalSinceReferenceDate
+                for range in claimed {
+                    archive.bind(range.lowerBound, at: 1)
+                    archive.bind(now, at: 2)
+                    archive.bind(version, at: 3)
+                    archive.bind(range.upperBound, at: 4)
+                    try archive.run()
+                    delete.bind(range.lowerBound, at: 1)
+                    delete.bind(range.upperBound, at: 2)
+                    try delete.run()
+                }
+                claimed = []
+                next.bind(perCommit, at: 1)
+                while try next.step() {
+                    let id = next.integer(0)
+                    if let last = claimed.last, last.upperBound == id - 1 {
+                        claimed[claimed.count - 1] = last.lowerBound...id
+                    } else {
+                        claimed.append(id...id)
+                    }
+                }
+                for range in claimed {
+                    claim.bind(range.lowerBound, at: 1)
+                    claim.bind(now, at: 2)
+                    claim.bind(version, at: 3)
+                    claim.bind(range.upperBound, at: 4)
+                    try claim.run()
+                }
+            }
+            for id in claimed.joined() { check.add(number: try number(of: id, read)) }
+        } while !claimed.isEmpty
+        return check
+    }
+
+    /// The number in a job's payload.
+    private static func number(of id: Int, _ read: borrowing Statement) throws -> Int {
+        read.bind(id, at: 1)
+        guard try read.step() else { throw BenchError("job \(id) is gone") }
+        // `{"number":` and `}` stand around it.
+        let text = read.text(0)
+        read.reset()
+        guard let number = Int(text.dropFirst(10).dropLast()) else { throw BenchError("no number in \(text)") }
+        return number
     }
 
     static func count(_ table: String, _ database: Database) throws -> Int {

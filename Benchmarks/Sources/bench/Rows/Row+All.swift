@@ -15,6 +15,7 @@ extension Row {
             enqueue(sizes, perCommit: 100, .normal), enqueue(sizes, perCommit: 100, .full),
             enqueue(sizes, perCommit: 10_000, .normal), enqueue(sizes, perCommit: 10_000, .full),
             work(sizes, handlers: 1, .normal), work(sizes, handlers: 8, .normal), work(sizes, handlers: 64, .normal),
+            workByRanges(sizes),
             work(sizes, handlers: 1, .full), work(sizes, handlers: 8, .full),
             workBacklog(sizes, sizes.middleBacklog, .workMiddleBacklog),
             workBacklog(sizes, sizes.backlog, .workBacklog),

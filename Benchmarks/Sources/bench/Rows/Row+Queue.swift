@@ -43,6 +43,21 @@ extension Row {
         }
     }
 
+    /// The same with 64 at once, beside a reference that writes one statement for all whose ids follow each other, as Strata does.
+    static func workByRanges(_ sizes: Sizes) -> Row {
+        Row(
+            work: .workByRanges,
+            name: "claim and complete, 64 at once, NORMAL (reference: by ranges of ids)",
+            unit: .microseconds,
+            target: nil,
+            operations: sizes.worked
+        ) { round in
+            try reference(round, queued: sizes.worked, done: sizes.worked) { database in
+                try JobTable.workByRanges(database, perCommit: 64)
+            }
+        }
+    }
+
     /// Queues jobs by bare statements, and measures the work on them.
     private static func reference(
         _ round: Round,

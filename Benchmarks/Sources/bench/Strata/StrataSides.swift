@@ -25,7 +25,7 @@ enum StrataSides {
             .enqueueMost: { try await enqueue($0, perCommit: 10_000, .normal) },
             .enqueueMostFull: { try await enqueue($0, perCommit: 10_000, .full) },
             .workAlone: { try await work($0, handlers: 1) }, .work: { try await work($0, handlers: 8) },
-            .workWide: { try await work($0, handlers: 64) },
+            .workWide: { try await work($0, handlers: 64) }, .workByRanges: { try await work($0, handlers: 64) },
             .workAloneFull: { try await work($0, handlers: 1, .full) },
             .workFull: { try await work($0, handlers: 8, .full) },
             .workMiddleBacklog: { try await workBacklog($0, of: $0.sizes.middleBacklog) },

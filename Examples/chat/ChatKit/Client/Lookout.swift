@@ -60,10 +60,7 @@ struct Lookout: Sendable {
     private func tellOfQueues(_ told: inout Told) async throws {
         let queues = try await Waiting(store: store, connection: connection).queues(entries: 0)
         var stuck: [String: String] = [:]
-        for queue in queues {
-            guard let reason = queue.reason else { continue }
-            stuck[queue.buddy] = "\(reason): \(queue.count)"
-        }
+        for queue in queues where queue.isBlocked { stuck[queue.buddy] = queue.line }
         for (buddy, text) in stuck.sorted(by: { $0.key < $1.key }) where told.stuck[buddy] != text {
             screen.note(text)
         }

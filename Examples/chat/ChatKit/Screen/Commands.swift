@@ -77,7 +77,7 @@ struct Commands: Sendable {
         let queues = try await Waiting(store: store, connection: connection).queues(entries: 5)
         if queues.isEmpty { screen.note("nothing waits") }
         for queue in queues {
-            screen.note("to \(queue.buddy): \(queue.count)" + (queue.reason.map { ", as \($0)" } ?? ""))
+            screen.note(queue.line)
             for (place, entry) in queue.entries.enumerated() { screen.note("  \(place + 1). \(entry)") }
             if queue.more > 0 { screen.note("  and \(queue.more) more") }
         }

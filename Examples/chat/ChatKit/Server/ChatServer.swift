@@ -24,15 +24,21 @@ public struct ChatServer: Sendable {
     /// - Parameters:
     ///   - port: which one; 0 for one that is free.
     ///   - note: is given lines about what goes wrong.
+    /// - Throws: ``PortError``.
     public static func open(port: Int, note: @escaping @Sendable (String) -> Void) async throws -> ChatServer {
-        let listener = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
-            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            .bind(host: "127.0.0.1", port: port) { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try FrameCodec.add(to: channel)
-                    return try Client(wrappingChannelSynchronously: channel)
+        let listener: NIOAsyncChannel<Client, Never>
+        do {
+            listener = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                .bind(host: "127.0.0.1", port: port) { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try FrameCodec.add(to: channel)
+                        return try Client(wrappingChannelSynchronously: channel)
+                    }
                 }
-            }
+        } catch let error as IOError {
+            throw PortError(port: port, code: error.errnoCode)
+        }
         return ChatServer(port: listener.channel.localAddress?.port ?? port, listener: listener, note: note)
     }
 

@@ -7,16 +7,27 @@ struct Waiting: Sendable {
     /// What waits for one buddy.
     struct Queue: Sendable {
         let buddy: String
-        let messages: Int
-        /// Why it does not go on; nil where it does.
-        let reason: String?
+        /// What waits, and why, as in `2 messages wait, as bob is not here`.
+        let state: String
+        /// Whether it does not go on.
+        let isBlocked: Bool
         /// The first of what is queued, each with why it has not arrived.
         let entries: [String]
         /// How many there are behind those.
         let more: Int
 
-        /// As in `2 messages wait`.
-        var count: String { messages == 1 ? "1 message waits" : "\(messages) messages wait" }
+        /// For whom, what and why.
+        var line: String { "to \(buddy): \(state)" }
+    }
+
+    /// Why something waits.
+    private enum Reason {
+        /// What is so, whatever waits for it.
+        case circumstance(String)
+        /// What is so of what waits itself, without its name.
+        case itself(String)
+        /// Nothing is in its way by now.
+        case soon
     }
 
     let store: ChatStore
@@ -40,16 +51,44 @@ struct Waiting: Sendable {
             [$0.sortKey.ascending, $0.commit.ascending, $0.id.ascending]
         }
         let first = limit > 0 ? try context.first(limit, of: queued) : []
-        let reason = try snapshot.blockedLanes.first.flatMap { lane in
-            try lane.blockers.first.map { blocker in try text(of: blocker, context.find(lane.head), context) }
+        let messages = try context.count(unsent)
+        var state = Self.count(messages)
+        let lane = snapshot.blockedLanes.first
+        if let lane, let blocker = lane.blockers.first {
+            let head = try context.find(lane.head)
+            state = Self.state(messages, reason(blocker, head), isExchange: try head.map(isExchange) ?? false)
         }
         return Queue(
             buddy: buddy,
-            messages: try context.count(unsent),
-            reason: reason,
+            state: state,
+            isBlocked: lane?.blockers.isEmpty == false,
             entries: try first.map { operation in "\(try title(operation, context)): \(try why(operation, context))" },
             more: snapshot.total - first.count
         )
+    }
+
+    private static func state(_ messages: Int, _ reason: Reason, isExchange: Bool) -> String {
+        switch reason {
+        case .circumstance(let text): return "\(count(messages)), as \(text)"
+        case .itself(let text):
+            let isOnly = messages == 0 || messages == 1 && !isExchange
+            let first = isOnly ? "it" : isExchange ? "the exchange of keys" : "the first of them"
+            return "\(count(messages)), as \(first) \(text)"
+        case .soon: return count(messages, one: "is about to be sent", several: "are about to be sent")
+        }
+    }
+
+    /// As in `2 messages wait`. Where there are no messages, keys alone are exchanged.
+    private static func count(_ messages: Int, one: String = "waits", several: String = "wait") -> String {
+        switch messages {
+        case 0: "the exchange of keys \(one)"
+        case 1: "1 message \(one)"
+        default: "\(messages) messages \(several)"
+        }
+    }
+
+    private func isExchange(_ operation: QueuedOperation) throws -> Bool {
+        try operation.payload(as: Letter.self).kind == .exchange
     }
 
     private func title(_ operation: QueuedOperation, _ context: ObjectContext) throws -> String {
@@ -63,29 +102,29 @@ struct Waiting: Sendable {
 
     private func why(_ operation: QueuedOperation, _ context: ObjectContext) throws -> String {
         if operation.status == .active { return "sent, and not confirmed yet" }
-        guard let blocker = try operation.blockers().first else { return "about to be sent" }
-        return try text(of: blocker, operation, context)
+        switch try operation.blockers().first.map({ reason($0, operation) }) {
+        case .circumstance(let text), .itself(let text): return text
+        case .soon, nil: return "about to be sent"
+        }
     }
 
-    private func text(
-        of blocker: Blocker,
-        _ operation: QueuedOperation?,
-        _ context: ObjectContext
-    ) throws -> String {
+    private func reason(_ blocker: Blocker, _ operation: QueuedOperation?) -> Reason {
         switch blocker {
-        case .dependency: return "waits for the exchange of keys"
-        case .lane: return "waits for the one before it"
+        case .dependency: return .itself("waits for the exchange of keys")
+        case .lane: return .itself("waits for the one before it")
         case .constraint(let constraint):
             guard connection.isThere else {
-                return "there is no connection to the server" + (connection.trouble.map { " (\($0))" } ?? "")
+                let trouble = connection.trouble.map { " (\($0))" } ?? ""
+                return .circumstance("there is no connection to the server" + trouble)
             }
-            return constraint.buddy.map { "\($0) is not here" } ?? "is about to be sent"
+            return constraint.buddy.map { Reason.circumstance("\($0) is not here") } ?? .soon
         case .hold(_, let date):
             let failure = operation?.failures.list.last.map { " after \"\($0.message)\"" } ?? ""
-            return "is tried again in \(max(1, Int(date.timeIntervalSinceNow.rounded(.up)))) s\(failure)"
+            let seconds = max(1, Int(date.timeIntervalSinceNow.rounded(.up)))
+            return .itself("is tried again in \(seconds) s\(failure)")
         case .failed(let reason):
             let buddy = operation?.pipeline.buddy ?? ""
-            return "has failed: \(reason) (/retry \(buddy) tries it again, /trust \(buddy) with new keys)"
+            return .itself("has failed: \(reason) (/retry \(buddy) tries it again, /trust \(buddy) with new keys)")
         }
     }
 }

@@ -3,9 +3,12 @@ public struct Table: Sendable {
     public struct Column: Sendable {
         let title: String
         let alignment: Alignment
+        var isPath = false
 
         /// Text, on the left, cut where there is no room.
         public static func text(_ title: String) -> Column { Column(title: title, alignment: .left) }
+        /// Paths, on the left, cut in front: what tells them apart is at the end.
+        public static func path(_ title: String) -> Column { Column(title: title, alignment: .left, isPath: true) }
         /// Figures, on the right, cut last.
         public static func number(_ title: String) -> Column { Column(title: title, alignment: .right) }
     }
@@ -29,8 +32,12 @@ public struct Table: Sendable {
         let widths = widths(within: width)
         let titles = line(columns.map(\.title), widths)
         let rule = widths.map { String(repeating: "─", count: $0) }
-        let body = rows.isEmpty ? ["(none)"] : rows.map { line($0, widths) }
+        let body = rows.isEmpty ? ["(none)"] : rows.map { line(shortened($0, widths), widths) }
         return ([titles, line(rule, widths)] + body).map { TextWidth.cut($0, to: width) }
+    }
+
+    private func shortened(_ cells: [String], _ widths: [Int]) -> [String] {
+        columns.indices.map { columns[$0].isPath ? TextWidth.cutPath(cells[$0], to: widths[$0]) : cells[$0] }
     }
 
     private func line(_ cells: [String], _ widths: [Int]) -> String {

@@ -25,6 +25,22 @@ public enum TextWidth {
         return kept + "…"
     }
 
+    /// A path in at most so many columns, cut in front with `…`: between folders, as long as that leaves the name whole.
+    public static func cutPath(_ path: String, to width: Int) -> String {
+        guard self.width(path) > width else { return path }
+        guard width > 0 else { return "" }
+        var (start, taken) = (path.endIndex, 1)
+        var folder: String.Index?
+        while start > path.startIndex {
+            let before = path.index(before: start)
+            taken += self.width(path[before])
+            if taken > width { break }
+            start = before
+            if path[start] == "/" { folder = start }
+        }
+        return "…" + path[(folder ?? start)...]
+    }
+
     /// The text without anything that a terminal would obey or that would break a line: control characters and marks
     /// of writing direction are written out. File names and messages come from strangers.
     public static func printable(_ text: String, keepingLines: Bool = false) -> String {

@@ -7,6 +7,7 @@ import StrataPipeline
 final class TreeChanges {
     private let cloud: CloudContext
     private let conflictName: ConflictName
+    private let partings: Partings
     private var entries: [String: MirrorEntry] = [:]
     /// Whether something of the tree is in the way, or has to follow, which is for the other direction to see to.
     private(set) var hasMet = false
@@ -15,8 +16,8 @@ final class TreeChanges {
 
     private var context: ObjectContext { cloud.context }
 
-    init(_ cloud: CloudContext, _ conflictName: ConflictName) throws {
-        (self.cloud, self.conflictName) = (cloud, conflictName)
+    init(_ cloud: CloudContext, _ conflictName: ConflictName, _ partings: Partings) throws {
+        (self.cloud, self.conflictName, self.partings) = (cloud, conflictName, partings)
         for entry in try cloud.context.fetch(MirrorEntry.all) { entries[entry.path] = entry }
     }
 
@@ -119,6 +120,7 @@ final class TreeChanges {
         try cloud.unlink(node)
         let name = try cloud.freeName(for: conflictName.name(for: node.name), in: parent)
         try cloud.createNode(at: parent.path.appending(name), content: entry.id, size: print.stamp.size)
+        partings.note(entry.id)
         hasMet = true
     }
 

@@ -84,7 +84,7 @@ struct LocalFolder: Sendable {
                 String(validating: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }
             guard let name else {
-                scan.skipped[folder + "/?"] = "a name that is no text"
+                scan.skipped[folder.isEmpty ? "?" : folder + "/?"] = "a name that is no text"
                 continue
             }
             if name == "." || name == ".." || Self.isWork(name) { continue }

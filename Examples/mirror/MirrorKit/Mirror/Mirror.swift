@@ -48,6 +48,7 @@ public actor Mirror: Service {
     let folder: LocalFolder
     let conflictName: ConflictName
     let bell: Bell
+    let partings: Partings
     let screen: MirrorScreen
     private let lock: StoreLock
     private let pauses: Pauses
@@ -56,7 +57,7 @@ public actor Mirror: Service {
     private var nextPull = ContinuousClock.now
     /// What is in the way of being done with.
     private var isOffline = false
-    private var skipped: Set<String> = []
+    var skipped: Set<String> = []
 
     private init(
         _ configuration: Configuration,
@@ -68,6 +69,7 @@ public actor Mirror: Service {
     ) {
         (self.configuration, self.stack, self.account) = (configuration, stack, account)
         (folder, conflictName, bell) = (handler.folder, handler.conflictName, handler.bell)
+        partings = handler.partings
         (self.screen, self.lock) = (screen, lock)
         pauses = Pauses(now: configuration.now)
     }
@@ -94,7 +96,8 @@ public actor Mirror: Service {
             stack: stack,
             folder: LocalFolder(root: configuration.folder),
             conflictName: ConflictName(host: configuration.host) { Date() },
-            bell: Bell()
+            bell: Bell(),
+            note: { [screen] in screen.noteOnce($0) }
         )
         do {
             let exchanges = try await stack.background { context in
@@ -232,7 +235,9 @@ public actor Mirror: Service {
             default: break
             }
             if !isOffline {
-                screen.note("the remote cannot be reached: \(error.message) What is changed here is sent later.")
+                let text = error.sentence
+                let heading = text.contains("cannot be reached") ? "" : "the remote cannot be reached: "
+                screen.note(heading + text + " What is changed here is sent later.")
             }
             isOffline = true
             return false
@@ -253,7 +258,9 @@ public actor Mirror: Service {
             folder: folder,
             conflictName: conflictName,
             pauses: pauses,
-            note: { [screen] in screen.noteOnce($0) }
+            partings: partings,
+            note: { [screen] in screen.noteOnce($0) },
+            tell: { [screen] in screen.note($0) }
         )
         do {
             return try await placement.run(tree)
@@ -261,64 +268,6 @@ public actor Mirror: Service {
             // The push has written about the same nodes meanwhile.
             return Placement.Summary(changes: 0, postponed: 1)
         }
-    }
-
-    /// - Returns: how much was changed in the folder since the last time.
-    private func scan() async throws -> Int {
-        let scan = try folder.scan()
-        for (path, reason) in scan.skipped.sorted(by: { $0.key < $1.key }) where skipped.insert(path).inserted {
-            screen.note("\(path) is left out: \(reason)")
-        }
-        let known = try await stack.background { context in
-            try context.rows(MirrorEntry.all).map {
-                FolderChanges.Known(
-                    id: $0.id,
-                    path: $0.path,
-                    isFolder: $0.isFolder,
-                    stamp: $0.stamp,
-                    isFresh: $0.isFresh
-                )
-            }
-        }
-        if scan.items.isEmpty, known.count > 1 {
-            throw MirrorError(
-                "\(folder.root.path) is empty, and was not: is it not mounted? Nothing is deleted at the remote. If that is what you want, "
-                    + "make a file in it and start again."
-            )
-        }
-        let changes = FolderChanges(scan, known)
-        guard !changes.isEmpty else { return 0 }
-        let prints = try prints(of: changes)
-        let (account, conflictName) = (account, conflictName)
-        do {
-            let (count, hasMet) = try await stack.background { context in
-                let tree = try TreeChanges(context.cloud(account), conflictName)
-                try tree.apply(changes, prints)
-                try context.commit()
-                return (tree.count, tree.hasMet)
-            }
-            if hasMet { bell.ringForPlacement() }
-            // What was being written is looked at once more.
-            let files = changes.new.filter { !$0.isFolder }.count + changes.touched.filter { !$0.item.isFolder }.count
-            return count + files - prints.count
-        } catch let error as StrataError where error.code == .conflict || error.code == .notUnique {
-            bell.ring()
-            return 1
-        }
-    }
-
-    /// Reads what is new or may have changed.
-    private func prints(of changes: FolderChanges) throws -> [String: LocalFolder.Print] {
-        var prints: [String: LocalFolder.Print] = [:]
-        for item in changes.new + changes.touched.map(\.item) where !item.isFolder {
-            try Task.checkCancellation()
-            do {
-                prints[item.path] = try folder.print(item.path)
-            } catch let error as FolderError {
-                if skipped.insert(item.path).inserted { screen.note("\(error)") }
-            }
-        }
-        return prints
     }
 
     /// Whether all has been sent and has come.

@@ -9,11 +9,21 @@ struct MirrorHandler: CloudHandler {
     let folder: LocalFolder
     let conflictName: ConflictName
     let bell: Bell
+    /// Is given what is to be said once.
+    let note: @Sendable (String) -> Void
+    /// What has had to give way to something of others.
+    let partings = Partings()
     /// How files were when they were last sent.
     private let sent = SentStamps()
 
-    init(stack: ContextStack, folder: LocalFolder, conflictName: ConflictName, bell: Bell) {
-        (self.stack, self.folder, self.conflictName, self.bell) = (stack, folder, conflictName, bell)
+    init(
+        stack: ContextStack,
+        folder: LocalFolder,
+        conflictName: ConflictName,
+        bell: Bell,
+        note: @escaping @Sendable (String) -> Void
+    ) {
+        (self.stack, self.folder, self.conflictName, self.bell, self.note) = (stack, folder, conflictName, bell, note)
     }
 
     /// The file as it is when it is about to be sent.
@@ -27,7 +37,7 @@ struct MirrorHandler: CloudHandler {
 
     /// What was sent may be of another moment than what the last scan has read: then the next one is not to take what it finds for sent.
     func didUpload(_ sections: ContentSections, of node: CloudNode, in cloud: CloudContext) throws {
-        guard let stamp = sent.take(node.id), let id = node.link.flatMap({ ObjectID<MirrorEntry>($0) }),
+        guard let stamp = sent.take(node.id), let id = entryID(of: node),
             let entry = try cloud.context.find(id), entry.stamp != stamp
         else { return }
         entry.digest = nil
@@ -42,16 +52,29 @@ struct MirrorHandler: CloudHandler {
         case .new(let node): if !node.isFolder, isPossible(node) { cloud.markNeedsDownload(node, .data) }
         case .modified(let node, let sections):
             if sections.contains(.data), isPossible(node) { cloud.markNeedsDownload(node, .data) }
-        case .moved, .deleted, .kept, .renamed: break
+        case .renamed(let node, _):
+            if let entry = entryID(of: node) { partings.note(entry) }
+        case .moved, .deleted, .kept: break
         }
         // Pulls and placements are of one turn, one behind the other.
         bell.ringForPlacement()
     }
 
+    func didLeaveOut(_ keys: [String]) {
+        for key in keys { note("\(key) at the remote is left out: give it a name there without a percent sign") }
+    }
+
     /// Both versions stay, each under a name of its own: that of the others under the one which both had.
     func didFind(_ conflict: CloudConflict, in cloud: CloudContext) throws {
         guard let node = conflict.node else { return }
+        // What it stands for goes on to the new node.
+        let entry = entryID(of: node)
         try cloud.resolve(conflict, .both, name: conflictName.name(for: node.name))
+        if let entry { partings.note(entry) }
+    }
+
+    private func entryID(of node: CloudNode) -> ObjectID<MirrorEntry>? {
+        node.link.flatMap { ObjectID<MirrorEntry>($0) }
     }
 }
 

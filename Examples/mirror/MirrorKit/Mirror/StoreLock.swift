@@ -6,8 +6,7 @@ final class StoreLock: Sendable {
 
     /// - Throws: ``MirrorError`` where another process has it.
     init(_ store: URL) throws {
-        let folder = store.deletingLastPathComponent()
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try Self.make(store.deletingLastPathComponent())
         descriptor = open(store.path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw FolderError("lock", store.path, errno) }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
@@ -17,4 +16,14 @@ final class StoreLock: Sendable {
     }
 
     deinit { close(descriptor) }
+
+    /// The store has the names of all files in it, so a folder that is made for it is nobody else's. One that is there is as its owner wants it.
+    private static func make(_ folder: URL) throws {
+        guard !FileManager.default.fileExists(atPath: folder.path) else { return }
+        try FileManager.default.createDirectory(
+            at: folder.deletingLastPathComponent(),
+            withIntermediateDirectories: true
+        )
+        guard mkdir(folder.path, 0o700) == 0 || errno == EEXIST else { throw FolderError("make", folder.path, errno) }
+    }
 }

@@ -42,7 +42,7 @@ public struct MirrorOptions: Sendable {
 
     /// Reads the arguments, without the program's name.
     ///
-    /// - Throws: ``UsageError``.
+    /// - Throws: ``UsageError``; ``MirrorError`` where what it names is not there.
     public init(
         arguments: [String],
         environment: [String: String] = ProcessInfo.processInfo.environment,
@@ -60,7 +60,7 @@ public struct MirrorOptions: Sendable {
         limit = try arguments.bytes("--limit")
         self.host = try Self.host(arguments.text("--host") ?? host)
         if help { return }
-        guard arguments.words.count == 2 else { throw UsageError("a folder and a remote are needed") }
+        try Self.check(arguments.words)
         folder = try Self.folder(arguments.words[0])
         remote = try RemotePlace(
             arguments.words[1],
@@ -74,18 +74,29 @@ public struct MirrorOptions: Sendable {
         try check()
     }
 
+    private static func check(_ words: [String]) throws {
+        guard words.count >= 2 else { throw UsageError("a folder and a remote are needed") }
+        let more = words.dropFirst(2)
+        guard let first = more.first else { return }
+        let excess = more.count == 1 ? "is one too many" : "and what comes behind it are too many"
+        throw UsageError("\"\(first)\" \(excess): a folder and a remote are needed")
+    }
+
     private static func authorities(_ path: String, _ remote: RemotePlace) throws -> URL {
         if case .folder = remote { throw UsageError("--ca is for s3:// and webdavs://") }
-        guard FileManager.default.isReadableFile(atPath: path) else { throw UsageError("\(path) cannot be read") }
+        guard FileManager.default.isReadableFile(atPath: path) else {
+            throw MirrorError("\(MirrorScreen.printable(path)) cannot be read")
+        }
         return URL(filePath: path)
     }
 
     private static func folder(_ path: String) throws -> URL {
         let folder = real(URL(filePath: path))
         var isFolder: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: folder.path, isDirectory: &isFolder), isFolder.boolValue else {
-            throw UsageError("\(path) is no folder")
+        guard FileManager.default.fileExists(atPath: folder.path, isDirectory: &isFolder) else {
+            throw MirrorError("there is no folder \(MirrorScreen.printable(path))")
         }
+        guard isFolder.boolValue else { throw MirrorError("\(MirrorScreen.printable(path)) is no folder") }
         return folder
     }
 

@@ -19,6 +19,9 @@ public enum RemotePlace: Hashable, Sendable, CustomStringConvertible {
             try Self.refuse(endpoint, region)
             return
         }
+        guard text[..<mark.lowerBound].lowercased() != "file" else {
+            throw UsageError("a folder is named by its path, as \(text[mark.upperBound...]), and not by a URL")
+        }
         guard let url = URL(string: text), let host = url.host, !host.isEmpty else {
             throw UsageError("\"\(text)\" is no URL")
         }

@@ -118,7 +118,7 @@ struct Arrivals: Sendable {
             try await part(entry)
             return false
         }
-        return try await placement.commit { cloud in
+        let isOne: Bool = try await placement.commit { cloud in
             guard let node = try cloud.context.find(item.node), let own = try cloud.node(for: entry.id),
                 own.remote?.eTag == nil
             else { return false }
@@ -127,6 +127,8 @@ struct Arrivals: Sendable {
             try cloud.unmarkNeedsDownload(node, .data, ifETagMatches: eTag)
             return true
         }
+        if isOne { placement.partings.take(entry.id) }
+        return isOne
     }
 
     /// They are two: what was made here goes where its node is, and the other one has its place the next time.
@@ -136,6 +138,7 @@ struct Arrivals: Sendable {
             try cloud.node(for: entry.id)?.path.names.joined(separator: "/")
         }
         guard let path, path != entry.path, try folder.move(entry.path, to: path) else { return }
+        placement.tellIfParted(entry, path)
         let stamp = try folder.item(path)?.stamp
         try await placement.commit { cloud in
             guard let known = try cloud.context.find(entry.id) else { return }

@@ -12,7 +12,11 @@ struct Placement: Sendable {
     let folder: LocalFolder
     let conflictName: ConflictName
     let pauses: Pauses
+    let partings: Partings
+    /// Says what may be so again in the next turn.
     let note: @Sendable (String) -> Void
+    /// Says what has happened once.
+    let tell: @Sendable (String) -> Void
 
     /// What came of it.
     struct Summary: Sendable {
@@ -121,6 +125,7 @@ struct Placement: Sendable {
         }
         try await commit { cloud in try cloud.context.find(entry.id)?.destination = item.path }
         guard try folder.move(entry.path, to: item.path) else { return .blocked }
+        tellIfParted(entry, item.path)
         try await carry(entry, to: item.path, &tree)
         return .done
     }
@@ -211,11 +216,18 @@ struct Placement: Sendable {
     }
 
     /// Gives something here that nobody knows yet another name.
-    @discardableResult
-    func setAside(_ path: String) throws -> Bool {
+    func setAside(_ path: String) throws {
         let other = try folder.freePath(path, conflictName)
-        note("\(path) is \(other) now: another one has come")
-        return try folder.move(path, to: other)
+        if try folder.move(path, to: other) { tellOfWay(path, other) }
+    }
+
+    /// Says that something has another name now, where it has had to give way.
+    func tellIfParted(_ entry: WantedTree.Entry, _ path: String) {
+        if partings.take(entry.id) { tellOfWay(entry.path, path) }
+    }
+
+    private func tellOfWay(_ path: String, _ other: String) {
+        tell("\(path) is \(other) now: another one has come")
     }
 
     // MARK: Committing

@@ -31,7 +31,7 @@ struct WantedTree: Sendable {
     /// Folders before what lies in them.
     var items: [Item] = []
     var entries: [ObjectID<MirrorEntry>: Entry] = [:]
-    /// Names that no file here can have.
+    /// Names that no file here can have, with what leads to them, escaped as at the remote.
     var impossible: [String] = []
 
     /// Whether the folder is what the tree is, as far as is known of it.
@@ -61,7 +61,7 @@ struct WantedTree: Sendable {
         let marked = Set(try cloud.nodesMarkedForDownload(.data).map(\.id.number))
         try cloud.walk(cloud.root()) { node, names in
             guard names.allSatisfy(MirrorNames.isPossible) else {
-                tree.impossible.append(node.path.description)
+                tree.impossible.append(RemoteKey(names).path)
                 return .skip
             }
             let remote = node.remote

@@ -12,21 +12,30 @@ public final class MirrorScreen: Sendable {
     }
 
     private let isTerminal: Bool
+    private let idle: String
     private let width: @Sendable () -> Int
     private let write: @Sendable (String) -> Void
     private let state = Mutex(State())
 
     /// A screen on standard error.
-    public convenience init() {
+    ///
+    /// - Parameter isOnce: whether somebody else says at the end that all is done.
+    public convenience init(isOnce: Bool = false) {
         let isTerminal = isatty(STDERR_FILENO) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb"
-        self.init(isTerminal: isTerminal, width: Self.terminalWidth) { text in
+        self.init(isTerminal: isTerminal, isOnce: isOnce, width: Self.terminalWidth) { text in
             // What cannot be said is not worth stopping for.
             try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
         }
     }
 
-    init(isTerminal: Bool, width: @escaping @Sendable () -> Int, write: @escaping @Sendable (String) -> Void) {
+    init(
+        isTerminal: Bool,
+        isOnce: Bool = false,
+        width: @escaping @Sendable () -> Int,
+        write: @escaping @Sendable (String) -> Void
+    ) {
         (self.isTerminal, self.width, self.write) = (isTerminal, width, write)
+        idle = isOnce ? "" : ProgressLine.idle
     }
 
     private static let terminalWidth: @Sendable () -> Int = {
@@ -50,12 +59,16 @@ public final class MirrorScreen: Sendable {
 
     /// Shows how far it is: at once in a terminal; elsewhere every ten seconds, and when all is done.
     func show(_ progress: CloudProgress) {
-        let line = ProgressLine.text(progress, width: isTerminal ? width() - 1 : 200)
+        let line = ProgressLine.text(progress, width: isTerminal ? width() - 1 : 200, idle: idle)
         state.withLock { state in
             guard line != state.last else { return }
             let isBusy = !progress.isIdle
             let hasShown = state.last.isEmpty
             state.last = line
+            if line.isEmpty {
+                state.lastShown = nil
+                return clear(&state)
+            }
             if isTerminal { return draw(&state) }
             // Short work passes with one line.
             let now = ContinuousClock.now
@@ -71,7 +84,8 @@ public final class MirrorScreen: Sendable {
     func finish() {
         state.withLock { state in
             if state.isDrawn { write("\n") }
-            state.isDrawn = false
+            // What is said from now on stands below it.
+            (state.isDrawn, state.last) = (false, "")
         }
     }
 

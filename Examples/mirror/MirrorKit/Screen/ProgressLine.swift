@@ -2,11 +2,15 @@ import StrataCloud
 
 /// `↑ [#####-----] 3 of 8 files  1.2 of 4.0 MB  0.5 MB/s  6 s left`, and the same of what comes.
 enum ProgressLine {
-    static func text(_ progress: CloudProgress, width: Int) -> String {
+    /// Where there is nothing to do.
+    static let idle = "up to date"
+
+    /// - Parameter idle: what is said where there is nothing to do.
+    static func text(_ progress: CloudProgress, width: Int, idle: String = ProgressLine.idle) -> String {
         var parts = [part("↑", progress.uploads), part("↓", progress.downloads)].compactMap(\.self)
         if parts.isEmpty {
             let left = progress.operationsLeft
-            parts = [left == 0 ? "up to date" : "\(left) to do"]
+            parts = [left == 0 ? idle : "\(left) to do"]
         }
         if progress.operationsFailed > 0 { parts.append("\(progress.operationsFailed) failed") }
         return String(parts.joined(separator: "   ").prefix(max(0, width)))

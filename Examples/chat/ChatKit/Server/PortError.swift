@@ -1,0 +1,16 @@
+import Foundation
+
+/// That a server cannot listen on a port.
+public struct PortError: Error, CustomStringConvertible {
+    let port: Int
+    /// The number of the system's error.
+    let code: Int32
+
+    public var description: String {
+        switch code {
+        case EADDRINUSE: "port \(port) is taken by another program"
+        case EACCES: "port \(port) is for the administrator's programs"
+        default: "port \(port) cannot be listened on: \(String(cString: strerror(code)))"
+        }
+    }
+}

@@ -1,0 +1,17 @@
+import Foundation
+import StrataCloud
+
+extension RemoteError {
+    /// The message as a person is told it, with a full stop. The text of a library below it is left out, but for the reason that the system has given.
+    var sentence: String {
+        var text = message
+        if let raw = underlying.map({ "\($0)" }), !raw.isEmpty, text.hasSuffix(raw) {
+            text.removeLast(raw.count)
+            while let last = text.last, last == ":" || last == " " { text.removeLast() }
+            if let code = raw.firstMatch(of: /\(errno: (\d+)\)/).flatMap({ Int32($0.1) }) {
+                text += ": " + String(cString: strerror(code))
+            }
+        }
+        return text.hasSuffix(".") ? text : text + "."
+    }
+}
