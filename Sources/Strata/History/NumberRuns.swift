@@ -6,7 +6,7 @@ package struct NumberRuns: Sendable, Hashable {
 
     /// - Precondition: the numbers ascend strictly.
     /// - Complexity: O(1) where they are one run, else O(numbers).
-    init(ascending numbers: [Int64]) {
+    package init(ascending numbers: [Int64]) {
         guard let first = numbers.first, let last = numbers.last else { return }
         if last - first == Int64(numbers.count - 1) {
             runs = [first...last]

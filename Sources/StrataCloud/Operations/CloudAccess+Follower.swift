@@ -97,15 +97,12 @@ extension CloudAccess: CommitFollower {
         for dependant in dependants.sorted() {
             try CommitConsequences.addDependencies([operation], to: dependant, in: transaction)
         }
-        try retryFailed(operation, accesses, in: transaction)
-    }
-
-    /// Whoever sends something once more wants what has failed for it tried again: it would wait for that for ever.
-    private static func retryFailed(_ operation: Int64, _ accesses: [Access], in transaction: StoreTransaction) throws {
-        for access in accesses where access.isWrite && access.isUpload {
-            let failed = try transaction.numbers(AccessSQL.selectFailed, [access.resource, .integer(operation)])
-            try CommitConsequences.retry(failed, in: transaction)
-        }
+        guard accesses.contains(where: { $0.isWrite && $0.isUpload }) else { return }
+        // Whoever sends something once more wants what has failed for its node tried again, and would wait for that for ever.
+        try CommitConsequences.retry(
+            transaction.numbers(AccessSQL.selectFailed, [.integer(operation)]),
+            in: transaction
+        )
     }
 }
 
@@ -197,10 +194,13 @@ private enum AccessSQL {
         WHERE a."resource" = ?1 AND a."operation" <> ?2 AND o."status" <> 3 \
         AND NOT (a."isBefore" = 1 AND a."commit" = ?3 AND a."operation" < ?2)
         """
-    /// What has failed of what writes the same to the remote.
+    /// What has failed for the node of an operation, but for messages. That is among the first that are queued for the node, behind which the others
+    /// wait, however many they are.
     static let selectFailed = """
-        SELECT DISTINCT a."operation" FROM \(accesses) a JOIN "QueuedOperation" o ON o."id" = a."operation" \
-        WHERE a."resource" = ?1 AND a."operation" <> ?2 AND a."isWrite" = 1 AND a."role" = 1 AND +o."status" = 4
+        SELECT f."id" FROM (SELECT o."id", o."status" FROM "QueuedOperation" own CROSS JOIN "QueuedOperation" o \
+        WHERE own."id" = ?1 AND o."pipeline" = own."pipeline" AND o."lane" = own."lane" \
+        ORDER BY o."sortKey", o."commit", o."id" LIMIT 16) f WHERE f."status" = 4 AND f."id" <> ?1 \
+        AND NOT EXISTS (SELECT 1 FROM \(accesses) a WHERE a."operation" = f."id" AND a."role" = 4)
         """
     static let selectCommit = "SELECT \"commit\" FROM \(accesses) WHERE \"operation\" = ? LIMIT 1"
 }

@@ -65,11 +65,16 @@ extension Pusher {
             }
         }
         if facts.isSealed, !sent.isEmpty { try await deleteSidecars(of: target, at: key) }
-        if sent.isEmpty { stack.log(.notice, "nothing of \(path) was sent: the handler has given no content of it.") }
+        if sent.isEmpty, !target.sections.subtracting(.header).elements.isEmpty {
+            stack.log(.notice, "nothing of \(path) was sent: the handler has given no content of it.")
+        }
         return .done { [facts, handler, sent, covered = target.covered] context in
             let cloud = CloudContext(context, facts)
-            let remote = try cloud.remoteForSending(work)
-            for sent in sent { try sent.note(in: remote, cloud) }
+            // Where nothing was sent, nobody shall take what others may put there for something of this machine's.
+            if !sent.isEmpty {
+                let remote = try cloud.remoteForSending(work)
+                for sent in sent { try sent.note(in: remote, cloud) }
+            }
             try cloud.skip(covered)
             try cloud.forgetConflict(of: work.node)
             try cloud.forgetSeal(of: work.node)

@@ -11,7 +11,7 @@ public struct TreePath: Hashable, Sendable {
     /// The part of the tree.
     public var trunk: Trunk
     /// The names, from the top; none for the trunk itself.
-    public var names: [String] { didSet { unread = nil } }
+    public var names: [String] { didSet { if !names.contains("") { unread = nil } } }
     /// The text of a literal that is no path.
     private(set) var unread: String?
 
@@ -58,10 +58,18 @@ public struct TreePath: Hashable, Sendable {
     public var name: String? { names.last }
 
     /// The path of the folder that holds this; nil for a trunk.
-    public var parent: TreePath? { names.isEmpty ? nil : TreePath(Array(names.dropLast()), in: trunk) }
+    public var parent: TreePath? {
+        // Of what cannot be read nothing is known.
+        if unread != nil { return self }
+        return names.isEmpty ? nil : TreePath(Array(names.dropLast()), in: trunk)
+    }
 
     /// The path of a name below this one.
-    public func appending(_ name: String) -> TreePath { TreePath(names + [name], in: trunk) }
+    public func appending(_ name: String) -> TreePath {
+        var path = TreePath(names + [name], in: trunk)
+        if let unread { path.unread = unread + "/" + RemoteKey.escape(name) }
+        return path
+    }
 
     /// Whether this is below another path, or that path, letter by letter.
     public func isWithin(_ other: TreePath) -> Bool { trunk == other.trunk && names.starts(with: other.names) }
@@ -97,7 +105,10 @@ extension TreePath: Codable {
     }
 
     /// As a text.
+    ///
+    /// - Throws: ``CloudError`` with `invalidPath` for a literal that is no path.
     public func encode(to encoder: any Encoder) throws {
+        try check()
         var container = encoder.singleValueContainer()
         try container.encode(description)
     }

@@ -174,7 +174,7 @@ extension OperationBook {
         by worker: Int64
     ) throws -> [ClaimedOperation] {
         var untaken: Set<Int64> = []
-        for run in NumberRuns(ready.map(\.number)).runs {
+        for run in NumberRuns(ascending: ready.map(\.number).sorted()).runs {
             let values: [StoredValue] = [
                 .integer(run.lowerBound), .integer(run.upperBound), .integer(worker),
                 .real(now.timeIntervalSinceReferenceDate), version,

@@ -96,7 +96,7 @@ struct OperationBook {
     /// Takes operations off the queue that are in the archive.
     func leave(_ numbers: [Int64]) throws {
         try transaction.note(inserted: numbers, of: FinishedOperation.self)
-        for run in NumberRuns(numbers).runs {
+        for run in NumberRuns(ascending: numbers.sorted()).runs {
             if run.count == 1 {
                 try transaction.run(QueueSQL.delete, [.integer(run.lowerBound)])
             } else {

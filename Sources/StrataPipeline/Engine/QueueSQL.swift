@@ -106,7 +106,7 @@ enum QueueSQL {
     static let archiveClaimedRange = archive("\(range) AND \(isClaimed)")
     static let selectClaimed = "SELECT \"id\" FROM \(operations) WHERE \(range) AND \(isClaimed)"
     private static let isClaimed = """
-        +"status" = 3 AND "worker" = ?6 AND "epoch" = ?7 AND +"pipeline" = ?8 AND "lane" = ?9 AND "request" IS NULL
+        +"status" = 3 AND "worker" = ?6 AND "epoch" = ?7 AND +"pipeline" = ?8 AND +"lane" = ?9 AND "request" IS NULL
         """
     private static func archive(_ condition: String) -> String {
         """

@@ -22,15 +22,18 @@ import Testing
         let failed = OperationStatus.failed
         #expect(try await stage.statuses() == [failed])
         // Still refused: tried again, and failed again.
-        for _ in 1...3 {
+        #expect(stage.asked("/file") == 1)
+        for count in 2...4 {
             try await stage.commit { cloud in _ = try cloud.upload(#require(try cloud.context.find(node))) }
             try await stage.drain()
             #expect(try await stage.statuses().first == failed)
+            #expect(stage.asked("/file") == count)
         }
         // An upload of another node is none of this one's.
         try await stage.commit { cloud in _ = try cloud.upload(cloud.node(at: "/other")) }
         try await stage.drain()
         #expect(try await stage.statuses().first == failed)
+        #expect(stage.asked("/file") == 4 && stage.asked("/other") == 2)
         #expect(remote.tree.keys.sorted() == ["home/", "home/other"])
 
         isRefusing.isOn = false
@@ -55,6 +58,27 @@ import Testing
         #expect(stage.handler.state.withLock { $0.asked } == ["data of /empty"])
         #expect(stage.handler.state.withLock { $0.uploaded } == [])
         #expect(remote.tree.keys.contains("home/empty") == false)
+        // What somebody else puts there is theirs, and comes here.
+        stage.remote.write("home/empty", "theirs")
+        _ = try await stage.account.pull()
+        #expect(stage.handler.pulled().contains("new /empty"))
+        await stage.account.close()
+    }
+
+    @Test func `where a remote keeps records, one that has failed is tried again as well`() async throws {
+        let isRefusing = Flag()
+        let remote = StrictRemote(RemoteCapabilities(keepsRecords: true, isLocal: true)) { request, _ in
+            isRefusing.isOn && request.key.contains("/file") ? .before(RemoteError(.invalidKey, "Not now.")) : nil
+        }
+        let stage = try await CloudStage(remote)
+        let node = try await stage.commit { try $0.createNode(at: "/file").id }
+        try await stage.drain()
+        #expect(try await stage.statuses().contains(.failed))
+        isRefusing.isOn = false
+        try await stage.commit { cloud in _ = try cloud.upload(#require(try cloud.context.find(node))) }
+        try await stage.drain()
+        #expect(try await stage.queued() == [])
+        #expect(remote.tree.keys.contains("home/file"))
         await stage.account.close()
     }
 }
@@ -68,6 +92,11 @@ private final class Flag: Sendable {
 }
 
 extension CloudStage {
+    /// How often the handler was asked for the data of a file.
+    fileprivate func asked(_ path: String) -> Int {
+        handler.state.withLock { $0.asked.count { $0 == "data of \(path)" } }
+    }
+
     fileprivate func statuses() async throws -> [OperationStatus] {
         try await stack.background { try $0.fetch(QueuedOperation.all.sorted { $0.commit }).map(\.status) }
     }

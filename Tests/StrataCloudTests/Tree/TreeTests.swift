@@ -124,6 +124,9 @@ import Testing
             #expect(message { try cloud.createFolder(at: path) } == expected?.message)
             #expect(message { try cloud.move(file, to: path) } == expected?.message)
             #expect(message { try cloud.copy(file, to: path) } == expected?.message)
+            #expect(message { _ = try cloud.find(path.appending("x")) } != nil)
+            #expect(message { _ = try cloud.find(path.parent!) } == expected?.message)
+            #expect(message { _ = try JSONEncoder().encode(path) } == expected?.message)
             #expect(!cloud.context.hasChanges)
         }
         // It is a path of names as soon as it has others.

@@ -87,7 +87,7 @@ struct RunTests {
             try Self.set(assignment, changed, stage)
             var completed: Set<Int64> = []
             try stage.stack.transact(author: "test") { transaction in
-                completed = try Self.book(transaction, stage).complete(claims.shuffled())
+                completed = try Self.book(transaction, stage).complete(claims.reversed())
             }
             #expect(Self.names(completed, stage) == Self.names.filter { $0 != changed })
             for name in Self.names {
@@ -112,6 +112,41 @@ struct RunTests {
         }
         #expect(try Self.claim(9, of: .work, stage).map { stage.name(of: $0.claim.operation) } == ["X", "Y"])
         #expect(try await stage.row("Z")?.status == .waiting)
+        try await stage.close()
+    }
+
+    @Test("of each of those that are completed together the journal has a step, and lanes go on where they are serial")
+    func journal() async throws {
+        let stage = try await Self.stage()
+        for (place, name) in Self.names.enumerated() { try Self.set("\"lane\" = '\(place % 3)'", name, stage) }
+        let numbers = Self.names.map { stage.id($0).number }
+        try stage.stack.transact(author: "test") { transaction in
+            let book = OperationBook(transaction: transaction, now: stage.clock.now) { _ in
+                OperationBook.Rules(ordering: .fifo, isJournalled: true)
+            }
+            book.news.isJournalled = true
+            let worker = try book.register(.own)
+            let first = try book.claim(9, of: .work, by: worker).claims
+            #expect(first.map(\.claim.operation) == Array(numbers[..<3]))
+            #expect(try book.complete(first) == Set(numbers[..<3]))
+            let second = try book.claim(9, of: .work, by: worker).claims
+            #expect(second.map(\.claim.operation) == Array(numbers[3...]))
+            #expect(try book.complete(second).count == 3)
+        }
+        let steps = try await stage.stack.background { context in
+            try context.fetch(OperationTransition.all).map { "\($0.operation) \($0.status)" }
+        }
+        for number in numbers {
+            #expect(steps.count { $0 == "\(number) active" } == 1 && steps.count { $0 == "\(number) completed" } == 1)
+        }
+        // Those behind the first of their lanes had to wait, and were let go.
+        for number in numbers[3...] {
+            #expect(
+                steps.filter { $0.hasPrefix("\(number) ") }.map { $0.split(separator: " ")[1] } == [
+                    "waiting", "pending", "active", "completed",
+                ]
+            )
+        }
         try await stage.close()
     }
 
