@@ -43,9 +43,7 @@ extension OperationBook {
         _ options: PipelineOptions,
         isSatisfied: Bool = false
     ) throws -> Report {
-        if case .success(let outcome) = outcome, outcome.isDone, try !complete([operation]).isEmpty {
-            return .finished(.completed)
-        }
+        if outcome.isDone, try !complete([operation]).isEmpty { return .finished(.completed) }
         let claim = operation.claim
         var holder: (pipeline: PipelineName, lane: String, attempts: Int, request: OperationRequest?)?
         try transaction.rows(
@@ -62,11 +60,6 @@ extension OperationBook {
         // It may have been moved while it ran.
         var operation = operation
         (operation.pipeline, operation.lane) = (holder.pipeline, holder.lane)
-        let isDone =
-            switch outcome {
-            case .success(let outcome): outcome.isDone
-            case .failure: false
-            }
         // Somebody has decided meanwhile.
         switch holder.request {
         case .retry?:
@@ -74,7 +67,7 @@ extension OperationBook {
             try goOnBehindAttempt(operation)
             return .retrying(at: now, message: "on request")
         // What is done is done all the same.
-        case .skip? where !isDone, .complete? where !isDone:
+        case .skip? where !outcome.isDone, .complete? where !outcome.isDone:
             let result: OperationResult = holder.request == .skip ? .skipped : .completed
             try finish(claim.operation, result, in: holder.pipeline, holder.lane)
             return .finished(result)
@@ -276,11 +269,16 @@ extension OperationBook {
     }
 }
 
-extension Outcome {
+extension Result<Outcome, any Error> {
+    /// Whether the handler has said that it is done.
     var isDone: Bool {
-        switch kind {
-        case .done, .doneCommitting: true
-        default: false
+        switch self {
+        case .success(let outcome):
+            switch outcome.kind {
+            case .done, .doneCommitting: true
+            default: false
+            }
+        case .failure: false
         }
     }
 }

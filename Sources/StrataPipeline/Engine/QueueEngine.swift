@@ -80,9 +80,6 @@ final class QueueEngine: StackEngine {
         var written: OperationBook.Report?
         /// Whether what it waits for is there, as far as anybody knows.
         var isSatisfied = false
-
-        /// Whether its handler has said that it is done.
-        var isDone: Bool { (try? outcome.get())?.isDone ?? false }
     }
 
     /// The name under which the history has what engines commit.
