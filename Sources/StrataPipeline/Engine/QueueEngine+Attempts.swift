@@ -3,33 +3,58 @@ import Strata
 import Synchronization
 
 extension QueueEngine {
-    /// Has the handler of an operation that was claimed run in a task of its own.
-    func start(_ operation: ClaimedOperation, _ consumer: Consumer?) {
-        guard let consumer else { return }
-        consumer.events.telemetry?.noteStart(of: operation, now: clock.now)
-        consumer.events.send(
-            .started(stack.id(operation.claim.operation, of: QueuedOperation.self), attempt: operation.attempt)
-        )
-        let task = Task { await self.asHandler(of: consumer.id) { await self.run(operation, consumer) } }
-        state.withLock { state in
-            guard state.running[operation.claim.operation]?.claim == operation.claim else { return }
-            state.running[operation.claim.operation]?.task = task
+    /// Has the handlers of operations run that were claimed, and tells of it in their order.
+    func start(_ attempts: [EngineExecutor.Attempt]) {
+        guard !attempts.isEmpty else { return }
+        for (operation, consumer) in attempts {
+            consumer.events.telemetry?.noteStart(of: operation, now: clock.now)
+            let id = stack.id(operation.claim.operation, of: QueuedOperation.self)
+            consumer.events.send(.started(id, attempt: operation.attempt))
+            if let timeout = consumer.options.timeout { setDeadline(timeout, of: operation, consumer) }
         }
-        guard let timeout = consumer.options.timeout else { return }
+        executor.start(attempts) { self.begin($0.operation, $0.consumer) }
+    }
+
+    /// Has the handler of an operation run in a task of its own, unless what came of it is known already.
+    private func begin(_ operation: ClaimedOperation, _ consumer: Consumer) {
+        let number = operation.claim.operation
+        let isWanted = state.withLock { state in
+            state.running[number].map { $0.claim == operation.claim && !$0.isEnding } ?? false
+        }
+        guard isWanted else { return }
+        let task = Task(executorPreference: executor) {
+            await self.asHandler(of: consumer.id) { await self.run(operation, consumer) }
+        }
+        let isUnwanted = state.withLock { state in
+            guard state.running[number]?.claim == operation.claim else { return true }
+            state.running[number]?.task = task
+            return state.running[number]!.isUnwanted
+        }
+        if isUnwanted { task.cancel() }
+    }
+
+    private func setDeadline(_ timeout: Duration, of operation: ClaimedOperation, _ consumer: Consumer) {
+        let number = operation.claim.operation
         let deadline = clock.alarm(at: clock.now.addingTimeInterval(timeout.seconds)) { [weak self] in
+            guard let self else { return }
             let error = PipelineError(
                 .timedOut,
                 "The attempt has taken longer than \(timeout).",
-                operations: [operation.claim.operation]
+                operations: [number]
             )
+            let task = state.withLock { state -> Task<Void, Never>? in
+                guard state.running[number]?.claim == operation.claim else { return nil }
+                state.running[number]?.isUnwanted = true
+                return state.running[number]?.task
+            }
             // What the handler says of its cancellation comes too late.
-            self?.end(Ending(operation: operation, consumer: consumer, outcome: .failure(error)))
-            task.cancel()
+            end(Ending(operation: operation, consumer: consumer, outcome: .failure(error)))
+            task?.cancel()
         }
         let isOver = state.withLock { state in
-            guard state.running[operation.claim.operation]?.claim == operation.claim else { return true }
-            state.running[operation.claim.operation]?.deadline = deadline
-            return state.running[operation.claim.operation]!.isEnding
+            guard state.running[number]?.claim == operation.claim else { return true }
+            state.running[number]?.deadline = deadline
+            return state.running[number]!.isEnding
         }
         if isOver { deadline.cancel() }
     }
@@ -45,7 +70,7 @@ extension QueueEngine {
         } catch {
             ending = Ending(operation: operation, consumer: consumer, outcome: .failure(Self.reason(error)))
         }
-        end(ending)
+        end(ending, isLast: true)
     }
 
     /// Why an attempt has failed. What comes of a cancellation is one, and nothing else is.

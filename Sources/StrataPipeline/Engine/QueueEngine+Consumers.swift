@@ -240,14 +240,10 @@ extension QueueEngine {
             Task.detached { await self.remove(id, grace) }
             return
         }
-        // What has been claimed is started first.
+        // What is being claimed is known then.
         await takeTurn()
         if grace > .zero { await waitForEnds(of: id, grace) }
-        let tasks = state.withLock { state in
-            state.running.values.filter { $0.consumer == id }.compactMap(\.task)
-        }
-        for task in tasks { task.cancel() }
-        for task in tasks { await task.value }
+        await cancelAttempts(of: id)
         // What they have said is written by now or by the turn that is due.
         await takeTurn()
         let (consumer, isLast) = state.withLock { state in
@@ -258,6 +254,24 @@ extension QueueEngine {
         // What two have taken may be one's now.
         state.withLock { state in (state.isNews, state.disputed) = (true, []) }
         scheduleTurn()
+    }
+
+    /// Has the attempts of a consumer end: those that have begun by their cancellation, the others are given back.
+    private func cancelAttempts(of id: Consumer.ID) async {
+        for (operation, consumer) in executor.withdraw(attemptsOf: id) {
+            end(Ending(operation: operation, consumer: consumer, outcome: .failure(CancellationError())))
+        }
+        var isBeginning = true
+        while isBeginning {
+            let running = state.withLock { state in
+                state.running.values.filter { $0.consumer == id && ($0.task != nil || !$0.isEnding) }
+            }
+            for attempt in running { attempt.task?.cancel() }
+            for attempt in running { await attempt.task?.value }
+            // A thread is just making its task.
+            isBeginning = running.contains { $0.task == nil }
+            if isBeginning { await takeTurn() }
+        }
     }
 
     /// Waits until no handler of a consumer runs any more, at most so long, and not when its task is cancelled.

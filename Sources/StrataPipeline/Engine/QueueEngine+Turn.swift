@@ -94,7 +94,7 @@ extension QueueEngine {
         for (hub, event) in done.events { hub.send(event) }
         for (hub, event) in done.decided { hub.tell(event) }
         report(done.disputed)
-        for claim in done.claims { start(claim.operation, work.consumers[claim.consumer]) }
+        start(done.claims.compactMap { claim in work.consumers[claim.consumer].map { (claim.operation, $0) } })
         setAlarm()
     }
 
@@ -323,7 +323,10 @@ extension QueueEngine {
             if work.isTimeUp { state.seenUntil = work.now }
             if work.isBeatDue { state.nextBeat = work.now.addingTimeInterval(Self.beatInterval) }
             if done.isNews { state.isNews = true }
-            let unwanted = done.requested.compactMap { state.running[$0]?.task }
+            let unwanted = done.requested.compactMap { number in
+                state.running[number]?.isUnwanted = true
+                return state.running[number]?.task
+            }
             for (id, consumer) in state.consumers {
                 state.consumers[id]?.isDry = done.dry.contains(id) || consumer.isDry && !mayHaveFreed
                 state.consumers[id]?.limitedUntil = done.limited[id]

@@ -62,7 +62,10 @@ final class QueueEngine: StackEngine {
         let claim: Claim
         let consumer: Consumer.ID
         let lane: OperationBook.Lane
+        /// Nil before it has begun.
         var task: Task<Void, Never>?
+        /// Whether its task is to be cancelled.
+        var isUnwanted = false
         /// Rings when it has taken too long.
         var deadline: (any PipelineAlarm)?
         /// Whether its end is about to be written.
@@ -91,7 +94,7 @@ final class QueueEngine: StackEngine {
     /// What holds for all consumers together.
     let group: StackPipelines
     let state = Mutex(State())
-    private let turns = TurnLoop()
+    let executor = EngineExecutor()
     /// Has it told of commits, until it has ended.
     let listening = Mutex<CommitListening?>(nil)
 
@@ -178,24 +181,23 @@ final class QueueEngine: StackEngine {
 
     /// Has a turn taken, once for all who ask before it.
     ///
-    /// - Parameter isPatient: whether it may wait a moment for more to do, unless somebody wants it sooner.
-    func scheduleTurn(isPatient: Bool = false) {
-        turns.ask(isPatient: isPatient) {
-            self.runTurn()
-            return self.state.withLock { !$0.running.isEmpty }
-        }
+    /// - Parameters:
+    ///   - isPatient: whether it may wait a moment for more to do, unless somebody wants it sooner.
+    ///   - isLast: whether a handler of this engine asks, by the last thing that it does.
+    func scheduleTurn(isPatient: Bool = false, isLast: Bool = false) {
+        executor.ask(isPatient: isPatient, isLast: isLast) { self.runTurn() }
     }
 
     /// Takes one turn, after those that are due.
-    func takeTurn() async { _ = try? await turns.perform { self.runTurn() } }
+    func takeTurn() async { _ = try? await executor.perform { self.runTurn() } }
 
     /// Does something where nothing is written meanwhile.
     func onQueue<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
-        try await turns.perform(body)
+        try await executor.perform(body)
     }
 
     /// Waits until everything that is known has been looked at and written. Handlers may run still.
-    func settle() async { await turns.settle() }
+    func settle() async { await executor.settle() }
 
     // MARK: Attempts
 
@@ -210,7 +212,9 @@ final class QueueEngine: StackEngine {
     }
 
     /// Has the end of an attempt written; of several the first counts.
-    func end(_ ending: Ending) {
+    ///
+    /// - Parameter isLast: whether the handler itself says so, by the last thing that it does.
+    func end(_ ending: Ending, isLast: Bool = false) {
         let number = ending.operation.claim.operation
         var late: OperationBook.Report?
         let deadline = state.withLock { state in
@@ -229,7 +233,7 @@ final class QueueEngine: StackEngine {
         deadline?.cancel()
         if let late { sendLate(late, of: ending) }
         let isAlone = state.withLock { !$0.isBusy || $0.ended.count >= $0.running.count }
-        scheduleTurn(isPatient: !isAlone)
+        scheduleTurn(isPatient: !isAlone, isLast: isLast)
     }
 
     /// Tells of what the handler of an operation has committed after its deadline had been told of as a loss.

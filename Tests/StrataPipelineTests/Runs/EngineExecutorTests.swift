@@ -1,0 +1,157 @@
+import Dispatch
+import Foundation
+import Strata
+import StrataTesting
+import Synchronization
+import Testing
+
+@testable import StrataPipeline
+
+@Suite("P6 turns and handlers share threads", .timeLimit(.minutes(2))) struct EngineExecutorTests {
+    /// More than there are threads for handlers.
+    private static let many = ProcessInfo.processInfo.activeProcessorCount + 2
+
+    @Test("handlers that block all threads hold up no turn, and what has not begun is given back by a close")
+    func blocked() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        let isLetGo = DispatchSemaphore(value: 0)
+        let begun = Mutex(0)
+        _ = try await Pipeline.open(stack, named: "blocking", maxConcurrent: Self.many) {
+            (_: Attempt<Named>) in
+            begun.withLock { $0 += 1 }
+            isLetGo.block()
+            return .done
+        }
+        let other = try await Pipeline.open(stack, named: "other") { (_: Attempt<Named>) in .done }
+        try await stack.background { context in
+            for number in 0..<Self.many { context.enqueue(Named(name: "\(number)"), in: "blocking") }
+            try context.commit()
+        }
+        while begun.withLock({ $0 }) < ProcessInfo.processInfo.activeProcessorCount { await Task.yield() }
+
+        try await stack.background { context in
+            context.enqueue(Named(name: "A"), in: "other")
+            try context.commit()
+        }
+        let ofOther = QueuedOperation.where { $0.pipeline == "other" }
+        while try await stack.background({ try $0.first(ofOther)?.status }) != .active { await Task.yield() }
+        await other.close()
+        let row = try #require(try await stack.background { try $0.first(ofOther)?.snapshot })
+        #expect(row.status == .pending && row.attempts == 0 && row.crashes == 0)
+
+        for _ in 0..<Self.many { isLetGo.signal() }
+        while try await stack.background({ try $0.count(FinishedOperation.all) }) < Self.many {
+            await Task.yield()
+        }
+        #expect(begun.withLock { $0 } == Self.many)
+        try await stack.close()
+    }
+
+    @Test("an attempt that times out before a thread is free for it never begins")
+    func timedOut() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        let isLetGo = DispatchSemaphore(value: 0)
+        let begun = Mutex<[String]>([])
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            maxConcurrent: Self.many,
+            retry: RetryPolicy(maxAttempts: 1),
+            timeout: .milliseconds(200)
+        ) { (attempt: Attempt<Named>) in
+            begun.withLock { $0.append(attempt.payload.name) }
+            isLetGo.block()
+            return .done
+        }
+        try await stack.background { context in
+            for number in 0..<Self.many { context.enqueue(Named(name: "\(number)"), in: .work) }
+            try context.commit()
+        }
+        let failed = QueuedOperation.where { $0.status == .failed }
+        while try await stack.background({ try $0.count(failed) }) < Self.many {
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        for _ in 0..<Self.many { isLetGo.signal() }
+        await pipeline.close()
+        #expect(begun.withLock { $0.count } == ProcessInfo.processInfo.activeProcessorCount)
+        try await stack.close()
+    }
+
+    @Test("no wake-up is lost, by a clock that stands still", arguments: [1, 2, 3, 8])
+    func wakeUps(handlers: Int) async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            maxConcurrent: handlers,
+            clock: VirtualClock()
+        ) { (attempt: Attempt<Named>) in
+            for _ in 0..<attempt.payload.name.utf8.count % 3 { await Task.yield() }
+            return .done
+        }
+        let count = 3000
+        try await stack.background { context in
+            for number in 0..<count {
+                context.enqueue(Named(name: "\(number)"), in: .work)
+                // Now and then somebody else asks for a turn.
+                if number % 10 == 0 { try context.commit() }
+            }
+            try context.commit()
+        }
+        while try await stack.background({ try $0.count(FinishedOperation.all) }) < count {
+            try await Task.sleep(for: .milliseconds(1))
+        }
+        await pipeline.close()
+        try await stack.close()
+    }
+
+    @Test("no turn is lost, and none is taken beside another one or beside a guest", arguments: [false, true])
+    func turns(isPatient: Bool) async throws {
+        let executor = EngineExecutor()
+        let log = TurnLog()
+        await withTaskGroup { group in
+            for _ in 0..<4 {
+                group.addTask(executorPreference: executor) {
+                    for round in 0..<500 {
+                        let number = log.ask()
+                        executor.ask(isPatient: isPatient && round % 3 > 0) { log.take() }
+                        if round % 7 == 0 { try? await executor.perform { log.take() } }
+                        while log.seen < number { await Task.yield() }
+                    }
+                }
+            }
+        }
+        await executor.settle()
+        #expect(log.overlaps == 0)
+        #expect(log.seen == 2000)
+    }
+}
+
+/// What turns see of those who ask for them.
+private final class TurnLog: Sendable {
+    private let asked = Atomic(0)
+    private let isBusy = Atomic(false)
+    private let state = Mutex((seen: 0, overlaps: 0))
+
+    var seen: Int { state.withLock { $0.seen } }
+    /// How often one was taken beside another.
+    var overlaps: Int { state.withLock { $0.overlaps } }
+
+    func ask() -> Int { asked.add(1, ordering: .acquiringAndReleasing).newValue }
+
+    /// Takes a turn, which sees all who have asked before.
+    func take() {
+        let isAlone = !isBusy.exchange(true, ordering: .acquiringAndReleasing)
+        let count = asked.load(ordering: .acquiring)
+        state.withLock { state in
+            state.seen = max(state.seen, count)
+            if !isAlone { state.overlaps += 1 }
+        }
+        isBusy.store(false, ordering: .releasing)
+    }
+}
+
+extension DispatchSemaphore {
+    /// Waits, and blocks the thread of a task, as nobody should.
+    fileprivate func block() { wait() }
+}
