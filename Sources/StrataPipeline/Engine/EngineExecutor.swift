@@ -132,8 +132,7 @@ final class EngineExecutor: TaskExecutor {
         let thread = state.withLock { state -> Int? in
             if !isPatient { state.patience = nil } else if state.turn == nil { state.patience = .now() + Self.patience }
             state.turn = turn
-            // Who gathers takes it at once.
-            return isSeenTo && !state.isGathering ? nil : callForTurns(&state)
+            return isSeenTo ? nil : callForTurns(&state)
         }
         if let thread { wake(thread) }
     }

@@ -36,6 +36,33 @@ extension OperationBook {
         var isJournalled: Bool?
     }
 
+    /// What one transaction has seen of the store, which holds in the next one if nobody else commits in between.
+    struct Sighting: Sendable {
+        /// The number of the commit that it has seen, or was.
+        var sequence: Int64
+        /// Whether it has seen that there are neither dependencies nor holds.
+        var haveNoTies: Bool
+        /// Whether it has seen that no pipeline keeps a journal.
+        var isUnjournalled: Bool
+    }
+
+    /// Takes over what the transaction before has seen. Says whether it still holds.
+    func remember(_ sighting: Sighting?) -> Bool {
+        guard let sighting, sighting.sequence == transaction.number - 1 else { return false }
+        if sighting.haveNoTies { news.haveTies = false }
+        if sighting.isUnjournalled { news.isJournalled = false }
+        return true
+    }
+
+    /// What this transaction has seen.
+    var sighting: Sighting {
+        Sighting(
+            sequence: transaction.isEmpty ? transaction.number - 1 : transaction.number,
+            haveNoTies: news.haveTies == false,
+            isUnjournalled: news.isJournalled == false
+        )
+    }
+
     /// Writes what came of an attempt, unless it has lost the operation.
     func end(
         _ operation: ClaimedOperation,

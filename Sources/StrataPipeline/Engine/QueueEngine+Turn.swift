@@ -14,6 +14,10 @@ extension QueueEngine {
         var now = Date.distantPast
         /// Until when due schedules were looked at.
         var seenUntil = Date.distantPast
+        /// When what was last known is due.
+        var nextDue: Date?
+        /// What the last turn has seen of the store.
+        var sighting: OperationBook.Sighting?
         /// Whether a hold ends, a schedule is due or a beat.
         var isTimeUp = false
         var isDue = false
@@ -67,6 +71,7 @@ extension QueueEngine {
         var decided: [(hub: EventHub, event: PipelineEvent)] = []
         var requested: Set<Int64> = []
         var nextDue: Date?
+        var sighting: OperationBook.Sighting?
         var others: [Int64: OperationBook.Sight]?
         var worker: Int64?
         /// Up to where there are more finished operations to let go.
@@ -127,6 +132,7 @@ extension QueueEngine {
             guard let worker = state.worker else { return nil }
             var work = Work()
             (work.worker, work.now, work.seenUntil) = (worker, now, state.seenUntil)
+            (work.nextDue, work.sighting) = (state.nextDue, state.sighting)
             work.ended = state.ended
             work.progress = state.progress
             work.decided = state.decided
@@ -169,6 +175,7 @@ extension QueueEngine {
 
     private func write(_ work: Work, _ now: Date, _ transaction: StoreTransaction, _ done: inout Done) throws {
         let book = OperationBook(transaction, now: now, Self.rules(of: work.consumers.values))
+        let isUnchanged = book.remember(work.sighting)
         try writeEnds(work, book, &done)
         for (claim, fraction) in work.progress {
             let values: [StoredValue] = [
@@ -203,9 +210,13 @@ extension QueueEngine {
             // What has failed with others may have let go on what had been looked at before.
             if book.news.reports.count > known { (done.isNews, done.dry) = (true, []) }
         }
-        done.nextDue = try book.nextDue(
-            after: work.isTimeUp ? now : work.haveSchedulesChanged ? .distantPast : work.seenUntil
-        )
+        done.sighting = book.sighting
+        // Where there are no holds, schedules alone are due.
+        let isDueAsBefore = isUnchanged && done.sighting!.haveNoTies && !work.isTimeUp && !work.haveSchedulesChanged
+        done.nextDue =
+            try isDueAsBefore
+            ? work.nextDue
+            : book.nextDue(after: work.isTimeUp ? now : work.haveSchedulesChanged ? .distantPast : work.seenUntil)
         for (number, pipeline, report) in book.news.reports {
             guard let consumer = work.consumers.values.first(where: { $0.takes(pipeline) }) else { continue }
             done.events.append((consumer.events, report.event(stack.id(number, of: QueuedOperation.self))))
@@ -341,7 +352,7 @@ extension QueueEngine {
                 state.consumers[consumer]?.running.insert(operation.claim.operation)
             }
             if let last = done.claims.last { state.lastServed = last.consumer }
-            state.nextDue = done.nextDue
+            (state.nextDue, state.sighting) = (done.nextDue, done.sighting)
             state.isBusy = work.ended.count > 1 || done.claims.count > 1
             state.archiveEnd = done.archiveEnd
             if let others = done.others { state.others = others }

@@ -25,6 +25,8 @@ final class QueueEngine: StackEngine {
         var worker: Int64?
         /// What was last known of the next moment at which a hold ends or a schedule is due.
         var nextDue: Date?
+        /// What the last turn has seen of the store.
+        var sighting: OperationBook.Sighting?
         /// Until when due schedules were looked at.
         var seenUntil = Date.distantPast
         var alarm: (any PipelineAlarm)?

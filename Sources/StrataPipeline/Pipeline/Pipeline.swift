@@ -56,7 +56,8 @@ public final class Pipeline: OperationRunner {
     ///   - isSuspended: whether it begins suspended, as if ``suspend()`` had been called once.
     ///   - shutdownGrace: how long handlers may go on when its service group shuts down.
     ///   - clock: what tells the time; that of the first pipeline of a stack holds for all of them.
-    ///   - handler: does an operation, and says what came of it. What it throws fails the attempt.
+    ///   - handler: does an operation, and says what came of it. What it throws fails the attempt. It runs in a task of its own, on threads that the
+    ///     pipelines of the stack share, as many as there are cores: waits by `await`, and blocks none.
     /// - Throws: ``PipelineError`` with `modelsMissing`, `alreadyOpen` or `invalidArgument`; what the store reports.
     public static func open<Payload: OperationPayload>(
         _ stack: ContextStack,
