@@ -254,6 +254,7 @@ final class EngineExecutor: TaskExecutor {
     /// Does whatever there is to do.
     private func run(_ thread: Int) {
         var seenTurns = -1
+        // It runs on one of the queues, each of which has one.
         let slot = slot!
         while true {
             switch state.withLock({ next(thread, &seenTurns, &$0) }) {
