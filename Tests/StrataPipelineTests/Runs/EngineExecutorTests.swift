@@ -52,12 +52,14 @@ import Testing
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
         let isLetGo = DispatchSemaphore(value: 0)
         let begun = Mutex<[String]>([])
+        let clock = VirtualClock()
         let pipeline = try await Pipeline.open(
             stack,
             named: .work,
             maxConcurrent: Self.many,
             retry: RetryPolicy(maxAttempts: 1),
-            timeout: .milliseconds(200)
+            timeout: .seconds(5),
+            clock: clock
         ) { (attempt: Attempt<Named>) in
             begun.withLock { $0.append(attempt.payload.name) }
             isLetGo.block()
@@ -67,6 +69,8 @@ import Testing
             for number in 0..<Self.many { context.enqueue(Named(name: "\(number)"), in: .work) }
             try context.commit()
         }
+        while begun.withLock({ $0.count }) < ProcessInfo.processInfo.activeProcessorCount { await Task.yield() }
+        clock.advance(by: .seconds(6))
         let failed = QueuedOperation.where { $0.status == .failed }
         while try await stack.background({ try $0.count(failed) }) < Self.many {
             try await Task.sleep(for: .milliseconds(5))
