@@ -1,3 +1,4 @@
+import DequeModule
 import Dispatch
 import Foundation
 import Synchronization
@@ -22,11 +23,22 @@ final class EngineExecutor: TaskExecutor {
         let runsHandlers: Bool
         var isBeginning = false
         var job: UnownedJob?
+        /// How many turns it has taken in a row, with what it has done between them.
+        var turnsInRow = 0
+        /// How many turns there were when it last looked whether the others are stuck.
+        var seenTurns = -1
 
         init(_ executor: EngineExecutor, runsHandlers: Bool) {
             self.executor = ObjectIdentifier(executor)
             self.runsHandlers = runsHandlers
         }
+    }
+
+    private enum Activity {
+        case asleep
+        case awake
+        /// Until its bell rings, or for as long as it may.
+        case waiting
     }
 
     private struct State {
@@ -35,80 +47,51 @@ final class EngineExecutor: TaskExecutor {
         /// Until when the turn that is wanted may wait for more to do; nil where it may not.
         var patience: DispatchTime?
         /// What is to be done between two turns.
-        var guests: [@Sendable () -> Void] = []
+        var guests = Deque<@Sendable () -> Void>()
         /// Whether a turn comes before the next guest.
         var wasGuestLast = false
         /// Whether a turn is taken, or something done between two.
         var isExclusive = false
         /// What is to be done of handlers that have begun.
-        var jobs = Line<UnownedJob>()
+        var jobs = Deque<UnownedJob>()
         /// Attempts that are to begin, and how.
-        var attempts = Line<Attempt>()
+        var attempts = Deque<Attempt>()
         var begin: (@Sendable (Attempt) -> Void)?
-        /// Which threads are on their way.
-        var isAwake: [Bool]
-        /// Whether a thread waits for what makes the next turn worth taking.
-        var isGathering = false
-        /// Whether the last thread waits for the others to be stuck.
-        var isWatching = false
+        /// Whether an attempt comes before the next job.
+        var wasJobLast = false
+        var threads: [Activity]
+        /// The thread that waits for what makes the next turn worth taking.
+        var gatherer: Int?
         /// How many turns there were.
         var turns = 0
         /// Who waits for a moment in which no turn is wanted.
         var idleWaiters: [CheckedContinuation<Void, Never>] = []
 
-        var hasJobs: Bool { jobs.count + attempts.count > 0 }
-    }
-
-    /// First in, first out.
-    private struct Line<Element> {
-        private var all: [Element] = []
-        private var taken = 0
-
-        var count: Int { all.count - taken }
-
-        mutating func append(_ more: [Element]) { all += more }
-
-        mutating func next() -> Element? {
-            guard taken < all.count else { return nil }
-            defer {
-                taken += 1
-                // Room for what is usual is kept.
-                if taken == all.count || taken == 1000 {
-                    if taken == all.count {
-                        all.removeAll(keepingCapacity: taken < 1000)
-                    } else {
-                        all.removeFirst(taken)
-                    }
-                    taken = 0
-                }
-            }
-            return all[taken]
-        }
-
-        mutating func remove(where isWanted: (Element) -> Bool) -> [Element] {
-            let removed = all[taken...].filter(isWanted)
-            (all, taken) = (all[taken...].filter { !isWanted($0) }, 0)
-            return removed
-        }
+        var hasJobs: Bool { !jobs.isEmpty || !attempts.isEmpty }
+        /// Whether a turn, or something between two, is to be done now.
+        var isExclusiveDue: Bool { !guests.isEmpty || isTurnDue }
+        var isTurnDue: Bool { turn != nil && patience.map { $0 <= .now() } ?? true }
     }
 
     /// How long a turn waits for more to do.
     private static let patience = DispatchTimeInterval.microseconds(200)
     /// How often the last thread looks whether the others are stuck.
     private static let watching = DispatchTimeInterval.milliseconds(1)
+    /// How many turns a thread takes in a row where handlers wait for it.
+    private static let turnsInRow = 4
     private static let key = DispatchSpecificKey<Slot>()
 
     private let state: Mutex<State>
     /// One for each thread; the last one takes turns alone.
     private let queues: [DispatchQueue]
-    /// Signalled by who ends a wait.
-    private let gathered = DispatchSemaphore(value: 0)
-    private let watched = DispatchSemaphore(value: 0)
+    /// Each thread waits for its own.
+    private let bells: [DispatchSemaphore]
 
     init() {
         let count = ProcessInfo.processInfo.activeProcessorCount + 1
         queues = (0..<count).map { _ in DispatchQueue(label: "strata.pipeline") }
-        state = Mutex(State(isAwake: [Bool](repeating: false, count: count)))
+        bells = (0..<count).map { _ in DispatchSemaphore(value: 0) }
+        state = Mutex(State(threads: [Activity](repeating: .asleep, count: count)))
         for (thread, queue) in queues.enumerated() {
             queue.setSpecific(key: Self.key, value: Slot(self, runsHandlers: thread != last))
         }
@@ -168,7 +151,7 @@ final class EngineExecutor: TaskExecutor {
     func start(_ attempts: [Attempt], _ begin: @escaping @Sendable (Attempt) -> Void) {
         let runsHandlers = slot?.runsHandlers ?? false
         let thread = state.withLock { state -> Int? in
-            state.attempts.append(attempts)
+            state.attempts += attempts
             state.begin = begin
             // Who takes a turn does one of them behind it.
             if runsHandlers, state.isExclusive, state.attempts.count + state.jobs.count == 1 { return nil }
@@ -180,8 +163,10 @@ final class EngineExecutor: TaskExecutor {
     /// Takes the attempts of a consumer back that have not begun.
     func withdraw(attemptsOf id: Consumer.ID) -> [Attempt] {
         state.withLock { state in
-            defer { if state.attempts.count == 0 { state.begin = nil } }
-            return state.attempts.remove { $0.consumer.id == id }
+            defer { if state.attempts.isEmpty { state.begin = nil } }
+            let withdrawn = state.attempts.filter { $0.consumer.id == id }
+            state.attempts.removeAll { $0.consumer.id == id }
+            return Array(withdrawn)
         }
     }
 
@@ -193,7 +178,7 @@ final class EngineExecutor: TaskExecutor {
             return
         }
         let thread = state.withLock { state in
-            state.jobs.append([job])
+            state.jobs.append(job)
             return callForJobs(&state)
         }
         if let thread { wake(thread) }
@@ -206,35 +191,40 @@ final class EngineExecutor: TaskExecutor {
     /// - Returns: the thread to wake; nil where one that is on its way sees to it.
     private func callForTurns(_ state: inout State) -> Int? {
         if state.isExclusive { return nil }
-        if state.isGathering {
-            if state.patience == nil || !state.guests.isEmpty { endGathering(&state) }
+        if let gatherer = state.gatherer {
+            if state.patience == nil || !state.guests.isEmpty { ring(gatherer, &state) }
             return nil
         }
-        if let thread = take(from: queues.indices, &state) { return thread }
-        if state.isWatching {
-            state.isWatching = false
-            watched.signal()
-        }
+        if let thread = take(from: bells.indices, &state) { return thread }
+        ring(last, &state)
         return nil
     }
 
     /// Calls for somebody to see to handlers.
     private func callForJobs(_ state: inout State) -> Int? {
         if let thread = take(from: 0..<last, &state) { return thread }
-        endGathering(&state)
+        if let gatherer = state.gatherer, gatherer != last { ring(gatherer, &state) }
         return nil
     }
 
-    private func endGathering(_ state: inout State) {
-        guard state.isGathering else { return }
-        state.isGathering = false
-        gathered.signal()
+    /// Has a thread go on that waits, if it does.
+    private func ring(_ thread: Int, _ state: inout State) {
+        guard endWait(of: thread, &state) else { return }
+        bells[thread].signal()
+    }
+
+    /// - Returns: whether it was waiting still.
+    private func endWait(of thread: Int, _ state: inout State) -> Bool {
+        guard state.threads[thread] == .waiting else { return false }
+        state.threads[thread] = .awake
+        if state.gatherer == thread { state.gatherer = nil }
+        return true
     }
 
     /// A thread that has nothing to do, and is to be woken.
     private func take(from threads: Range<Int>, _ state: inout State) -> Int? {
-        guard let thread = threads.first(where: { !state.isAwake[$0] }) else { return nil }
-        state.isAwake[thread] = true
+        guard let thread = threads.first(where: { state.threads[$0] == .asleep }) else { return nil }
+        state.threads[thread] = .awake
         return thread
     }
 
@@ -246,18 +236,17 @@ final class EngineExecutor: TaskExecutor {
         case job(UnownedJob, waking: Int?)
         case attempt(Attempt, (@Sendable (Attempt) -> Void)?, waking: Int?)
         /// Wait for more to do.
-        case gather(until: DispatchTime)
-        case watch
+        case wait(until: DispatchTime)
         case leave
     }
 
     /// Does whatever there is to do.
     private func run(_ thread: Int) {
-        var seenTurns = -1
         // It runs on one of the queues, each of which has one.
         let slot = slot!
+        (slot.turnsInRow, slot.seenTurns) = (0, -1)
         while true {
-            switch state.withLock({ next(thread, &seenTurns, &$0) }) {
+            switch state.withLock({ next(thread, slot, &$0) }) {
             case .turn(let turn, let other):
                 if let other { wake(other) }
                 turn()
@@ -275,42 +264,58 @@ final class EngineExecutor: TaskExecutor {
                 begin?(attempt)
                 slot.isBeginning = false
                 slot.job.take()?.runSynchronously(on: asUnownedTaskExecutor())
-            case .gather(let end): wait(for: gathered, until: end, \.isGathering)
-            case .watch: wait(for: watched, until: .now() + Self.watching, \.isWatching)
+            case .wait(let end): wait(thread, until: end)
             case .leave: return
             }
         }
     }
 
-    private func next(_ thread: Int, _ seenTurns: inout Int, _ state: inout State) -> Step {
-        if !state.isExclusive, let step = nextExclusive(&state) { return step }
-        let mayGather = state.turn != nil && !state.isExclusive && !state.isGathering
-        if thread != last, state.hasJobs {
-            let job = state.jobs.next()
-            let attempt = job == nil ? state.attempts.next() : nil
-            var other: Int?
-            if state.hasJobs { other = take(from: 0..<last, &state) }
-            // This one may be stuck for long, with all the others.
-            if other == nil, mayGather { other = take(from: last..<queues.count, &state) }
-            // It holds what holds this.
-            defer { if state.attempts.count == 0 { state.begin = nil } }
-            return if let job { .job(job, waking: other) } else { .attempt(attempt!, state.begin, waking: other) }
+    private func next(_ thread: Int, _ slot: Slot, _ state: inout State) -> Step {
+        let mayHandle = slot.runsHandlers && state.hasJobs
+        // Turns that ask for turns are not to hold up handlers.
+        let isItsTurn = !state.isExclusive && !(mayHandle && slot.turnsInRow >= Self.turnsInRow)
+        if isItsTurn, let step = nextExclusive(&state) {
+            slot.turnsInRow += 1
+            return step
         }
+        slot.turnsInRow = 0
+        if mayHandle { return nextJob(&state) }
+        let mayGather = state.turn != nil && !state.isExclusive && state.gatherer == nil
         if mayGather, let end = state.patience {
-            state.isGathering = true
-            return .gather(until: end)
+            (state.gatherer, state.threads[thread]) = (thread, .waiting)
+            return .wait(until: end)
         }
-        if thread == last, seenTurns != state.turns {
-            seenTurns = state.turns
-            state.isWatching = true
-            return .watch
+        if !slot.runsHandlers, slot.seenTurns != state.turns {
+            slot.seenTurns = state.turns
+            state.threads[thread] = .waiting
+            return .wait(until: .now() + Self.watching)
         }
-        state.isAwake[thread] = false
+        state.threads[thread] = .asleep
         return .leave
     }
 
+    private func nextJob(_ state: inout State) -> Step {
+        let isAttempt = state.jobs.isEmpty || state.wasJobLast && !state.attempts.isEmpty
+        state.wasJobLast = !isAttempt
+        let job = isAttempt ? nil : state.jobs.removeFirst()
+        let attempt = isAttempt ? state.attempts.removeFirst() : nil
+        var other: Int?
+        if state.hasJobs { other = take(from: 0..<last, &state) }
+        // This one may be stuck for long, with all the others.
+        if other == nil, !state.isExclusive {
+            if state.isExclusiveDue {
+                other = callForTurns(&state)
+            } else if state.turn != nil, state.gatherer == nil {
+                other = take(from: last..<bells.count, &state)
+            }
+        }
+        // It holds what holds this.
+        defer { if state.attempts.isEmpty { state.begin = nil } }
+        return if let job { .job(job, waking: other) } else { .attempt(attempt!, state.begin, waking: other) }
+    }
+
     private func nextExclusive(_ state: inout State) -> Step? {
-        let isTurnDue = state.turn != nil && state.patience.map { $0 <= .now() } ?? true
+        let isTurnDue = state.isTurnDue
         if !state.guests.isEmpty, !isTurnDue || !state.wasGuestLast {
             (state.isExclusive, state.wasGuestLast) = (true, true)
             return .guest(state.guests.removeFirst(), waking: state.hasJobs ? callForJobs(&state) : nil)
@@ -332,17 +337,10 @@ final class EngineExecutor: TaskExecutor {
         for waiter in idle { waiter.resume() }
     }
 
-    private func wait(
-        for semaphore: DispatchSemaphore,
-        until end: DispatchTime,
-        _ isWaiting: WritableKeyPath<State, Bool> & Sendable
-    ) {
-        let isEnded = semaphore.wait(timeout: end) == .success
-        let isBeingEnded = state.withLock { state in
-            defer { state[keyPath: isWaiting] = false }
-            return !isEnded && !state[keyPath: isWaiting]
-        }
-        // The signal that came too late is not to end the next wait.
-        if isBeingEnded { semaphore.wait() }
+    private func wait(_ thread: Int, until end: DispatchTime) {
+        let isRung = bells[thread].wait(timeout: end) == .success
+        let isBeingRung = state.withLock { !endWait(of: thread, &$0) } && !isRung
+        // What came too late is not to end the next wait.
+        if isBeingRung { bells[thread].wait() }
     }
 }

@@ -18,19 +18,23 @@ extension QueueEngine {
     /// Has the handler of an operation run in a task of its own, unless what came of it is known already.
     private func begin(_ operation: ClaimedOperation, _ consumer: Consumer) {
         let number = operation.claim.operation
-        let isWanted = state.withLock { state in
-            state.running[number].map { $0.claim == operation.claim && !$0.isEnding } ?? false
+        let isUnwanted = state.withLock { state -> Bool? in
+            guard let running = state.running[number], running.claim == operation.claim else { return nil }
+            return running.isEnding ? nil : running.isUnwanted
         }
-        guard isWanted else { return }
+        guard let isUnwanted else { return }
+        if isUnwanted {
+            return end(Ending(operation: operation, consumer: consumer, outcome: .failure(CancellationError())))
+        }
         let task = Task(executorPreference: executor) {
             await self.asHandler(of: consumer.id) { await self.run(operation, consumer) }
         }
-        let isUnwanted = state.withLock { state in
+        let isCancelled = state.withLock { state in
             guard state.running[number]?.claim == operation.claim else { return true }
             state.running[number]?.task = task
             return state.running[number]!.isUnwanted
         }
-        if isUnwanted { task.cancel() }
+        if isCancelled { task.cancel() }
     }
 
     private func setDeadline(_ timeout: Duration, of operation: ClaimedOperation, _ consumer: Consumer) {
@@ -42,14 +46,7 @@ extension QueueEngine {
                 "The attempt has taken longer than \(timeout).",
                 operations: [number]
             )
-            let task = state.withLock { state -> Task<Void, Never>? in
-                guard state.running[number]?.claim == operation.claim else { return nil }
-                state.running[number]?.isUnwanted = true
-                return state.running[number]?.task
-            }
-            // What the handler says of its cancellation comes too late.
             end(Ending(operation: operation, consumer: consumer, outcome: .failure(error)))
-            task?.cancel()
         }
         let isOver = state.withLock { state in
             guard state.running[number]?.claim == operation.claim else { return true }

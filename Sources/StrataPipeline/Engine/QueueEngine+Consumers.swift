@@ -46,6 +46,7 @@ extension QueueEngine {
         if isOver { return nil }
         let now = clock.now
         var worker: Int64 = 0
+        var nextDue: Date?
         var reports: [OperationBook.News.Entry] = []
         try transact { transaction in
             try Self.checkNames(of: consumer, others, transaction)
@@ -62,13 +63,13 @@ extension QueueEngine {
             }
             try book.keep(consumer.options.retention, for: consumer.name)
             try book.plan()
-            let nextDue = try book.nextDue()
-            state.withLock { $0.nextDue = nextDue }
+            nextDue = try book.nextDue()
             reports = book.news.reports
         }
         send(reports, to: [consumer])
         return state.withLock { state in
             state.worker = worker
+            state.nextDue = nextDue
             state.haveConstraintsChanged = true
             state.lastConsumer += 1
             state.disputed = []

@@ -213,12 +213,14 @@ final class QueueEngine: StackEngine {
         scheduleTurn()
     }
 
-    /// Has the end of an attempt written; of several the first counts.
+    /// Has the end of an attempt written; of several the first counts. A handler that others say it of is cancelled: what it says
+    /// of its cancellation comes too late.
     ///
     /// - Parameter isLast: whether the handler itself says so, by the last thing that it does.
     func end(_ ending: Ending, isLast: Bool = false) {
         let number = ending.operation.claim.operation
         var late: OperationBook.Report?
+        var task: Task<Void, Never>?
         let deadline = state.withLock { state in
             let isHeld = state.running[number]?.claim == ending.operation.claim
             late = isHeld ? nil : ending.written
@@ -229,10 +231,15 @@ final class QueueEngine: StackEngine {
             }
             guard isHeld, !state.running[number]!.isEnding else { return nil as (any PipelineAlarm)? }
             state.running[number]?.isEnding = true
+            if !isLast {
+                state.running[number]?.isUnwanted = true
+                task = state.running[number]?.task
+            }
             state.ended.append(ending)
             return state.running[number]?.deadline
         }
         deadline?.cancel()
+        task?.cancel()
         if let late { sendLate(late, of: ending) }
         let isAlone = state.withLock { !$0.isBusy || $0.ended.count >= $0.running.count }
         scheduleTurn(isPatient: !isAlone, isLast: isLast)

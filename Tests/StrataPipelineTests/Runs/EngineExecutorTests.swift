@@ -109,6 +109,83 @@ import Testing
         try await stack.close()
     }
 
+    @Test("handlers that are busy hold up none that has not begun")
+    func allBegin() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        let meeting = Meeting(of: Self.many)
+        let haveMet = Mutex(true)
+        let pipeline = try await Pipeline.open(stack, named: .work, maxConcurrent: Self.many) {
+            (_: Attempt<Named>) in
+            meeting.join()
+            while meeting.isAwaited { await Task.yield() }
+            haveMet.withLock { $0 = $0 && meeting.isComplete }
+            return .done
+        }
+        try await stack.background { context in
+            for number in 0..<Self.many { context.enqueue(Named(name: "\(number)"), in: .work) }
+            try context.commit()
+        }
+        while try await stack.background({ try $0.count(FinishedOperation.all) }) < Self.many {
+            try await Task.sleep(for: .milliseconds(1))
+        }
+        #expect(haveMet.withLock { $0 })
+        await pipeline.close()
+        try await stack.close()
+    }
+
+    @Test("turns that ask for turns hold up no handler")
+    func turnsWithoutEnd() async throws {
+        let executor = EngineExecutor()
+        let meeting = Meeting(of: ProcessInfo.processInfo.activeProcessorCount)
+        let turns = EndlessTurns(executor) { !meeting.isAwaited }
+        await withTaskGroup { group in
+            // One thread is left for handlers.
+            for _ in 1..<meeting.size {
+                group.addTask(executorPreference: executor) {
+                    meeting.join()
+                    meeting.wait()
+                }
+            }
+            while meeting.missing > 1 { await Task.yield() }
+            turns.take()
+            group.addTask(executorPreference: executor) { meeting.join() }
+        }
+        await executor.settle()
+        #expect(meeting.isComplete)
+    }
+
+    @Test("no thread is lost in waiting for more to do")
+    func threads() async throws {
+        let executor = EngineExecutor()
+        await withTaskGroup { group in
+            for _ in 0..<6 {
+                group.addTask(executorPreference: executor) {
+                    for round in 0..<3000 {
+                        executor.ask(isPatient: true) {}
+                        // It goes on when somebody else says so, sooner or later than the turn.
+                        await withCheckedContinuation { continuation in
+                            DispatchQueue.global().asyncAfter(deadline: .now() + .microseconds(round % 5 * 60)) {
+                                continuation.resume()
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        let meeting = Meeting(of: ProcessInfo.processInfo.activeProcessorCount)
+        let haveMet = await withTaskGroup { group in
+            for _ in 0..<meeting.size {
+                group.addTask(executorPreference: executor) {
+                    meeting.join()
+                    meeting.wait()
+                    return meeting.isComplete
+                }
+            }
+            return await group.reduce(true) { $0 && $1 }
+        }
+        #expect(haveMet)
+    }
+
     @Test("no turn is lost, and none is taken beside another one or beside a guest", arguments: [false, true])
     func turns(isPatient: Bool) async throws {
         let executor = EngineExecutor()
@@ -129,6 +206,38 @@ import Testing
         #expect(log.overlaps == 0)
         #expect(log.seen == 2000)
     }
+}
+
+/// Some who wait for each other, for a time.
+private final class Meeting: Sendable {
+    let size: Int
+    private let present = Atomic(0)
+    private let end = ContinuousClock.now + .seconds(20)
+
+    init(of size: Int) { self.size = size }
+
+    var missing: Int { size - present.load(ordering: .acquiring) }
+    var isComplete: Bool { missing == 0 }
+    var isAwaited: Bool { !isComplete && ContinuousClock.now < end }
+
+    /// Who comes when nobody waits any more is not counted.
+    func join() { if ContinuousClock.now < end { present.add(1, ordering: .acquiringAndReleasing) } }
+
+    /// Holds the thread up.
+    func wait() { while isAwaited { Thread.sleep(forTimeInterval: 0.001) } }
+}
+
+/// Turns each of which asks for the next one.
+private final class EndlessTurns: Sendable {
+    private let executor: EngineExecutor
+    private let isOver: @Sendable () -> Bool
+
+    init(_ executor: EngineExecutor, until isOver: @escaping @Sendable () -> Bool) {
+        self.executor = executor
+        self.isOver = isOver
+    }
+
+    func take() { if !isOver() { executor.ask { self.take() } } }
 }
 
 /// What turns see of those who ask for them.
