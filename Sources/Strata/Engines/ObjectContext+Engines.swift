@@ -8,6 +8,11 @@ extension ObjectContext {
         try carryOut(pending)
     }
 
+    /// Inserts an object that goes with another one which was made here, under the same number.
+    package func insert<Object: Model, Owner: Model>(_ object: Object, with owner: Owner) {
+        insert(object, number: owner.id.number)
+    }
+
     /// Inserts an object under an id that was handed out before by ``ContextStack/newID(for:)``. Nil where it is taken.
     package func insert<Object: Model>(_ object: Object, as id: ObjectID<Object>) throws -> Object? {
         // Also where it was deleted here: an id is used once.

@@ -20,10 +20,16 @@ extension Store {
         let due = schema.followers.compactMap { entity, type in
             changes.tables[schema.entities[entity].info.table].map { (type, $0, parts[entity]) }
         }
-        guard !due.isEmpty || alongside != nil else { return [] }
+        let deletes = schema.deleteFollowers.compactMap { entity, type in
+            changes.tables[schema.entities[entity].info.table].map { (type, Array($0.deleted)) }
+        }
+        guard !due.isEmpty || !deletes.isEmpty || alongside != nil else { return [] }
         let job = BatchJob(connection, schema, base: base, time: Date())
         let transaction = StoreTransaction(job)
         for (type, changes, part) in due { try passing { try type.follow(changes, part, in: transaction) } }
+        for (type, numbers) in deletes where !numbers.isEmpty {
+            try passing { try type.follow(deletes: numbers, in: transaction) }
+        }
         if let alongside { try passing { try alongside(transaction) } }
         transaction.finish()
         guard !job.changes.isEmpty else { return [] }

@@ -15,6 +15,8 @@ final class Schema: Sendable {
     let hasSaveHooks, hasDeleteHooks, hasFetchHooks, hasValidations: Bool
     /// What follows commits, by the index of the entity.
     let followers: [(entity: Int, type: any CommitFollower.Type)]
+    /// What follows deletes of another model's rows, by the index of that one.
+    let deleteFollowers: [(entity: Int, type: any CommitFollower.Type)]
     let infosByName: [String: EntityInfo]
     let infosByTable: [String: EntityInfo]
     /// By the entity of the members of relationships: the relationships that the members belong to.
@@ -43,6 +45,11 @@ final class Schema: Sendable {
         self.models = models
         followers = models.enumerated().compactMap { index, model in
             (model as? any CommitFollower.Type).map { (index, $0) }
+        }
+        deleteFollowers = followers.flatMap { follower in
+            models.enumerated().compactMap { index, model in
+                follower.type.isConcerned(byDeletesOf: model) ? (index, follower.type) : nil
+            }
         }
         memberships = Self.memberships(of: entities.map(\.info))
         infosByName = Dictionary(entities.map { ($0.info.name, $0.info) }, uniquingKeysWith: { first, _ in first })

@@ -91,7 +91,7 @@ public final class TaskBroker: OperationRunner {
                     shutdownGrace: shutdownGrace,
                     isJournalled: isJournalled
                 ),
-                handler: { operation, engine in try await handler.handle(Attempt(operation, engine)) },
+                handler: Consumer.handler(handler.handle),
                 events: EventHub(PipelineTelemetry(stack, runner: name)),
                 maxConcurrent: maxConcurrent,
                 suspensions: isSuspended ? 1 : 0

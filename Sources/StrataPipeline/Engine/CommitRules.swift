@@ -23,6 +23,16 @@ extension QueuedOperation: CommitFollower {
         }
     }
 
+    package static func isConcerned(byDeletesOf model: any Model.Type) -> Bool { model is any QueueItem.Type }
+
+    /// What is to be done with an object is not wanted any more where that is gone.
+    package static func follow(deletes: [Int64], in transaction: StoreTransaction) throws {
+        for item in deletes {
+            let operations = try transaction.numbers(QueueSQL.selectOfItem, [.integer(item)])
+            try CommitConsequences.skip(operations, in: transaction)
+        }
+    }
+
     /// An id that was handed out beforehand may have been used by another context, and be done with already. And where a delete is
     /// undone, what was running then does not run any more.
     ///

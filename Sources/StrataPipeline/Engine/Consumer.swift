@@ -4,6 +4,7 @@ import Strata
 /// A pipeline or a broker as the engine knows it.
 struct Consumer: Sendable {
     typealias ID = Int
+    typealias Handler = @Sendable (ClaimedOperation, QueueEngine) async throws -> Outcome
 
     /// Which operations it takes.
     enum Scope: Sendable {
@@ -19,7 +20,7 @@ struct Consumer: Sendable {
     let name: String
     let scope: Scope
     var options: PipelineOptions
-    let handler: @Sendable (ClaimedOperation, QueueEngine) async throws -> Outcome
+    let handler: Handler
     let events: EventHub
     var maxConcurrent: Int?
     /// Whether it starts nothing any more.
@@ -34,6 +35,19 @@ struct Consumer: Sendable {
     var sweep = Sweep()
     /// Whether nothing was ready when it was last looked, and nothing has happened since.
     var isDry = false
+
+    /// Has a handler do operations of its payload. One whose item is there no more is left out.
+    static func handler<Payload>(_ body: @escaping @Sendable (Attempt<Payload>) async throws -> Outcome) -> Handler {
+        // Asked once: to find out what a type conforms to takes longer than many a handler.
+        guard Payload.self is any ItemPayload.Type else {
+            return { operation, engine in try await body(Attempt(operation, engine)) }
+        }
+        return { operation, engine in
+            var attempt = try Attempt<Payload>(operation, engine)
+            attempt.row = try await (attempt.payload as? any ItemPayload)?.row(in: engine.stack)
+            return try await attempt.row == nil ? .skip : body(attempt)
+        }
+    }
 
     /// What a pipeline is called.
     static func name(of pipeline: PipelineName) -> String { "pipeline '\(pipeline)'" }

@@ -41,12 +41,12 @@ extension OperationBook {
         return numbers
     }
 
-    /// Whether there are dependencies or holds at all. What this transaction makes of them itself is known.
+    /// Whether there are dependencies, holds or items at all. What this transaction makes of them itself is known.
     func haveTies() throws -> Bool {
         if let known = news.haveTies { return known }
         var haveTies = false
         try transaction.rows(QueueSQL.selectAnyTies, []) { row in
-            haveTies = try row.read(Bool.self, at: 0) || row.read(Bool.self, at: 1)
+            haveTies = try row.read(Bool.self, at: 0)
         }
         news.haveTies = haveTies
         return haveTies

@@ -30,7 +30,7 @@ extension OperationBook {
         /// Operations that are to fail, with what they depend on.
         fileprivate var toFail: [(operation: Int64, prerequisite: Int64)] = []
         fileprivate var isFailing = false
-        /// Whether there are dependencies or holds at all; nil where nobody has looked.
+        /// Whether there are dependencies, holds or items at all; nil where nobody has looked.
         var haveTies: Bool?
         /// Whether any pipeline keeps a journal; nil where nobody has looked.
         var isJournalled: Bool?
@@ -40,7 +40,7 @@ extension OperationBook {
     struct Sighting: Sendable {
         /// The number of the commit that it has seen, or was.
         var sequence: Int64
-        /// Whether it has seen that there are neither dependencies nor holds.
+        /// Whether it has seen that there are no dependencies, holds or items.
         var haveNoTies: Bool
         /// Whether it has seen that no pipeline keeps a journal.
         var isUnjournalled: Bool

@@ -112,10 +112,12 @@ struct OperationBook {
         var isPrerequisite = false
         var isDependant = false
         var isHeld = false
+        var hasItem = false
         try transaction.rows(QueueSQL.selectTies, [.integer(number)]) { row in
             isPrerequisite = try row.read(Bool.self, at: 0)
             isDependant = try row.read(Bool.self, at: 1)
             isHeld = try row.read(Bool.self, at: 2)
+            hasItem = try row.read(Bool.self, at: 3)
         }
         if isPrerequisite && isDependant { try passOn(number) }
         if isPrerequisite {
@@ -130,6 +132,10 @@ struct OperationBook {
             let holds = try transaction.numbers(QueueSQL.selectHolds, [.integer(number)])
             try transaction.run(QueueSQL.deleteHolds, [.integer(number)])
             try transaction.note(deleted: holds, of: OperationHold.self)
+        }
+        if hasItem {
+            try transaction.run(QueueSQL.deleteItem, [.integer(number)])
+            try transaction.note(deleted: number, of: OperationItem.self)
         }
     }
 

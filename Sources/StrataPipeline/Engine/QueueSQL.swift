@@ -3,6 +3,7 @@ enum QueueSQL {
     private static let operations = "\"QueuedOperation\""
     private static let dependencies = "\"OperationDependency\""
     private static let holds = "\"OperationHold\""
+    private static let items = "\"OperationItem\""
     private static let schedules = "\"PeriodicOperation\""
     /// What statements that come for one operation and for several begin with. One alone costs half as much by the first.
     private static let one = "\"id\" = ?1"
@@ -78,7 +79,8 @@ enum QueueSQL {
     static let selectTies = """
         SELECT \
         EXISTS (SELECT 1 FROM \(dependencies) WHERE "prerequisite" = ?1), \
-        EXISTS (SELECT 1 FROM \(dependencies) WHERE "dependant" = ?1), EXISTS (SELECT 1 FROM \(holds) WHERE "operation" = ?1)
+        EXISTS (SELECT 1 FROM \(dependencies) WHERE "dependant" = ?1), \
+        EXISTS (SELECT 1 FROM \(holds) WHERE "operation" = ?1), EXISTS (SELECT 1 FROM \(items) WHERE "id" = ?1)
         """
     static let selectWaitingDependants = """
         SELECT o."id" FROM \(dependencies) d JOIN \(operations) o ON o."id" = d."dependant" \
@@ -116,7 +118,11 @@ enum QueueSQL {
         "enqueuedAt", ?3, ?4, "attempts", "failures", ?5 FROM \(operations) WHERE \(condition)
         """
     }
-    static let selectAnyTies = "SELECT EXISTS (SELECT 1 FROM \(dependencies)), EXISTS (SELECT 1 FROM \(holds))"
+    static let selectAnyTies = """
+        SELECT EXISTS (SELECT 1 FROM \(dependencies)) OR EXISTS (SELECT 1 FROM \(holds)) OR EXISTS (SELECT 1 FROM \(items))
+        """
+    static let selectOfItem = "SELECT \"id\" FROM \(items) WHERE \"item\" = ?"
+    static let deleteItem = "DELETE FROM \(items) WHERE \"id\" = ?"
     static let delete = "DELETE FROM \(operations) WHERE \(one)"
     static let deleteRange = "DELETE FROM \(operations) WHERE \(range)"
 

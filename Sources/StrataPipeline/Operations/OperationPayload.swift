@@ -48,7 +48,7 @@ extension OperationPayload {
 }
 
 /// The names of types, which the runtime would put together anew each time that one is asked for.
-private enum TypeNames {
+enum TypeNames {
     private static let known = Mutex<[ObjectIdentifier: String]>([:])
 
     static func name(of type: Any.Type) -> String {

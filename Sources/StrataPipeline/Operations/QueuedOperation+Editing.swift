@@ -161,6 +161,7 @@ extension QueuedOperation {
         context.delete(self)
         for dependency in try context.fetch(.of(dependant: number)) { context.delete(dependency) }
         for hold in try context.fetch(OperationHold.where { $0.operation == number }) { context.delete(hold) }
+        if let item = try context.find(id.counterpart(OperationItem.self)) { context.delete(item) }
     }
 
     private func requireContext() throws -> ObjectContext {

@@ -15,6 +15,8 @@ public struct Attempt<Payload: OperationPayload>: Sendable {
     public let lane: String
     let claim: Claim
     let engine: QueueEngine
+    /// The values of the object that is queued; nil where that is none.
+    var row: (any Sendable)?
 
     /// Says how far it has come, from 0 to 1. Shown by the operation a moment later; of several at once the last counts.
     ///

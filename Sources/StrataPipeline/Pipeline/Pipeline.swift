@@ -18,7 +18,7 @@ public import Strata
 public final class Pipeline: OperationRunner {
     /// The models that a stack is opened with, beside the application's own.
     public static let models: [any Model.Type] = [
-        QueuedOperation.self, FinishedOperation.self, OperationDependency.self, OperationHold.self,
+        QueuedOperation.self, FinishedOperation.self, OperationDependency.self, OperationHold.self, OperationItem.self,
         PipelineWorker.self, PipelineRecord.self, PeriodicOperation.self,
         PipelineBudget.self, PipelineRetention.self, OperationTransition.self,
     ]
@@ -94,7 +94,7 @@ public final class Pipeline: OperationRunner {
                     shutdownGrace: shutdownGrace,
                     isJournalled: isJournalled
                 ),
-                handler: { operation, engine in try await handler(Attempt(operation, engine)) },
+                handler: Consumer.handler(handler),
                 events: EventHub(PipelineTelemetry(stack, runner: name.rawValue)),
                 maxConcurrent: maxConcurrent,
                 suspensions: isSuspended ? 1 : 0

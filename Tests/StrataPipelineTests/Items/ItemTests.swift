@@ -1,0 +1,338 @@
+import Foundation
+import StoreModels
+import Strata
+import StrataTesting
+import Synchronization
+import Testing
+
+@testable import StrataPipeline
+
+@Suite("P1 an object of the application is itself what is queued", .timeLimit(.minutes(2))) struct ItemTests {
+    private static let models: [any Model.Type] = [Letter.self, Folder.self] + Pipeline.models
+
+    private static func open(_ location: StoreLocation = .inMemory) async throws -> ContextStack {
+        try await ContextStack.open(location, models: models, stack: .rootOnly)
+    }
+
+    /// How many operations, links and letters there are.
+    private static func counts(_ stack: ContextStack) async throws -> [Int] {
+        try await stack.background { context in
+            [
+                try context.count(QueuedOperation.all), try context.count(OperationItem.all),
+                try context.count(Letter.all),
+            ]
+        }
+    }
+
+    @Test("it is queued with its commit or not at all, and is handled as it is when its turn comes")
+    func handled() async throws {
+        let stack = try await Self.open()
+        let seen = Mutex<[String]>([])
+        let pipeline = try await Pipeline.open(stack, named: .work, isSuspended: true) {
+            (attempt: Attempt<QueuedItem<Letter>>) in
+            seen.withLock { $0.append(attempt.item().text) }
+            return attempt.done { letter, _ in letter.sentAt = Date() }
+        }
+        try await stack.background { context in
+            context.enqueue(Letter(text: "never"), in: .work)
+            context.rollback()
+            context.enqueue(Letter(text: "a"), in: .work, priority: 3)
+            try context.commit()
+        }
+        #expect(try await Self.counts(stack) == [1, 1, 1])
+        let id = try await stack.background { context in
+            let letter = try #require(try context.first(Letter.all))
+            letter.text = "b"
+            try context.commit()
+            let operations = try context.operations(of: letter)
+            #expect(operations.map(\.type) == ["Letter"] && operations.map(\.priority) == [3])
+            #expect(try operations[0].payload(as: QueuedItem<Letter>.self).id == letter.id)
+            return operations[0].id
+        }
+        let log = EventLog(pipeline)
+        pipeline.resume()
+        try await log.waitForEnd(of: id)
+        #expect(seen.withLock { $0 } == ["b"])
+        #expect(try await Self.counts(stack) == [0, 0, 1])
+        #expect(try await stack.background { try $0.first(Letter.all)?.sentAt != nil })
+        #expect(try await stack.background { try $0.finishedOperation(id)?.result } == .completed)
+        try await stack.close()
+    }
+
+    @Test("who deletes it takes its operations off the queue in the same commit", arguments: Way.allCases)
+    func deleted(way: Way) async throws {
+        let folder = try ScratchFolder()
+        let location = StoreLocation.sqlite(folder.file("s.sqlite"))
+        let stack = try await Self.open(location)
+        let pipeline = try await Pipeline.open(stack, named: .work, ordering: .fifo, isSuspended: true) {
+            (_: Attempt<QueuedItem<Letter>>) in .done
+        }
+        let (first, held, dependant, other) = try await stack.background { context in
+            let letter = Letter(text: "a")
+            let first = context.enqueue(letter, in: .work)
+            let held = context.enqueue(letter, in: "elsewhere", notBefore: .distantFuture)
+            let dependant = context.enqueue(Letter(text: "b"), in: "elsewhere")
+            try dependant.addDependencies([held])
+            let other = context.enqueue(Letter(text: "c"), in: .work)
+            context.insert(Folder()).letters.insert(letter)
+            try context.commit()
+            return (first.id, held.id, dependant.id, other.id)
+        }
+        try await way.delete("a", stack, location)
+
+        #expect(try await Self.counts(stack) == [2, 2, 2])
+        try await stack.background { (context: ObjectContext) throws in
+            #expect(try context.finishedOperation(first)?.result == .skipped)
+            #expect(try context.finishedOperation(held)?.result == .skipped)
+            #expect(try context.find(dependant)?.dependencies() == [])
+            #expect(try context.count(OperationHold.all) == 0)
+        }
+        let log = EventLog(pipeline)
+        pipeline.resume()
+        try await log.waitForEnd(of: other)
+        #expect(try await stack.background { try $0.finishedOperation(other)?.result } == .completed)
+        try await stack.close()
+    }
+
+    /// Who deletes.
+    enum Way: CaseIterable {
+        case context, child, cascade, batch, otherStack
+
+        func delete(_ text: String, _ stack: ContextStack, _ location: StoreLocation) async throws {
+            let query = Letter.where { $0.text == text }
+            switch self {
+            case .context:
+                try await stack.background { context in
+                    context.delete(try #require(try context.first(query)))
+                    try context.commit()
+                }
+            case .child:
+                let child = try stack.create(.private)
+                try await stack.on(child) { context in
+                    context.delete(try #require(try context.first(query)))
+                    try context.commit()
+                }
+            case .cascade:
+                try await stack.background { context in
+                    context.delete(try #require(try context.first(Folder.all)))
+                    try context.commit()
+                }
+            case .batch: _ = try await stack.background { try $0.batchDelete(query) }
+            case .otherStack:
+                let other = try await ItemTests.open(location)
+                try await Way.context.delete(text, other, location)
+                try await other.close()
+            }
+        }
+    }
+
+    @Test("its handler is cancelled where it runs, and the next one starts behind that")
+    func deletedWhileRunning() async throws {
+        let stack = try await Self.open()
+        let running = Mutex<[String]>([])
+        let overlaps = Mutex(0)
+        let pipeline = try await Pipeline.open(stack, named: .work, ordering: .fifo) {
+            (attempt: Attempt<QueuedItem<Letter>>) in
+            overlaps.withLock { $0 += running.withLock { $0.count } }
+            let text = attempt.item().text
+            running.withLock { $0.append(text) }
+            defer { running.withLock { $0.removeAll { $0 == text } } }
+            if text == "a" { try await Task.sleep(for: .seconds(3600)) }
+            return .done
+        }
+        let log = EventLog(pipeline)
+        let (first, second) = try await stack.background { context in
+            let ids = ["a", "b"].map { context.enqueue(Letter(text: $0), in: .work).id }
+            try context.commit()
+            return (ids[0], ids[1])
+        }
+        while running.withLock({ $0 }) != ["a"] { await Task.yield() }
+        try await Way.context.delete("a", stack, .inMemory)
+        try await log.waitForEnd(of: second)
+        #expect(log.ends(of: first) == ["\(first) is skipped"])
+        #expect(overlaps.withLock { $0 } == 0)
+        #expect(try await Self.counts(stack) == [0, 0, 1])
+        try await stack.close()
+    }
+
+    @Test("a handler may delete it as it is done")
+    func deletedByHandler() async throws {
+        let stack = try await Self.open()
+        let pipeline = try await Pipeline.open(stack, named: .work) { (attempt: Attempt<QueuedItem<Letter>>) in
+            attempt.done { letter, context in context.delete(letter) }
+        }
+        let log = EventLog(pipeline)
+        let ids = try await stack.background { context in
+            let ids = (0..<20).map { context.enqueue(Letter(text: "\($0)"), in: .work).id }
+            try context.commit()
+            return ids
+        }
+        for id in ids { try await log.waitForEnd(of: id) }
+        for id in ids { #expect(log.ends(of: id) == ["\(id) is completed"]) }
+        #expect(try await Self.counts(stack) == [0, 0, 0])
+        try await stack.close()
+    }
+
+    @Test("done is done where it is deleted meanwhile")
+    func deletedBeforeDone() async throws {
+        let stack = try await Self.open()
+        let isCalled = Mutex(false)
+        let pipeline = try await Pipeline.open(stack, named: .work) { (attempt: Attempt<QueuedItem<Letter>>) in
+            try await Way.context.delete("a", stack, .inMemory)
+            return attempt.done { _, _ in isCalled.withLock { $0 = true } }
+        }
+        let log = EventLog(pipeline)
+        let id = try await stack.background { context in
+            let id = context.enqueue(Letter(text: "a"), in: .work).id
+            try context.commit()
+            return id
+        }
+        try await log.waitForEnd(of: id)
+        #expect(log.ends(of: id) == ["\(id) is completed"])
+        #expect(!isCalled.withLock { $0 })
+        #expect(try await Self.counts(stack) == [0, 0, 0])
+        try await stack.close()
+    }
+
+    @Test("one that was deleted before its commit is left out, without its handler")
+    func deletedBeforeCommit() async throws {
+        let stack = try await Self.open()
+        let isCalled = Mutex(false)
+        let pipeline = try await Pipeline.open(stack, named: .work) { (_: Attempt<QueuedItem<Letter>>) in
+            isCalled.withLock { $0 = true }
+            return .done
+        }
+        let log = EventLog(pipeline)
+        let id = try await stack.background { context in
+            let letter = Letter(text: "a")
+            let id = context.enqueue(letter, in: .work).id
+            context.delete(letter)
+            try context.commit()
+            return id
+        }
+        try await log.waitForEnd(of: id)
+        #expect(log.ends(of: id) == ["\(id) is skipped"])
+        #expect(!isCalled.withLock { $0 })
+        #expect(try await Self.counts(stack) == [0, 0, 0])
+        try await stack.close()
+    }
+
+    @Test("nothing is left of an operation that is taken back or deleted, and the object stays")
+    func takenBack() async throws {
+        let stack = try await Self.open()
+        try await stack.background { context in
+            context.enqueue(Letter(text: "a"), in: .work).skip()
+            let letter = Letter(text: "b")
+            context.enqueue(letter, in: .work)
+            try context.commit()
+            #expect(try context.count(OperationItem.all) == 1)
+            for operation in try context.operations(of: letter) { context.delete(operation) }
+            try context.commit()
+            #expect(try context.operations(of: letter).isEmpty)
+        }
+        #expect(try await Self.counts(stack) == [0, 0, 2])
+        try await stack.close()
+    }
+
+    @Test("it may be queued again, and several times, unless a key says otherwise")
+    func again() async throws {
+        let stack = try await Self.open()
+        let seen = Mutex<[ObjectID<QueuedOperation>]>([])
+        let pipeline = try await Pipeline.open(stack, named: .work) { (attempt: Attempt<QueuedItem<Letter>>) in
+            seen.withLock { $0.append(attempt.id) }
+            return .done
+        }
+        let log = EventLog(pipeline)
+        let letter = try await stack.background { context in
+            let letter = Letter(text: "a")
+            let ids = (0..<2).map { _ in context.enqueue(letter, in: .work).id }
+            #expect(try context.operations(of: letter).map(\.id) == ids)
+            try context.commit()
+            return letter.id
+        }
+        while seen.withLock({ $0.count }) < 2 { await Task.yield() }
+        let id = try await stack.background { context in
+            let id = context.enqueue(try #require(try context.find(letter)), in: .work, key: "a").id
+            try context.commit()
+            return id
+        }
+        try await log.waitForEnd(of: id)
+        #expect(Set(seen.withLock { $0 }).count == 3)
+        await #expect(throws: StrataError.self) {
+            try await stack.background { context in
+                let object = try #require(try context.find(letter))
+                for _ in 0..<2 { context.enqueue(object, in: "closed", key: "a") }
+                try context.commit()
+            }
+        }
+        #expect(try await Self.counts(stack) == [0, 0, 1])
+        try await stack.close()
+    }
+
+    @Test("one of another context is refused by the commit, and nothing is queued")
+    func ofAnotherContext() async throws {
+        let stack = try await Self.open()
+        let (one, two) = (try stack.create(.private), try stack.create(.private))
+        let letter = try await stack.on(one) { context in
+            UnsafeLetter(context.insert(Letter(text: "a")))
+        }
+        await #expect(throws: StrataError.self) {
+            try await stack.on(two) { context in
+                context.enqueue(letter.letter, in: .work)
+                try context.commit()
+            }
+        }
+        #expect(try await Self.counts(stack) == [0, 0, 0])
+        try await stack.close()
+    }
+
+    @Test("a broker handles it too, and what is queued as something else fails")
+    func broker() async throws {
+        let stack = try await Self.open()
+        struct Sender: TaskHandler {
+            func handle(_ attempt: Attempt<QueuedItem<Letter>>) async throws -> Outcome {
+                attempt.done { letter, _ in letter.sentAt = Date() }
+            }
+        }
+        let broker = try await TaskBroker.open(stack, handles: { $0.hasPrefix("post.") }, handler: Sender())
+        let log = EventLog(broker)
+        let (good, wrong) = try await stack.background { context in
+            let good = context.enqueue(Letter(text: "a"), in: "post.a").id
+            let wrong = context.enqueue(Named(name: "b"), in: "post.b").id
+            try context.commit()
+            return (good, wrong)
+        }
+        try await log.waitForEnd(of: good)
+        try await log.waitForEnd(of: wrong)
+        try await stack.background { (context: ObjectContext) throws in
+            #expect(try context.finishedOperation(good)?.result == .completed)
+            #expect(try context.find(wrong)?.status == .failed)
+            #expect(try context.enqueued(Named.self) == [Named(name: "b")])
+        }
+        try await stack.close()
+    }
+}
+
+/// Carries an object to where it must not be used.
+private struct UnsafeLetter: @unchecked Sendable {
+    let letter: Letter
+
+    init(_ letter: Letter) { self.letter = letter }
+}
+
+extension EventLog {
+    /// What has become of an operation, in words.
+    fileprivate func ends(of id: ObjectID<QueuedOperation>) -> [String] {
+        events.filter { $0.isEnd(of: id) }.map(\.description)
+    }
+}
+
+@Model final class Letter: QueueItem {
+    var text: String
+    var sentAt: Date?
+    var folder: Folder?
+}
+
+@Model final class Folder {
+    @Relationship(deleteRule: .cascade, inverse: \Letter.folder) var letters: Many<Letter>
+}
