@@ -211,7 +211,7 @@ final class CommitJob {
     /// Adds rows that parents have inserted and that the committed rows refer to or change (H21).
     private func goAlong() throws {
         guard hasForeignLayers else { return }
-        var pending = schema.entities.flatMap { $0.neededRows(self, only: nil) }
+        var pending = try schema.entities.flatMap { $0.neededRows(self, only: nil) } + neededByCompanions()
         while let next = pending.popLast() {
             let entity = schema.entities[next.entity]
             guard try entity.takeAlong(next.number, self) else { continue }

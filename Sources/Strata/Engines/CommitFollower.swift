@@ -11,12 +11,6 @@ package protocol CommitFollower: Model {
     /// Temporary triggers for what must hold whichever statement writes: they refuse what must never be in the store, or take along what
     /// goes with a row. They are made, by statements that may find them there already, on the connection that writes. None by default.
     static var guards: [String] { get }
-
-    /// Whether deletes of rows of another model concern it as well. None do by default.
-    static func isConcerned(byDeletesOf model: any Model.Type) -> Bool
-
-    /// Called as ``follow(_:in:)`` is, behind it, with the ids of the rows of such a model that were deleted, in ascending order.
-    static func follow(deletes: [Int64], in transaction: StoreTransaction) throws
 }
 
 /// What a commit has done to the rows of one model.
@@ -51,8 +45,6 @@ package struct FollowedCommit<Row: ModelRow> {
 
 extension CommitFollower {
     package static var guards: [String] { [] }
-    package static func isConcerned(byDeletesOf model: any Model.Type) -> Bool { false }
-    package static func follow(deletes: [Int64], in transaction: StoreTransaction) throws {}
 
     /// The same for whoever does not know the type.
     static func follow(_ changes: TableChanges, _ part: (any AnyPart)?, in transaction: StoreTransaction) throws {

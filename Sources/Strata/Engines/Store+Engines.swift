@@ -20,16 +20,17 @@ extension Store {
         let due = schema.followers.compactMap { entity, type in
             changes.tables[schema.entities[entity].info.table].map { (type, $0, parts[entity]) }
         }
-        let deletes = schema.deleteFollowers.compactMap { entity, type in
-            changes.tables[schema.entities[entity].info.table].map { (type, Array($0.deleted)) }
+        let deletes = schema.companions.flatMap { companion in
+            companion.owners.compactMap { entity in
+                changes.tables[schema.entities[entity].info.table].map { (companion.type, $0.deleted) }
+            }
         }
+        .filter { !$0.1.isEmpty }
         guard !due.isEmpty || !deletes.isEmpty || alongside != nil else { return [] }
         let job = BatchJob(connection, schema, base: base, time: Date())
         let transaction = StoreTransaction(job)
         for (type, changes, part) in due { try passing { try type.follow(changes, part, in: transaction) } }
-        for (type, numbers) in deletes where !numbers.isEmpty {
-            try passing { try type.follow(deletes: numbers, in: transaction) }
-        }
+        for (type, owners) in deletes { try passing { try type.follow(deletesOf: owners, in: transaction) } }
         if let alongside { try passing { try alongside(transaction) } }
         transaction.finish()
         guard !job.changes.isEmpty else { return [] }

@@ -94,6 +94,11 @@ package final class StoreTransaction {
         noted[try job.schema.index(of: model)].deleted += numbers
     }
 
+    /// The rows of a model that were noted as inserted so far.
+    package func inserted(of model: any Model.Type) throws -> [Int64] {
+        noted[try job.schema.index(of: model)].inserted
+    }
+
     /// Hands on what was noted.
     func finish() {
         for (entity, rows) in noted.enumerated() where !rows.isEmpty {

@@ -15,8 +15,8 @@ final class Schema: Sendable {
     let hasSaveHooks, hasDeleteHooks, hasFetchHooks, hasValidations: Bool
     /// What follows commits, by the index of the entity.
     let followers: [(entity: Int, type: any CommitFollower.Type)]
-    /// What follows deletes of another model's rows, by the index of that one.
-    let deleteFollowers: [(entity: Int, type: any CommitFollower.Type)]
+    /// Those models whose rows go with objects of any others.
+    let companions: [CompanionInfo]
     let infosByName: [String: EntityInfo]
     let infosByTable: [String: EntityInfo]
     /// By the entity of the members of relationships: the relationships that the members belong to.
@@ -46,10 +46,8 @@ final class Schema: Sendable {
         followers = models.enumerated().compactMap { index, model in
             (model as? any CommitFollower.Type).map { (index, $0) }
         }
-        deleteFollowers = followers.flatMap { follower in
-            models.enumerated().compactMap { index, model in
-                follower.type.isConcerned(byDeletesOf: model) ? (index, follower.type) : nil
-            }
+        companions = zip(models, entities).enumerated().compactMap { index, model in
+            CompanionInfo(model.0, index, among: models, model.1.info)
         }
         memberships = Self.memberships(of: entities.map(\.info))
         infosByName = Dictionary(entities.map { ($0.info.name, $0.info) }, uniquingKeysWith: { first, _ in first })

@@ -23,16 +23,6 @@ extension QueuedOperation: CommitFollower {
         }
     }
 
-    package static func isConcerned(byDeletesOf model: any Model.Type) -> Bool { model is any QueueItem.Type }
-
-    /// What is to be done with an object is not wanted any more where that is gone.
-    package static func follow(deletes: [Int64], in transaction: StoreTransaction) throws {
-        for item in deletes {
-            let operations = try transaction.numbers(QueueSQL.selectOfItem, [.integer(item)])
-            try CommitConsequences.skip(operations, in: transaction)
-        }
-    }
-
     /// An id that was handed out beforehand may have been used by another context, and be done with already. And where a delete is
     /// undone, what was running then does not run any more.
     ///
@@ -71,6 +61,9 @@ extension QueuedOperation: CommitFollower {
 extension OperationDependency: CommitFollower {
     package static func follow(_ commit: FollowedCommit<Row>, in transaction: StoreTransaction) throws {
         let book = OperationBook(transaction)
+        for number in commit.inserted {
+            _ = try transaction.delete(stray: number, of: OperationDependency.self, QueueSQL.deleteStrayDependency)
+        }
         try book.checkDependants(
             (commit.inserted + commit.updated).flatMap {
                 try transaction.numbers(QueueSQL.selectDependant, [.integer($0)])
@@ -86,10 +79,42 @@ extension OperationDependency: CommitFollower {
     }
 }
 
+/// What is to be done with an object is not wanted any more where that is gone.
+extension OperationItem: Companion {
+    package static var ownerColumn: String { "item" }
+    package static func mayGo(with model: any Model.Type) -> Bool { model is any QueueItem.Type }
+
+    package static func follow(_ commit: FollowedCommit<Row>, in transaction: StoreTransaction) throws {
+        for number in commit.inserted + commit.updated {
+            if try transaction.delete(stray: number, of: OperationItem.self, QueueSQL.deleteStrayItem) { continue }
+            if try !hasItem(number, transaction) {
+                try CommitConsequences.skip([number], in: transaction)
+            }
+        }
+    }
+
+    /// The object may have been deleted, or rolled back by itself, before the commit.
+    private static func hasItem(_ number: Int64, _ transaction: StoreTransaction) throws -> Bool {
+        var id: String?
+        try transaction.rows(QueueSQL.selectItemPayload, [.integer(number)]) { row in
+            id = try? JSONDecoder().decode(QueuedItemText.self, from: row.read(Data.self, at: 0)).id
+        }
+        return try id.map { try transaction.isThere($0) ?? true } ?? true
+    }
+
+    package static func follow(deletesOf owners: NumberRuns, in transaction: StoreTransaction) throws {
+        for run in owners.runs {
+            let values: [StoredValue] = [.integer(run.lowerBound), .integer(run.upperBound)]
+            try CommitConsequences.skip(transaction.numbers(QueueSQL.selectOfItems, values), in: transaction)
+        }
+    }
+}
+
 extension OperationHold: CommitFollower {
     package static func follow(_ commit: FollowedCommit<Row>, in transaction: StoreTransaction) throws {
         let book = OperationBook(transaction)
         for number in commit.inserted + commit.updated {
+            if try transaction.delete(stray: number, of: OperationHold.self, QueueSQL.deleteStrayHold) { continue }
             for owner in try transaction.numbers(QueueSQL.selectHoldOwners, [.integer(number)]) {
                 try book.lookAgain(owner)
             }
@@ -111,6 +136,13 @@ extension OperationBook {
 }
 
 extension StoreTransaction {
+    /// Deletes what was to go with an operation that is not there: its context has deleted it before the commit.
+    fileprivate func delete(stray number: Int64, of model: any Model.Type, _ sql: String) throws -> Bool {
+        guard try run(sql, [.integer(number)]) > 0 else { return false }
+        try note(deleted: number, of: model)
+        return true
+    }
+
     /// The names of all pipelines that have operations.
     func names() throws -> [String] {
         var names: [String] = []

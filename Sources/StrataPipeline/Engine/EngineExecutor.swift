@@ -89,7 +89,7 @@ final class EngineExecutor: TaskExecutor {
 
     init() {
         let count = ProcessInfo.processInfo.activeProcessorCount + 1
-        queues = (0..<count).map { _ in DispatchQueue(label: "strata.pipeline") }
+        queues = (0..<count).map { _ in DispatchQueue(label: "strata.pipeline", qos: .default) }
         bells = (0..<count).map { _ in DispatchSemaphore(value: 0) }
         state = Mutex(State(threads: [Activity](repeating: .asleep, count: count)))
         for (thread, queue) in queues.enumerated() {
@@ -160,12 +160,12 @@ final class EngineExecutor: TaskExecutor {
         if let thread { wake(thread) }
     }
 
-    /// Takes the attempts of a consumer back that have not begun.
-    func withdraw(attemptsOf id: Consumer.ID) -> [Attempt] {
+    /// Takes attempts back that have not begun.
+    func withdraw(where isUnwanted: (Attempt) -> Bool) -> [Attempt] {
         state.withLock { state in
             defer { if state.attempts.isEmpty { state.begin = nil } }
-            let withdrawn = state.attempts.filter { $0.consumer.id == id }
-            state.attempts.removeAll { $0.consumer.id == id }
+            let withdrawn = state.attempts.filter(isUnwanted)
+            state.attempts.removeAll(where: isUnwanted)
             return Array(withdrawn)
         }
     }

@@ -36,20 +36,28 @@ extension OperationBook {
             count == run.count
             ? run.map(\.claim.operation) : try transaction.numbers(QueueSQL.selectClaimed, values)
         try leave(numbers)
-        if try haveTies() { for number in numbers { try letGo(of: number) } }
+        if try haveTies() || haveItems() { for number in numbers { try letGo(of: number) } }
         try goOn(first.pipeline, first.lane)
         return numbers
     }
 
-    /// Whether there are dependencies, holds or items at all. What this transaction makes of them itself is known.
+    /// Whether there are dependencies or holds at all. What this transaction makes of them itself is known.
     func haveTies() throws -> Bool {
-        if let known = news.haveTies { return known }
-        var haveTies = false
+        if news.haveTies == nil { try lookForTies() }
+        return news.haveTies!
+    }
+
+    /// Whether any operation is about an object of the application.
+    private func haveItems() throws -> Bool {
+        if news.haveItems == nil { try lookForTies() }
+        return news.haveItems!
+    }
+
+    private func lookForTies() throws {
         try transaction.rows(QueueSQL.selectAnyTies, []) { row in
-            haveTies = try row.read(Bool.self, at: 0)
+            news.haveTies = try news.haveTies ?? row.read(Bool.self, at: 0)
+            news.haveItems = try row.read(Bool.self, at: 1)
         }
-        news.haveTies = haveTies
-        return haveTies
     }
 }
 

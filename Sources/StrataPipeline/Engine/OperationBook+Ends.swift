@@ -30,8 +30,10 @@ extension OperationBook {
         /// Operations that are to fail, with what they depend on.
         fileprivate var toFail: [(operation: Int64, prerequisite: Int64)] = []
         fileprivate var isFailing = false
-        /// Whether there are dependencies, holds or items at all; nil where nobody has looked.
+        /// Whether there are dependencies or holds at all; nil where nobody has looked.
         var haveTies: Bool?
+        /// Whether any operation is about an object of the application; nil where nobody has looked.
+        var haveItems: Bool?
         /// Whether any pipeline keeps a journal; nil where nobody has looked.
         var isJournalled: Bool?
     }
@@ -40,8 +42,10 @@ extension OperationBook {
     struct Sighting: Sendable {
         /// The number of the commit that it has seen, or was.
         var sequence: Int64
-        /// Whether it has seen that there are no dependencies, holds or items.
+        /// Whether it has seen that there are neither dependencies nor holds.
         var haveNoTies: Bool
+        /// Whether it has seen that no operation is about an object.
+        var haveNoItems: Bool
         /// Whether it has seen that no pipeline keeps a journal.
         var isUnjournalled: Bool
     }
@@ -50,6 +54,7 @@ extension OperationBook {
     func remember(_ sighting: Sighting?) -> Bool {
         guard let sighting, sighting.sequence == transaction.number - 1 else { return false }
         if sighting.haveNoTies { news.haveTies = false }
+        if sighting.haveNoItems { news.haveItems = false }
         if sighting.isUnjournalled { news.isJournalled = false }
         return true
     }
@@ -59,6 +64,7 @@ extension OperationBook {
         Sighting(
             sequence: transaction.isEmpty ? transaction.number - 1 : transaction.number,
             haveNoTies: news.haveTies == false,
+            haveNoItems: news.haveItems == false,
             isUnjournalled: news.isJournalled == false
         )
     }

@@ -259,9 +259,7 @@ extension QueueEngine {
 
     /// Has the attempts of a consumer end: those that have begun by their cancellation, the others are given back.
     private func cancelAttempts(of id: Consumer.ID) async {
-        for (operation, consumer) in executor.withdraw(attemptsOf: id) {
-            end(Ending(operation: operation, consumer: consumer, outcome: .failure(CancellationError())))
-        }
+        withdraw { $0.consumer.id == id }
         var isBeginning = true
         while isBeginning {
             let running = state.withLock { state in
@@ -272,6 +270,13 @@ extension QueueEngine {
             // A thread is just making its task.
             isBeginning = running.contains { $0.task == nil }
             if isBeginning { await takeTurn() }
+        }
+    }
+
+    /// Gives attempts back that have not begun.
+    func withdraw(where isUnwanted: (EngineExecutor.Attempt) -> Bool) {
+        for (operation, consumer) in executor.withdraw(where: isUnwanted) {
+            end(Ending(operation: operation, consumer: consumer, outcome: .failure(CancellationError())))
         }
     }
 

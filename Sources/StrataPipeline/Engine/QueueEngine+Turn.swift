@@ -364,6 +364,8 @@ extension QueueEngine {
         }
         if let worker = done.worker { LiveWorkers.insert(key(of: worker)) }
         for task in tasks { task.cancel() }
+        // These would wait for a thread, which handlers may hold for long.
+        if !done.requested.isEmpty { withdraw { done.requested.contains($0.operation.claim.operation) } }
         for end in ends { end.continuation.resume() }
         for (report, ending) in late { sendLate(report, of: ending) }
         // What was not looked at because there was too much has its turn next.

@@ -119,10 +119,20 @@ enum QueueSQL {
         """
     }
     static let selectAnyTies = """
-        SELECT EXISTS (SELECT 1 FROM \(dependencies)) OR EXISTS (SELECT 1 FROM \(holds)) OR EXISTS (SELECT 1 FROM \(items))
+        SELECT EXISTS (SELECT 1 FROM \(dependencies)) OR EXISTS (SELECT 1 FROM \(holds)), EXISTS (SELECT 1 FROM \(items))
         """
-    static let selectOfItem = "SELECT \"id\" FROM \(items) WHERE \"item\" = ?"
+    static let selectOfItems = "SELECT \"id\" FROM \(items) WHERE \"item\" BETWEEN ? AND ?"
+    static let selectItemPayload = """
+        SELECT o."payload" FROM \(items) i JOIN \(operations) o ON o."id" = i."id" WHERE i."id" = ? AND i."item" <> 0
+        """
     static let deleteItem = "DELETE FROM \(items) WHERE \"id\" = ?"
+    // What was to go with an operation that its own context has deleted before the commit.
+    static let deleteStrayItem = deleteStray(items, of: "id")
+    static let deleteStrayHold = deleteStray(holds, of: "operation")
+    static let deleteStrayDependency = deleteStray(dependencies, of: "dependant")
+    private static func deleteStray(_ table: String, of operation: String) -> String {
+        "DELETE FROM \(table) WHERE \"id\" = ? AND \"\(operation)\" NOT IN (SELECT \"id\" FROM \(operations))"
+    }
     static let delete = "DELETE FROM \(operations) WHERE \(one)"
     static let deleteRange = "DELETE FROM \(operations) WHERE \(range)"
 

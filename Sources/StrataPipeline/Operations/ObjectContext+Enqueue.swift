@@ -31,7 +31,9 @@ extension ObjectContext {
         operation.isMadeHere = true
         if let notBefore {
             insert(OperationHold(operation: operation.id.number, name: HoldName.start, until: notBefore))
+            if !operation.id.isAssigned { operation.problem = QueuedOperation.withoutID }
         }
+        if let item = payload._itemNumber { operation.tie(to: item, in: self) }
         return operation
     }
 
@@ -48,11 +50,27 @@ extension ObjectContext {
         key: String? = nil
     ) throws -> QueuedOperation? {
         guard try finishedOperation(id) == nil else { return nil }
-        return try insert(QueuedOperation.make(payload, in: pipeline, lane, priority, key), as: id)
+        let operation = try insert(QueuedOperation.make(payload, in: pipeline, lane, priority, key), as: id)
+        if let item = payload._itemNumber { operation?.tie(to: item, in: self) }
+        return operation
     }
 }
 
 extension QueuedOperation {
+    fileprivate static let withoutID =
+        "cannot be tied to anything, since the store could not give it an id. Roll it back, and queue it again"
+
+    /// Has it be about an object, which is not deleted without it.
+    func tie(to item: Int64, in context: ObjectContext) {
+        if !id.isAssigned {
+            problem = Self.withoutID
+        } else if item == 0 {
+            problem = "is about an object that has no id. Insert that first"
+        } else {
+            context.insert(OperationItem(item: item), with: self)
+        }
+    }
+
     fileprivate static func make<Payload: OperationPayload>(
         _ payload: Payload,
         in pipeline: PipelineName,

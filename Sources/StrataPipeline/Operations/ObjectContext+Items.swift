@@ -4,8 +4,8 @@ public import Strata
 extension ObjectContext {
     /// Queues an object itself, as part of this context's changes. One that belongs to no context yet is inserted.
     ///
-    /// Where the object is deleted, by whomever, its operations are skipped from that commit on: those that depend on them go on, and one
-    /// that runs is cancelled, unless it is done by then.
+    /// Where the object is deleted, by whomever, its operations are skipped by that commit: those that depend on them go on, and one
+    /// that runs is cancelled, unless it is done by then. An object that a parent has inserted and not committed is committed with its operation.
     ///
     /// - Parameters:
     ///   - item: the object.
@@ -24,27 +24,28 @@ extension ObjectContext {
         key: String? = nil,
         notBefore: Date? = nil
     ) -> QueuedOperation {
-        insert(item)
-        let payload = QueuedItem(id: item.id)
-        let operation = enqueue(
-            payload,
+        enqueue(
+            QueuedItem(insert(item)),
             in: pipeline,
             lane: lane,
             priority: priority,
             key: key,
             notBefore: notBefore
         )
-        // Where it is not, the next save says why.
-        if operation.id.isAssigned { insert(OperationItem(item: item.id.number), with: operation) }
-        return operation
     }
 
-    /// The operations as whose item an object is queued, in the order in which they were.
+    /// The operations as whose item an object is queued, as this context sees it, in the order in which they were.
     ///
     /// - Throws: what the store reports.
     public func operations<Object: QueueItem>(of item: Object) throws -> [QueuedOperation] {
+        // One of another store is refused.
+        guard try find(item.id) != nil else { return [] }
         let number = item.id.number
-        let links = try fetch(OperationItem.where { $0.item == number }.sorted { $0.id.ascending })
-        return try find(links.map { $0.id.counterpart(QueuedOperation.self) })
+        let ties = try fetch(OperationItem.where { $0.item == number })
+        let operations = try find(ties.map { $0.id.counterpart(QueuedOperation.self) })
+        return operations.sorted { left, right in
+            // What no commit has queued yet comes last.
+            (UInt64(bitPattern: left.commit - 1), left.id) < (UInt64(bitPattern: right.commit - 1), right.id)
+        }
     }
 }

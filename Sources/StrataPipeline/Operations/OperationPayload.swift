@@ -23,12 +23,17 @@ public protocol OperationPayload: Codable, Sendable {
     ///   - version: the version that it was stored by.
     /// - Throws: whatever decoding throws; the operation then fails for good, and keeps its bytes.
     static func migrate(_ data: Data, from version: Int) throws -> Self
+
+    /// The number of the object that it stands for, which ``QueuedItem`` alone does.
+    var _itemNumber: Int64? { get }
 }
 
 extension OperationPayload {
     public static var operationType: String { TypeNames.name(of: Self.self) }
 
     public static var payloadVersion: Int { 1 }
+
+    public var _itemNumber: Int64? { nil }
 
     public static func migrate(_ data: Data, from version: Int) throws -> Self {
         try JSONDecoder().decode(Self.self, from: data)

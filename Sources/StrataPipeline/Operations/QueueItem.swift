@@ -13,10 +13,10 @@ public import Strata
 /// ```
 ///
 /// Its handler is given the object as it is when the attempt starts, whatever was changed since it was queued. Whoever deletes the object
-/// takes its operations off the queue, in the same commit.
+/// takes its operations off the queue, in the same commit; one that runs is cancelled.
 public protocol QueueItem: Model {
     /// The name under which operations of this model are stored; by default that of the class. It must stay as it is when the class is
-    /// renamed.
+    /// renamed, and `originalName:` of the model must be the former name, since operations know their objects by the texts of their ids.
     static var itemType: String { get }
 }
 

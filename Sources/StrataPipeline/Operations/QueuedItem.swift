@@ -2,12 +2,23 @@ public import Strata
 
 /// The payload of an operation whose item is an object of the application.
 ///
-/// Made by ``Strata/ObjectContext/enqueue(_:in:lane:priority:key:notBefore:)`` with that object.
+/// Who queues an object need not make it. By hand it is made for batches.
 public struct QueuedItem<Object: QueueItem>: OperationPayload, Hashable {
     /// The object's id.
     public let id: ObjectID<Object>
 
+    /// Stands for an object that was inserted.
+    public init(_ object: Object) { id = object.id }
+
     public static var operationType: String { Object.itemType }
+
+    public var _itemNumber: Int64? { id.number }
+}
+
+/// The same where the model is not known.
+struct QueuedItemText: Decodable {
+    /// The text of the object's id.
+    let id: String
 }
 
 /// A payload that is an object's id.

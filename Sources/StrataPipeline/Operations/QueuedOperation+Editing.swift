@@ -22,7 +22,15 @@ extension QueuedOperation {
     ///
     /// - Throws: what encoding throws.
     public func setPayload<Payload: OperationPayload>(_ payload: Payload) throws {
-        self.payload = try JSONEncoder().encode(payload)
+        let isOther = type != Payload.operationType || payload._itemNumber != nil
+        let tie = isOther ? try owningContext?.find(id.counterpart(OperationItem.self)) : nil
+        let bytes = try JSONEncoder().encode(payload)
+        if let tie {
+            tie.item = payload._itemNumber ?? 0
+        } else if let item = payload._itemNumber, let owningContext {
+            self.tie(to: item, in: owningContext)
+        }
+        self.payload = bytes
         type = Payload.operationType
         payloadVersion = Payload.payloadVersion
     }

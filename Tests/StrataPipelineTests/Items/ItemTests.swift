@@ -194,26 +194,117 @@ import Testing
         try await stack.close()
     }
 
-    @Test("one that was deleted before its commit is left out, without its handler")
-    func deletedBeforeCommit() async throws {
+    @Test("one that was deleted or rolled back before its commit is left out by that", arguments: [false, true])
+    func deletedBeforeCommit(isRolledBack: Bool) async throws {
         let stack = try await Self.open()
-        let isCalled = Mutex(false)
-        let pipeline = try await Pipeline.open(stack, named: .work) { (_: Attempt<QueuedItem<Letter>>) in
-            isCalled.withLock { $0 = true }
-            return .done
+        let pipeline = try await Pipeline.open(stack, named: .work, isSuspended: true) {
+            (_: Attempt<QueuedItem<Letter>>) in .done
         }
         let log = EventLog(pipeline)
         let id = try await stack.background { context in
             let letter = Letter(text: "a")
-            let id = context.enqueue(letter, in: .work).id
-            context.delete(letter)
+            let id = context.enqueue(letter, in: .work, notBefore: .distantFuture).id
+            if isRolledBack { context.rollback([letter]) } else { context.delete(letter) }
+            try context.commit()
+            #expect(try context.finishedOperation(id)?.result == .skipped)
+            return id
+        }
+        #expect(try await Self.counts(stack) == [0, 0, 0])
+        try await log.waitForEnd(of: id)
+        #expect(log.ends(of: id) == ["\(id) is skipped"])
+        try await stack.close()
+    }
+
+    @Test("one that a parent has inserted is committed with its operation", arguments: [false, true])
+    func ofParent(isSaved: Bool) async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Self.models)
+        let handled = Mutex<[String]>([])
+        let pipeline = try await Pipeline.open(stack, named: .work) { (attempt: Attempt<QueuedItem<Letter>>) in
+            handled.withLock { $0.append(attempt.item().text) }
+            return .done
+        }
+        let log = EventLog(pipeline)
+        let letter = try await stack.on(.main) { context in
+            let letter = context.insert(Letter(text: "a"))
+            context.insert(Letter(text: "b"))
+            if isSaved { try context.save() }
+            return letter.id
+        }
+        let id = try await stack.background(parent: .named(.main)) { context in
+            let id = context.enqueue(try #require(try context.find(letter)), in: .work).id
             try context.commit()
             return id
         }
         try await log.waitForEnd(of: id)
+        #expect(handled.withLock { $0 } == ["a"])
+        #expect(log.ends(of: id) == ["\(id) is completed"])
+        let reader = try stack.create(.private, reads: .committed)
+        let stored = try await stack.on(reader) { try $0.fetch(Letter.all).map(\.text) }
+        #expect(stored == ["a"])
+        try await stack.close()
+    }
+
+    @Test("operations that a handler's changes leave out are told of")
+    func leftOutByHandler() async throws {
+        let stack = try await Self.open()
+        let other = try await Pipeline.open(stack, named: "other", isSuspended: true) {
+            (_: Attempt<QueuedItem<Letter>>) in .done
+        }
+        let log = EventLog(other)
+        let id = try await stack.background { context in
+            let letter = Letter(text: "a")
+            context.enqueue(letter, in: .work)
+            let id = context.enqueue(letter, in: "other").id
+            try context.commit()
+            return id
+        }
+        let pipeline = try await Pipeline.open(stack, named: .work) { (attempt: Attempt<QueuedItem<Letter>>) in
+            attempt.done { letter, context in context.delete(letter) }
+        }
+        try await log.waitForEnd(of: id)
         #expect(log.ends(of: id) == ["\(id) is skipped"])
-        #expect(!isCalled.withLock { $0 })
         #expect(try await Self.counts(stack) == [0, 0, 0])
+        await pipeline.close()
+        try await stack.close()
+    }
+
+    @Test("its payload ties an operation to it, by whichever way it is queued, and another payload does not")
+    func byPayload() async throws {
+        let stack = try await Self.open()
+        let newID = try stack.newID(for: QueuedOperation.self)
+        try await stack.background { context in
+            let letter = context.insert(Letter(text: "a"))
+            let payload = QueuedItem(letter)
+            try context.enqueue([payload, payload], in: .work, then: Named(name: "behind"), in: .work)
+            _ = try context.enqueue(payload, as: newID, in: .work)
+            try context.enqueue(Named(name: "one that becomes a letter"), in: .work).setPayload(payload)
+            let renamed = context.enqueue(letter, in: .work)
+            try renamed.setPayload(Named(name: "no letter any more"))
+            try context.commit()
+            #expect(try context.operations(of: letter).count == 4)
+            context.delete(letter)
+            try context.commit()
+            #expect(try context.enqueued(Named.self).map(\.name) == ["behind", "no letter any more"])
+            for operation in try context.fetch(QueuedOperation.all) { operation.skip() }
+            try context.commit()
+        }
+        #expect(try await Self.counts(stack) == [0, 0, 0])
+        try await stack.close()
+    }
+
+    @Test("one without an id is refused, and loses nothing")
+    func withoutID() async throws {
+        let stack = try await Self.open()
+        try await stack.background { context in
+            let letter = Letter(text: "a")
+            context.enqueue(QueuedItem(letter), in: .work)
+            let error = #expect(throws: StrataError.self) { try context.commit() }
+            #expect(error?.code == .validation)
+            context.rollback()
+            context.enqueue(letter, in: .work)
+            try context.commit()
+        }
+        #expect(try await Self.counts(stack) == [1, 1, 1])
         try await stack.close()
     }
 
@@ -222,15 +313,19 @@ import Testing
         let stack = try await Self.open()
         try await stack.background { context in
             context.enqueue(Letter(text: "a"), in: .work).skip()
+            let unwanted = context.enqueue(Letter(text: "a"), in: .work, notBefore: .distantFuture)
+            try unwanted.addDependencies([context.enqueue(Letter(text: "c"), in: .work)])
+            context.delete(unwanted)
             let letter = Letter(text: "b")
             context.enqueue(letter, in: .work)
             try context.commit()
-            #expect(try context.count(OperationItem.all) == 1)
+            #expect(try context.count(OperationItem.all) == 2)
+            #expect(try context.count(OperationHold.all) + context.count(OperationDependency.all) == 0)
             for operation in try context.operations(of: letter) { context.delete(operation) }
             try context.commit()
             #expect(try context.operations(of: letter).isEmpty)
         }
-        #expect(try await Self.counts(stack) == [0, 0, 2])
+        #expect(try await Self.counts(stack) == [1, 1, 4])
         try await stack.close()
     }
 

@@ -81,6 +81,40 @@ import Testing
         try await stack.close()
     }
 
+    @Test("an attempt that is not wanted any more does not wait for a thread")
+    func skipped() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        let isLetGo = DispatchSemaphore(value: 0)
+        let begun = Mutex<Set<String>>([])
+        let pipeline = try await Pipeline.open(stack, named: .work, maxConcurrent: Self.many) {
+            (attempt: Attempt<Named>) in
+            begun.withLock { _ = $0.insert(attempt.payload.name) }
+            isLetGo.block()
+            return .done
+        }
+        let log = EventLog(pipeline)
+        try await stack.background { context in
+            for number in 0..<Self.many { context.enqueue(Named(name: "\(number)"), in: .work) }
+            try context.commit()
+        }
+        while begun.withLock({ $0.count }) < ProcessInfo.processInfo.activeProcessorCount { await Task.yield() }
+        let skipped = try await stack.background { context in
+            let waiting = try context.fetch(QueuedOperation.all).filter { operation in
+                let name = try operation.payload(as: Named.self).name
+                return begun.withLock { !$0.contains(name) }
+            }
+            for operation in waiting { operation.skip() }
+            try context.commit()
+            return waiting.map(\.id)
+        }
+        for id in skipped { try await log.waitForEnd(of: id) }
+        for _ in 0..<Self.many { isLetGo.signal() }
+        await pipeline.close()
+        #expect(skipped.count == Self.many - ProcessInfo.processInfo.activeProcessorCount)
+        #expect(begun.withLock { $0.count } == ProcessInfo.processInfo.activeProcessorCount)
+        try await stack.close()
+    }
+
     @Test("no wake-up is lost, by a clock that stands still", arguments: [1, 2, 3, 8])
     func wakeUps(handlers: Int) async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
