@@ -6,9 +6,10 @@ import Synchronization
 /// Takes the turns of an engine, one after the other, and runs its handlers, on threads of its own.
 ///
 /// A thread goes from one to the other: the one that has run a handler to its end takes the turn that writes it down, and runs what
-/// that has claimed. To wake another one takes as long as half a turn, and is done only where there is more to do at once.
+/// that has claimed. To wake another one takes as long as half a turn, and is done only where there is more to do at once than the one
+/// would be done with by then, to judge by what such things took so far. Where it is not, the last thread sees to the rest.
 ///
-/// There are as many threads as cores, and one more that takes turns alone: a handler that blocks its thread holds up others, as it would
+/// There are as many threads as cores, and one more that runs no handlers: a handler that blocks its thread holds up others, as it would
 /// in Swift's own pool, and no turn. None is kept that has nothing to do.
 ///
 /// Isolation: any. Turns, and what is done by ``perform(_:)``, never run at once.
@@ -23,6 +24,8 @@ final class EngineExecutor: TaskExecutor {
         let runsHandlers: Bool
         var isBeginning = false
         var job: UnownedJob?
+        /// When it has begun with a job or an attempt, in nanoseconds; nil where it is at none.
+        var jobStart: UInt64?
         /// How many turns it has taken in a row, with what it has done between them.
         var turnsInRow = 0
         /// How many turns there were when it last looked whether the others are stuck.
@@ -64,6 +67,8 @@ final class EngineExecutor: TaskExecutor {
         var gatherer: Int?
         /// How many turns there were.
         var turns = 0
+        /// How long a job or an attempt takes until it is done or waits, in nanoseconds: a moving average.
+        var jobDuration = 1e6
         /// Who waits for a moment in which no turn is wanted.
         var idleWaiters: [CheckedContinuation<Void, Never>] = []
 
@@ -79,6 +84,8 @@ final class EngineExecutor: TaskExecutor {
     private static let watching = DispatchTimeInterval.milliseconds(1)
     /// How many turns a thread takes in a row where handlers wait for it.
     private static let turnsInRow = 4
+    /// How long it takes until a thread that is woken has done its first job, in nanoseconds.
+    private static let wakingDuration = 1e5
     private static let key = DispatchSpecificKey<Slot>()
 
     private let state: Mutex<State>
@@ -201,10 +208,20 @@ final class EngineExecutor: TaskExecutor {
     }
 
     /// Calls for somebody to see to handlers.
-    private func callForJobs(_ state: inout State) -> Int? {
+    ///
+    /// - Parameter isBusy: whether the thread that calls does something else before.
+    private func callForJobs(_ state: inout State, isBusy: Bool = false) -> Int? {
+        if !isBusy, areSeenTo(state) { return nil }
         if let thread = take(from: 0..<last, &state) { return thread }
         if let gatherer = state.gatherer, gatherer != last { ring(gatherer, &state) }
         return nil
+    }
+
+    /// Whether the threads that are awake will be done with the handlers before another one would be; the last one looks whether they are.
+    private func areSeenTo(_ state: State) -> Bool {
+        let count = Double(state.jobs.count + state.attempts.count)
+        guard count * state.jobDuration < Self.wakingDuration else { return false }
+        return state.threads[last] != .asleep && state.threads[..<last].contains(.awake)
     }
 
     /// Has a thread go on that waits, if it does.
@@ -236,7 +253,7 @@ final class EngineExecutor: TaskExecutor {
         case job(UnownedJob, waking: Int?)
         case attempt(Attempt, (@Sendable (Attempt) -> Void)?, waking: Int?)
         /// Wait for more to do.
-        case wait(until: DispatchTime)
+        case wait(until: DispatchTime, waking: Int?)
         case leave
     }
 
@@ -244,7 +261,7 @@ final class EngineExecutor: TaskExecutor {
     private func run(_ thread: Int) {
         // It runs on one of the queues, each of which has one.
         let slot = slot!
-        (slot.turnsInRow, slot.seenTurns) = (0, -1)
+        (slot.turnsInRow, slot.seenTurns, slot.jobStart) = (0, -1, nil)
         while true {
             switch state.withLock({ next(thread, slot, &$0) }) {
             case .turn(let turn, let other):
@@ -264,13 +281,19 @@ final class EngineExecutor: TaskExecutor {
                 begin?(attempt)
                 slot.isBeginning = false
                 slot.job.take()?.runSynchronously(on: asUnownedTaskExecutor())
-            case .wait(let end): wait(thread, until: end)
+            case .wait(let end, let other):
+                if let other { wake(other) }
+                wait(thread, until: end)
             case .leave: return
             }
         }
     }
 
     private func next(_ thread: Int, _ slot: Slot, _ state: inout State) -> Step {
+        let now = slot.runsHandlers ? DispatchTime.now().uptimeNanoseconds : 0
+        if let start = slot.jobStart.take() {
+            state.jobDuration += (Double(now - start) - state.jobDuration) / 16
+        }
         let mayHandle = slot.runsHandlers && state.hasJobs
         // Turns that ask for turns are not to hold up handlers.
         let isItsTurn = !state.isExclusive && !(mayHandle && slot.turnsInRow >= Self.turnsInRow)
@@ -279,16 +302,21 @@ final class EngineExecutor: TaskExecutor {
             return step
         }
         slot.turnsInRow = 0
-        if mayHandle { return nextJob(&state) }
+        if mayHandle {
+            slot.jobStart = now
+            return nextJob(&state)
+        }
+        // Those that were to see to them are not done with them.
+        let other = state.hasJobs ? take(from: 0..<last, &state) : nil
         let mayGather = state.turn != nil && !state.isExclusive && state.gatherer == nil
         if mayGather, let end = state.patience {
             (state.gatherer, state.threads[thread]) = (thread, .waiting)
-            return .wait(until: end)
+            return .wait(until: end, waking: other)
         }
-        if !slot.runsHandlers, slot.seenTurns != state.turns {
+        if !slot.runsHandlers, slot.seenTurns != state.turns || other != nil {
             slot.seenTurns = state.turns
             state.threads[thread] = .waiting
-            return .wait(until: .now() + Self.watching)
+            return .wait(until: .now() + Self.watching, waking: other)
         }
         state.threads[thread] = .asleep
         return .leave
@@ -300,7 +328,7 @@ final class EngineExecutor: TaskExecutor {
         let job = isAttempt ? nil : state.jobs.removeFirst()
         let attempt = isAttempt ? state.attempts.removeFirst() : nil
         var other: Int?
-        if state.hasJobs { other = take(from: 0..<last, &state) }
+        if state.hasJobs, !areSeenTo(state) { other = take(from: 0..<last, &state) }
         // This one may be stuck for long, with all the others.
         if other == nil, !state.isExclusive {
             if state.isExclusiveDue {
@@ -318,12 +346,12 @@ final class EngineExecutor: TaskExecutor {
         let isTurnDue = state.isTurnDue
         if !state.guests.isEmpty, !isTurnDue || !state.wasGuestLast {
             (state.isExclusive, state.wasGuestLast) = (true, true)
-            return .guest(state.guests.removeFirst(), waking: state.hasJobs ? callForJobs(&state) : nil)
+            return .guest(state.guests.removeFirst(), waking: state.hasJobs ? callForJobs(&state, isBusy: true) : nil)
         }
         guard isTurnDue, let turn = state.turn else { return nil }
         (state.turn, state.patience) = (nil, nil)
         (state.isExclusive, state.wasGuestLast) = (true, false)
-        return .turn(turn, waking: state.hasJobs ? callForJobs(&state) : nil)
+        return .turn(turn, waking: state.hasJobs ? callForJobs(&state, isBusy: true) : nil)
     }
 
     private func endExclusive(turns: Int) {

@@ -220,6 +220,26 @@ import Testing
         #expect(haveMet)
     }
 
+    @Test("handlers that were quick so far and block now hold up no others")
+    func quickBefore() async throws {
+        let executor = EngineExecutor()
+        let count = ProcessInfo.processInfo.activeProcessorCount
+        for round in 0..<300 {
+            let meeting = Meeting(of: count)
+            await withTaskGroup { group in
+                for _ in 0..<50 { group.addTask(executorPreference: executor) { executor.ask(isPatient: true) {} } }
+                await group.waitForAll()
+                for _ in 0..<count {
+                    group.addTask(executorPreference: executor) {
+                        meeting.join()
+                        meeting.wait()
+                    }
+                }
+            }
+            #expect(meeting.isComplete, "round \(round)")
+        }
+    }
+
     @Test("no turn is lost, and none is taken beside another one or beside a guest", arguments: [false, true])
     func turns(isPatient: Bool) async throws {
         let executor = EngineExecutor()
