@@ -421,13 +421,3 @@ extension EventLog {
         events.filter { $0.isEnd(of: id) }.map(\.description)
     }
 }
-
-@Model final class Letter: QueueItem {
-    var text: String
-    var sentAt: Date?
-    var folder: Folder?
-}
-
-@Model final class Folder {
-    @Relationship(deleteRule: .cascade, inverse: \Letter.folder) var letters: Many<Letter>
-}

@@ -44,11 +44,12 @@ import Testing
         )
         var model = ModelQueue(ordering: ordering, whenFailed: whenFailed, limit: limit)
         var names = 0
+        var letters: Set<String> = []
         var trace: [String] = ["\(ordering) \(whenFailed) \(limit)"]
         for _ in 0..<25 {
             let running = model.running.map(\.name).sorted().randomElement(using: &dice)
             let idle = model.queued.values.filter { !$0.isRunning }.map(\.name).sorted().randomElement(using: &dice)
-            switch Int.random(in: 0..<16, using: &dice) {
+            switch Int.random(in: 0..<17, using: &dice) {
             case 0..<4:
                 var entries: [(name: String, lane: String, priority: Int, prerequisites: Set<String>)] = []
                 for _ in 0..<Int.random(in: 1...3, using: &dice) {
@@ -62,8 +63,10 @@ import Testing
                     }
                     entries.append(("op\(names)", lane, Int.random(in: 0..<3, using: &dice), prerequisites))
                 }
-                trace.append("commit \(entries)")
+                let withLetters = Set(entries.map(\.name).filter { _ in Bool.random(using: &dice) })
+                trace.append("commit \(entries), letters \(withLetters.sorted())")
                 let isQueued = model.commit(entries)
+                if isQueued { letters.formUnion(withLetters) }
                 // Those of one commit are in the order of their ids.
                 try stage.reserve((1...(names + 3)).lazy.map { "op\($0)" })
                 let lanes = Dictionary(uniqueKeysWithValues: entries.map { ($0.name, $0.lane) })
@@ -73,6 +76,7 @@ import Testing
                             var made = Entry(stringLiteral: entry.name)
                             made.priority = entry.priority
                             made.prerequisites = entry.prerequisites.sorted()
+                            made.hasLetter = withLetters.contains(entry.name)
                             return made
                         },
                         lane: { lanes[$0]! }
@@ -138,6 +142,14 @@ import Testing
                 trace.append("pass \(seconds)")
                 model.now += seconds
                 stage.clock.advance(by: .seconds(seconds))
+            case 15:
+                guard let name = letters.intersection(model.queued.keys).sorted().randomElement(using: &dice) else {
+                    continue
+                }
+                trace.append("delete the letter of \(name)")
+                model.finish(name, .skipped)
+                letters.remove(name)
+                try await stage.deleteLetter(name)
             default:
                 trace.append("network")
                 for name in model.queued.keys { model.queued[name]?.isConstrained = false }
@@ -149,16 +161,22 @@ import Testing
             let (wanted, started) = (model.start(), stage.takeStarts())
             trace.append("→ \(started)")
             if wanted != started { return "\(started) were started, not \(wanted): \(trace.suffix(40))" }
-            if let failure = try await compare(model, stage) { return "\(failure): \(trace.suffix(40))" }
+            if let failure = try await compare(model, letters, stage) { return "\(failure): \(trace.suffix(40))" }
         }
         try await stage.close()
         return nil
     }
 
-    private static func compare(_ model: ModelQueue, _ stage: Stage) async throws -> String? {
-        let (rows, finished) = try await stage.stack.background { context in
-            (try context.rows(QueuedOperation.all), try context.rows(FinishedOperation.all))
+    private static func compare(_ model: ModelQueue, _ letters: Set<String>, _ stage: Stage) async throws -> String? {
+        let (rows, finished, ties) = try await stage.stack.background { context in
+            (
+                try context.rows(QueuedOperation.all), try context.rows(FinishedOperation.all),
+                try context.rows(OperationItem.all)
+            )
         }
+        let tied = Set(ties.map(\.id.number))
+        let wanted = Set(letters.intersection(model.queued.keys).map { stage.id($0).number })
+        guard tied == wanted else { return "\(tied) are tied to letters, not \(wanted)" }
         guard rows.count == model.queued.count, finished.count == model.results.count else {
             return "\(rows.count) and \(finished.count) rows, not \(model.queued.count) and \(model.results.count)"
         }

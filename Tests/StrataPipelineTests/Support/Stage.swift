@@ -67,7 +67,7 @@ final class Stage: Sendable {
     ) async throws -> Stage {
         let stack = try await ContextStack.open(
             location,
-            models: Pipeline.models,
+            models: [Letter.self, Folder.self] + Pipeline.models,
             stack: .rootOnly,
             configuration: StoreConfiguration(busyTimeout: busyTimeout),
             logger: logger,
@@ -116,9 +116,10 @@ final class Stage: Sendable {
         }
         try await stack.background { context in
             for entry in entries {
+                let letter = entry.hasLetter ? context.insert(Letter(text: entry.name)) : nil
                 let operation = try #require(
                     try context.enqueue(
-                        Named(name: entry.name),
+                        Named(name: entry.name, letter: letter?.id),
                         as: all[entry.name]!,
                         in: .work,
                         lane: lanes[entry.name]!,
@@ -162,6 +163,16 @@ final class Stage: Sendable {
             try context.commit()
         }
         await pipeline.settled()
+    }
+
+    /// Deletes the letter that an operation is about, and waits until that has left the operation out.
+    func deleteLetter(_ name: String) async throws {
+        let count = log.events.count { $0.isEnd(of: id(name)) }
+        try await stack.background { context in
+            context.delete(try #require(try context.first(Letter.where { $0.text == name })))
+            try context.commit()
+        }
+        try await log.waitForEnd(of: id(name), count: count + 1)
     }
 
     /// Lets a handler come to its end, and waits until that is written.

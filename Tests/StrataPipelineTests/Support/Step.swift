@@ -1,8 +1,13 @@
+import Strata
 import StrataPipeline
 
 /// The payload of the operations of tests.
 struct Named: OperationPayload, Hashable {
     var name: String
+    /// The letter that the operation is about, if any.
+    var letter: ObjectID<Letter>?
+
+    var _itemNumber: Int64? { letter?.number }
 }
 
 extension PipelineName {
@@ -14,6 +19,8 @@ struct Entry: ExpressibleByStringLiteral {
     var name: String
     var priority = 0
     var prerequisites: [String] = []
+    /// Whether it is about a letter.
+    var hasLetter = false
 
     init(stringLiteral text: String) {
         let sides = text.split(separator: "←")

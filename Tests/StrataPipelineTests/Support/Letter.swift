@@ -1,0 +1,15 @@
+import Foundation
+import Strata
+import StrataPipeline
+
+/// An object that can be queued itself.
+@Model final class Letter: QueueItem {
+    var text: String
+    var sentAt: Date?
+    var folder: Folder?
+}
+
+/// What is deleted with its letters.
+@Model final class Folder {
+    @Relationship(deleteRule: .cascade, inverse: \Letter.folder) var letters: Many<Letter>
+}
