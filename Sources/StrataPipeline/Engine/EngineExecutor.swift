@@ -248,14 +248,17 @@ final class EngineExecutor: TaskExecutor {
     private func wake(_ thread: Int) { queues[thread].async { self.run(thread) } }
 
     private enum Step {
-        case turn(@Sendable () -> Void, waking: Int?)
-        case guest(@Sendable () -> Void, waking: Int?)
-        case job(UnownedJob, waking: Int?)
-        case attempt(Attempt, (@Sendable (Attempt) -> Void)?, waking: Int?)
+        case turn(@Sendable () -> Void)
+        case guest(@Sendable () -> Void)
+        case job(UnownedJob)
+        case attempt(Attempt, (@Sendable (Attempt) -> Void)?)
         /// Wait for more to do.
-        case wait(until: DispatchTime, waking: Int?)
+        case wait(until: DispatchTime)
         case leave
     }
+
+    /// What a thread does next, and which other one it wakes before.
+    private typealias Next = (step: Step, waking: Int?)
 
     /// Does whatever there is to do.
     private func run(_ thread: Int) {
@@ -263,33 +266,28 @@ final class EngineExecutor: TaskExecutor {
         let slot = slot!
         (slot.turnsInRow, slot.seenTurns, slot.jobStart) = (0, -1, nil)
         while true {
-            switch state.withLock({ next(thread, slot, &$0) }) {
-            case .turn(let turn, let other):
-                if let other { wake(other) }
+            let (step, other) = state.withLock { next(thread, slot, &$0) }
+            if let other { wake(other) }
+            switch step {
+            case .turn(let turn):
                 turn()
                 endExclusive(turns: 1)
-            case .guest(let body, let other):
-                if let other { wake(other) }
+            case .guest(let body):
                 body()
                 endExclusive(turns: 0)
-            case .job(let job, let other):
-                if let other { wake(other) }
-                job.runSynchronously(on: asUnownedTaskExecutor())
-            case .attempt(let attempt, let begin, let other):
-                if let other { wake(other) }
+            case .job(let job): job.runSynchronously(on: asUnownedTaskExecutor())
+            case .attempt(let attempt, let begin):
                 slot.isBeginning = true
                 begin?(attempt)
                 slot.isBeginning = false
                 slot.job.take()?.runSynchronously(on: asUnownedTaskExecutor())
-            case .wait(let end, let other):
-                if let other { wake(other) }
-                wait(thread, until: end)
+            case .wait(let end): wait(thread, until: end)
             case .leave: return
             }
         }
     }
 
-    private func next(_ thread: Int, _ slot: Slot, _ state: inout State) -> Step {
+    private func next(_ thread: Int, _ slot: Slot, _ state: inout State) -> Next {
         let now = slot.runsHandlers ? DispatchTime.now().uptimeNanoseconds : 0
         if let start = slot.jobStart.take() {
             state.jobDuration += (Double(now - start) - state.jobDuration) / 16
@@ -297,9 +295,9 @@ final class EngineExecutor: TaskExecutor {
         let mayHandle = slot.runsHandlers && state.hasJobs
         // Turns that ask for turns are not to hold up handlers.
         let isItsTurn = !state.isExclusive && !(mayHandle && slot.turnsInRow >= Self.turnsInRow)
-        if isItsTurn, let step = nextExclusive(&state) {
+        if isItsTurn, let next = nextExclusive(&state) {
             slot.turnsInRow += 1
-            return step
+            return next
         }
         slot.turnsInRow = 0
         if mayHandle {
@@ -311,18 +309,18 @@ final class EngineExecutor: TaskExecutor {
         let mayGather = state.turn != nil && !state.isExclusive && state.gatherer == nil
         if mayGather, let end = state.patience {
             (state.gatherer, state.threads[thread]) = (thread, .waiting)
-            return .wait(until: end, waking: other)
+            return (.wait(until: end), other)
         }
         if !slot.runsHandlers, slot.seenTurns != state.turns || other != nil {
             slot.seenTurns = state.turns
             state.threads[thread] = .waiting
-            return .wait(until: .now() + Self.watching, waking: other)
+            return (.wait(until: .now() + Self.watching), other)
         }
         state.threads[thread] = .asleep
-        return .leave
+        return (.leave, nil)
     }
 
-    private func nextJob(_ state: inout State) -> Step {
+    private func nextJob(_ state: inout State) -> Next {
         let isAttempt = state.jobs.isEmpty || state.wasJobLast && !state.attempts.isEmpty
         state.wasJobLast = !isAttempt
         let job = isAttempt ? nil : state.jobs.removeFirst()
@@ -339,19 +337,19 @@ final class EngineExecutor: TaskExecutor {
         }
         // It holds what holds this.
         defer { if state.attempts.isEmpty { state.begin = nil } }
-        return if let job { .job(job, waking: other) } else { .attempt(attempt!, state.begin, waking: other) }
+        return (job.map { .job($0) } ?? .attempt(attempt!, state.begin), other)
     }
 
-    private func nextExclusive(_ state: inout State) -> Step? {
+    private func nextExclusive(_ state: inout State) -> Next? {
         let isTurnDue = state.isTurnDue
         if !state.guests.isEmpty, !isTurnDue || !state.wasGuestLast {
             (state.isExclusive, state.wasGuestLast) = (true, true)
-            return .guest(state.guests.removeFirst(), waking: state.hasJobs ? callForJobs(&state, isBusy: true) : nil)
+            return (.guest(state.guests.removeFirst()), state.hasJobs ? callForJobs(&state, isBusy: true) : nil)
         }
         guard isTurnDue, let turn = state.turn else { return nil }
         (state.turn, state.patience) = (nil, nil)
         (state.isExclusive, state.wasGuestLast) = (true, false)
-        return .turn(turn, waking: state.hasJobs ? callForJobs(&state, isBusy: true) : nil)
+        return (.turn(turn), state.hasJobs ? callForJobs(&state, isBusy: true) : nil)
     }
 
     private func endExclusive(turns: Int) {

@@ -81,6 +81,7 @@ extension OperationBook {
 
     /// Deletes rows of a model, each by a statement that is given its id.
     func delete(_ numbers: [Int64], of model: any Model.Type, by sql: String) throws {
+        if numbers.isEmpty { return }
         for number in numbers { try transaction.run(sql, [.integer(number)]) }
         try transaction.note(deleted: numbers, of: model)
     }

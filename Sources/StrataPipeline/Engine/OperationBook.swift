@@ -133,10 +133,7 @@ struct OperationBook {
             try transaction.run(QueueSQL.deleteHolds, [.integer(number)])
             try transaction.note(deleted: holds, of: OperationHold.self)
         }
-        if hasItem {
-            try transaction.run(QueueSQL.deleteItem, [.integer(number)])
-            try transaction.note(deleted: number, of: OperationItem.self)
-        }
+        if hasItem { try delete([number], of: OperationItem.self, by: QueueSQL.deleteItem) }
     }
 
     /// Lets those of a lane have their turn that are first now.
@@ -185,12 +182,7 @@ struct OperationBook {
         guard let id = try transaction.integer(QueueSQL.selectHoldNamed, [.integer(number), .text(name)]) else {
             return
         }
-        try delete(hold: id)
-    }
-
-    private func delete(hold: Int64) throws {
-        try transaction.run(QueueSQL.deleteHold, [.integer(hold)])
-        try transaction.note(deleted: hold, of: OperationHold.self)
+        try delete([id], of: OperationHold.self, by: QueueSQL.deleteHold)
     }
 
     /// Takes holds away whose time has come. Says whether there were any.
@@ -200,7 +192,7 @@ struct OperationBook {
             due.append((try row.read(Int64.self, at: 0), try row.read(Int64.self, at: 1)))
         }
         for (hold, operation) in due {
-            try delete(hold: hold)
+            try delete([hold], of: OperationHold.self, by: QueueSQL.deleteHold)
             try lookAgain(operation)
         }
         return !due.isEmpty

@@ -92,22 +92,20 @@ extension QueueEngine {
         let now = clock.now
         let options = consumer.options
         let all = Self.rules(of: state.withLock { Array($0.consumers.values) })
-        let report = Mutex(OperationBook.Report.lost)
-        let others = Mutex<[Int64]>([])
+        let written = Mutex((report: OperationBook.Report.lost, decided: [Int64]()))
         try await stack.overStore { context in
             try changes(context)
             try context.commit(author: Self.author) { transaction in
                 // What follows from the changes: operations that were left out.
                 let decided = try transaction.inserted(of: FinishedOperation.self)
-                others.withLock { $0 = decided }
                 let book = OperationBook(transaction, now: now, all)
                 let end = try book.end(operation, .success(.done), options)
                 if case .lost = end { throw Self.lostError(operation.claim) }
-                report.withLock { $0 = end }
+                written.withLock { $0 = (end, decided) }
             }
         }
-        let decided = others.withLock { $0 }
+        let (report, decided) = written.withLock { $0 }
         if !decided.isEmpty { state.withLock { $0.decided += decided } }
-        return report.withLock { $0 }
+        return report
     }
 }

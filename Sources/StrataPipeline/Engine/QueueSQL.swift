@@ -126,13 +126,16 @@ enum QueueSQL {
         SELECT o."payload" FROM \(items) i JOIN \(operations) o ON o."id" = i."id" WHERE i."id" = ? AND i."item" <> 0
         """
     static let deleteItem = "DELETE FROM \(items) WHERE \"id\" = ?"
-    // What was to go with an operation that its own context has deleted before the commit.
-    static let deleteStrayItem = deleteStray(items, of: "id")
-    static let deleteStrayHold = deleteStray(holds, of: "operation")
-    static let deleteStrayDependency = deleteStray(dependencies, of: "dependant")
-    private static func deleteStray(_ table: String, of operation: String) -> String {
-        "DELETE FROM \(table) WHERE \"id\" = ? AND \"\(operation)\" NOT IN (SELECT \"id\" FROM \(operations))"
+    // What was to go with operations that are not there, among a range of ids.
+    static let selectStrayItems = selectStrays(items, of: "id")
+    static let selectStrayHolds = selectStrays(holds, of: "operation")
+    static let selectStrayDependencies = selectStrays(dependencies, of: "dependant")
+    private static func selectStrays(_ table: String, of operation: String) -> String {
+        """
+        SELECT "id" FROM \(table) WHERE "id" BETWEEN ? AND ? AND "\(operation)" NOT IN (SELECT "id" FROM \(operations))
+        """
     }
+    static let deleteDependency = "DELETE FROM \(dependencies) WHERE \"id\" = ?"
     static let delete = "DELETE FROM \(operations) WHERE \(one)"
     static let deleteRange = "DELETE FROM \(operations) WHERE \(range)"
 

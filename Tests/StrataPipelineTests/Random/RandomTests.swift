@@ -36,6 +36,7 @@ import Testing
         let limit = Int.random(in: 1...4, using: &dice)
         let network = ManualConstraint(.network, isSatisfied: false)
         let stage = try await Stage.open(
+            models: [Letter.self, Folder.self],
             ordering: ordering,
             max: limit,
             retry: RetryPolicy(maxAttempts: nil, base: .zero),

@@ -53,6 +53,7 @@ final class Stage: Sendable {
 
     static func open(
         _ location: StoreLocation = .inMemory,
+        models: [any Model.Type] = [],
         ordering: PipelineOrdering = .flat,
         max: Int? = 8,
         retry: RetryPolicy = .standard,
@@ -67,7 +68,7 @@ final class Stage: Sendable {
     ) async throws -> Stage {
         let stack = try await ContextStack.open(
             location,
-            models: [Letter.self, Folder.self] + Pipeline.models,
+            models: models + Pipeline.models,
             stack: .rootOnly,
             configuration: StoreConfiguration(busyTimeout: busyTimeout),
             logger: logger,
