@@ -77,17 +77,6 @@ extension RemoteNode {
         }
         return all.filter { !living.contains($0.id.number) }
     }
-
-    /// This and everything below it, folders first.
-    func subtree() throws -> [RemoteNode] {
-        var all: [RemoteNode] = []
-        var waiting = [self]
-        while let next = waiting.popLast() {
-            all.append(next)
-            if next.isFolder { waiting += try next.children.fetch() }
-        }
-        return all
-    }
 }
 
 extension RemoteNode.Row {

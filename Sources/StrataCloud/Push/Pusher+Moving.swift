@@ -9,13 +9,15 @@ extension Pusher {
         let target = try await target(of: work)
         // What never arrived there is not moved: it is sent to where it is to lie.
         guard let source = target.key, target.remote != nil else { return .done }
-        guard let (destination, isTaken) = try await destination(of: work) else {
-            // Somebody has taken away what it was to pass through. It is moved on from where it lies, or deleted there.
+        let place = try await destination(of: work)
+        guard let place, !place.isBelow else {
+            // Somebody has taken away what it was to pass through, or that lies in it. It is moved on from where it lies, or deleted there.
             if target.node == nil { return try await delete(attempt) }
-            try target.checkMovedOn(work)
+            try target.checkMovedOn(work, isBelow: place != nil)
             return .done
         }
-        if isTaken { return try await evade(attempt, destination) }
+        let destination = place.key
+        if place.isTaken { return try await evade(attempt, destination) }
         let isFolder = work.isFolder ?? false
         // One whose upload was broken off may be there or not.
         let isThere = try await isThere(target, at: source)
@@ -40,9 +42,8 @@ extension Pusher {
         if isFolder, source != destination { isDoubtful = try await remote.capabilities().hasChangeFeed }
         return .done { [isDoubtful] context in
             let cloud = CloudContext(context, facts)
-            guard let remote = try cloud.remote(work.node),
-                let parent = try work.parent.flatMap({ try cloud.remote($0) }),
-                let name = work.name
+            guard let remote = try cloud.remote(work.node), let name = work.name,
+                let parent = try work.parent.flatMap({ try cloud.remote($0) }), !parent.isWithin(work.node)
             else { return }
             (remote.parent, remote.segment) = (parent, RemoteKey.escape(name))
             try remote.note(tags, at: destination)
@@ -67,15 +68,17 @@ extension Pusher {
         return try await isOwn(there, anyOf: row.sentPrints)
     }
 
-    /// Where a move leads to, and whether something else is known to lie there.
-    private func destination(of work: CloudWork) async throws -> (key: RemoteKey, isTaken: Bool)? {
+    /// Where a move leads to; whether something else is known to lie there, and whether that is below the node itself. Nil where the remote
+    /// does not have the folder.
+    private func destination(of work: CloudWork) async throws -> (key: RemoteKey, isTaken: Bool, isBelow: Bool)? {
         let facts = facts
         return try await stack.overStore { context in
             guard let number = work.parent, let name = work.name,
                 let parent = try CloudContext(context, facts).remote(number)
             else { return nil }
             let other = try parent.child(RemoteKey.escape(name))
-            return (parent.key.appending(name), other.map { $0.id.number != work.node } ?? false)
+            let isTaken = other.map { $0.id.number != work.node } ?? false
+            return (parent.key.appending(name), isTaken, parent.isWithin(work.node))
         }
     }
 
@@ -326,6 +329,9 @@ extension Pusher {
 }
 
 extension RemoteNode {
+    /// Whether this is a node, or lies below it.
+    fileprivate func isWithin(_ node: Int64) -> Bool { lineage.contains { $0.id.number == node } }
+
     /// Takes over the versions of what lies at a key and below, for this and what is known below it.
     fileprivate func note(_ objects: [RemoteKey: RemoteObject], at key: RemoteKey) throws {
         if objects.isEmpty { return }

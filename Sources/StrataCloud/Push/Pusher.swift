@@ -147,14 +147,16 @@ final class Pusher: Sendable {
         /// Whether the remote is known to have it.
         var isThere: Bool { remote?.isCertain ?? false }
 
-        /// Checks of something that the remote has no folder for that it lies in another one by now.
-        func checkMovedOn(_ work: CloudWork) throws {
+        /// Checks of something that the remote has no folder for, or has that below it, that it lies in another one by now.
+        func checkMovedOn(_ work: CloudWork, isBelow: Bool = false) throws {
             guard let node, node.parent?.number == work.parent else { return }
-            throw CloudError(
-                .noSuchNode,
-                "The remote does not have the folder that node \(work.node) is to lie in. Upload that first, and let this be tried again.",
-                nodes: [work.node]
-            )
+            let message =
+                if isBelow {
+                    "At the remote, the folder that node \(work.node) is to lie in lies below it. Skip this, move that folder, and then this node."
+                } else {
+                    "The remote does not have the folder that node \(work.node) is to lie in. Upload that first, and let this be tried again."
+                }
+            throw CloudError(isBelow ? .nodeBelowItself : .noSuchNode, message, nodes: [work.node])
         }
     }
 

@@ -42,14 +42,23 @@ extension RemoteNode {
     /// Where it lies.
     ///
     /// - Complexity: O(depth).
-    public var key: RemoteKey {
-        var segments: [String] = []
-        var node: RemoteNode? = self
-        while let this = node {
-            segments.append(this.segment)
-            node = this.parent
+    public var key: RemoteKey { RemoteKey(escaped: lineage.map(\.segment).reversed()) }
+
+    /// This and the folders that it lies in, the trunk last. A ring of a damaged store ends.
+    var lineage: [RemoteNode] {
+        var (lineage, seen) = ([self], Set([id]))
+        while let parent = lineage[lineage.count - 1].parent, seen.insert(parent.id).inserted { lineage.append(parent) }
+        return lineage
+    }
+
+    /// This and everything below it, folders first. A ring of a damaged store ends.
+    func subtree() throws -> [RemoteNode] {
+        var (all, seen, waiting) = ([] as [RemoteNode], Set([id]), [self])
+        while let next = waiting.popLast() {
+            all.append(next)
+            if next.isFolder { waiting += try next.children.fetch().filter { seen.insert($0.id).inserted } }
         }
-        return RemoteKey(escaped: segments.reversed())
+        return all
     }
 
     func eTag(of section: ContentSections) -> ETag? { snapshot.eTag(of: section) }

@@ -408,6 +408,7 @@ final class StrictRemote: Remote {
             guard let entry = state.entries[source.path], entry.isFolder == isFolder else {
                 throw RemoteError(.notFound, "\(source)")
             }
+            guard !target.isWithin(source) else { throw RemoteError(.occupied, "\(target) lies in \(source)") }
             try self.checkParent(target, state)
             try Self.check(.isAbsent, state.entries[target.path], target)
             var entries = state.entries

@@ -1,0 +1,44 @@
+import Strata
+import StrataPipeline
+import Testing
+
+@testable import StrataCloud
+
+@Suite struct MoveTests {
+    static let abilities = [
+        RemoteCapabilities(isLocal: true), RemoteCapabilities(hasFolders: false, moves: false, isLocal: true),
+    ]
+
+    @Test(arguments: abilities)
+    func `a folder is not moved into what still lies in it at the remote`(_ abilities: RemoteCapabilities) async throws
+    {
+        let stage = try await CloudStage(
+            StrictRemote(abilities),
+            options: CloudOptions(retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2)))
+        )
+        let (outer, inner) = try await stage.commit { cloud in
+            (try cloud.createFolder(at: "/outer").id, try cloud.createFolder(at: "/outer/inner").id)
+        }
+        try await stage.drain()
+        try await stage.commit { cloud in try cloud.move(cloud.node(at: "/outer/inner"), to: "/inner") }
+        try await stage.commit { cloud in
+            for operation in try cloud.context.fetch(QueuedOperation.all) { operation.skip() }
+            try cloud.move(cloud.node(at: "/outer"), to: "/inner/outer")
+        }
+        try await stage.drain()
+        #expect(stage.remote.tree.keys.sorted() == ["home/", "home/outer/", "home/outer/inner/"])
+        try await stage.commit { cloud in
+            let failed = try cloud.failedOperations()
+            #expect(try failed.map { try cloud.node(for: $0)?.id } == [outer])
+            #expect(failed.first?.failures.list.last?.message.contains("lies below it") == true)
+            // As the error says.
+            failed.first?.skip()
+            try cloud.rename(#require(try cloud.context.find(inner)), to: "moved")
+            try cloud.rename(#require(try cloud.context.find(outer)), to: "again")
+        }
+        try await stage.drain()
+        #expect(stage.remote.tree.keys.sorted() == ["home/", "home/moved/", "home/moved/again/"])
+        #expect(try await stage.queued() == [])
+        await stage.account.close()
+    }
+}
