@@ -85,6 +85,7 @@ extension ObjectContext {
             throw StrataError(.misuse, "This context is being saved already. Run the batch once the save has returned.")
         }
         try checkNoSavepoint()
+        try checkCommits()
         let entity = try store.schema.entity(model)
         let changes = try store.batch(author: author, for: reference.label) { try body($0, entity) }
         if isPinned { try takeView() } else { lookAgain() }

@@ -265,6 +265,8 @@ struct CommitRequest: Sendable {
     let policy: MergePolicy
     /// Who commits, for the history.
     let author: String?
+    /// What it must have read as it is by then; nil where that is no matter.
+    let reads: ContextReadSet?
     /// The names of contexts, for messages.
     let names: @Sendable (Int) -> String
 
@@ -366,7 +368,10 @@ extension LayerStore {
         connection: Connection
     ) throws -> (layers: Layers, taken: TakenSegments) {
         try takeIn(base, schema, connection, by: request.committer)
-        return state.withLock { state in
+        return try state.withLock { state in
+            if let reads = request.reads, state.areStale(reads, after: state.cursors[request.committer]) {
+                throw PassedError(StaleReads())
+            }
             // A save during the commit may have moved frozen segments up, which does not change what they are.
             var segments = Set(request.frozen.values.joined())
             // What the committer itself has saved upward goes along, also what it has since a context of the chain was made ready.

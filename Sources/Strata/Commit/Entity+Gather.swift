@@ -116,7 +116,10 @@ extension Entity {
 
     /// A row with values that must be unique and that another one has.
     func duplicate(_ row: Row, of holder: Int64, in unique: [Int]) -> StrataError.Detail {
-        let names = unique.map { info.columns[$0].name }.joined(separator: ", ")
+        let names = unique.map { column in
+            let value = try? row._$value(at: column)
+            return info.columns[column].name + (value.map { " (\($0))" } ?? "")
+        }.joined(separator: " and ")
         return StrataError.Detail(
             model: info.name,
             number: row._$number,

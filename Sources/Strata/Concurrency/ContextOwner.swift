@@ -19,8 +19,9 @@ actor ContextOwner {
     private(set) var context: ObjectContext?
     private nonisolated let retired = Atomic(false)
 
-    init(kind: ContextKind, title: String) {
-        executor = kind == .main ? nil : ContextExecutor(label: "strata.context.\(title)")
+    /// - Parameter executor: that of others, where the context takes turns with them; by default one of its own.
+    init(kind: ContextKind, title: String, on executor: ContextExecutor? = nil) {
+        self.executor = kind == .main ? nil : executor ?? ContextExecutor(label: "strata.context.\(title)")
         gate = Gate(name: title)
         commitGate = Gate(name: "the commit of \(title)")
     }

@@ -57,7 +57,17 @@ extension ObjectContext {
     ///
     /// - Parameter others: their segments, by context.
     func commit(with others: [Int: Set<Int>]) throws {
+        try checkCommits()
         try carryOut(try beginCommit(with: others))
+    }
+
+    /// Checks that what the running block writes is not committed by an engine, together with what follows from it.
+    func checkCommits() throws {
+        guard readRecord != nil else { return }
+        throw StrataError(
+            .misuse,
+            "What this block changes is committed when it has returned, all at once. It neither saves nor commits by itself, and runs no batch."
+        )
     }
 
     /// Writes a commit that was begun, and shows what came of it.
@@ -94,6 +104,7 @@ extension ObjectContext {
                 frozen: store.layers.freeze([id]).merging(store.layers.freezeAgain(others)) { own, _ in own },
                 policy: mergePolicy,
                 author: author,
+                reads: readRecord?.reads,
                 names: { reference.name(of: $0) }
             )
         )

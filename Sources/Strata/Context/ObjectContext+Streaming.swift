@@ -49,6 +49,7 @@ extension ObjectContext {
             return try pinnedStream(query)
         }
         let view = try currentView()
+        reader.connection.readRecord = readRecord
         let own = View(reader: reader, sequence: view.sequence, layers: view.layers)
         return try RowStream(query, (own, path), store: store)
     }

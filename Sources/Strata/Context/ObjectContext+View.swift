@@ -28,6 +28,10 @@ extension ObjectContext {
             let pair = try store.layers.pair(for: reader, of: id, schema: store.schema)
             let view = View(reader: reader, sequence: pair.sequence, layers: pair.layers)
             self.view = view
+            if let readRecord {
+                readRecord.begin(pair, after: cursor, store.layers)
+                reader.connection.readRecord = readRecord
+            }
             if isPinned { ownRevision = pair.layers.revisions[id] }
             showOverlay()
             try takeOver(pair)

@@ -10,6 +10,16 @@ package protocol StackEngine: AnyObject, Sendable {
     var isInside: Bool { get }
 }
 
+/// Blocks of an engine's that are run one after the other, each in a context of its own.
+package final class BlockQueue: Sendable {
+    let executor: ContextExecutor
+
+    /// How often a block is run at most before what it reads has stayed as it is.
+    static let runLimit = 100
+
+    package init(label: String) { executor = ContextExecutor(label: label) }
+}
+
 extension ContextStack {
     /// Runs a write transaction of an engine's, which waits for the one before it: a commit of its own, if it changes anything.
     ///
@@ -25,6 +35,37 @@ extension ContextStack {
     ) async throws -> T {
         let handle = try core.make(.private, named: nil, parent: nil)
         return try await handle.run(stack: [handle], dropping: true, body)
+    }
+
+    /// Runs a block in a new context directly over the store, behind those before it on a queue, and commits what it has changed together with
+    /// what an engine does behind it. Where anybody has changed a table meanwhile that the block has read, it is run again on the newest state:
+    /// what is committed is what the block does with the store as it is.
+    ///
+    /// - Throws: what the blocks throw, and what the commit does; then nothing is committed. `conflict` where others never leave alone what the
+    ///   block reads.
+    package nonisolated(nonsending) func commitOverStore(
+        on queue: BlockQueue,
+        author: String,
+        _ changes: @escaping @Sendable (ObjectContext) throws -> Void,
+        alongside body: @escaping @Sendable (StoreTransaction) throws -> Void
+    ) async throws {
+        for run in 1... {
+            let handle = try core.make(.private, named: nil, parent: nil, on: queue.executor)
+            do {
+                return try await handle.run(stack: [handle], dropping: true) { context in
+                    context.readRecord = ReadRecord()
+                    try changes(context)
+                    try context.commit(author: author, alongside: body)
+                }
+            } catch is StaleReads {
+                // Also where the task was cancelled meanwhile: what the block is to write down has happened.
+                if run < BlockQueue.runLimit { continue }
+                throw StrataError(
+                    .conflict,
+                    "Nothing was committed: others have changed what the block reads, \(run) times, before it was through. Let it do less."
+                )
+            }
+        }
     }
 
     /// Has a listener called at every commit, also of other processes, with what they have changed; nil where that is not known. It is

@@ -34,7 +34,8 @@ public final class ContextHandle: Sendable, Identifiable, Hashable, CustomString
         parent: ContextHandle?,
         reads: ContextReads,
         merging: ContextMerging,
-        isObservable: Bool
+        isObservable: Bool,
+        executor: ContextExecutor? = nil
     ) {
         self.core = core
         self.id = id
@@ -44,7 +45,7 @@ public final class ContextHandle: Sendable, Identifiable, Hashable, CustomString
         self.merging = merging
         self.isObservable = isObservable
         isOriginal = true
-        self.owner = ContextOwner(kind: kind, title: name?.rawValue ?? "unnamed-\(id)")
+        self.owner = ContextOwner(kind: kind, title: name?.rawValue ?? "unnamed-\(id)", on: executor)
         core.engine.layers.add(context: id, parent: parent?.id, committedOnly: reads == .committed)
         if merging == .now {
             let owner = owner

@@ -37,7 +37,8 @@ extension StackCore {
         parent: ContextHandle?,
         reads: ContextReads = .parents,
         merging: ContextMerging = .atNextBlock,
-        isObservable: Bool = false
+        isObservable: Bool = false,
+        on executor: ContextExecutor? = nil
     ) throws -> ContextHandle {
         if let name, let owner = [ContextKind.root, .main].first(where: { $0.ownName == name }), owner != kind {
             throw StrataError(
@@ -68,6 +69,7 @@ extension StackCore {
                 reads: reads,
                 merging: merging,
                 isObservable: isObservable,
+                on: executor,
                 in: &state
             )
         }
@@ -110,6 +112,7 @@ extension StackCore {
         reads: ContextReads = .parents,
         merging: ContextMerging = .atNextBlock,
         isObservable: Bool = false,
+        on executor: ContextExecutor? = nil,
         in state: inout State
     ) -> ContextHandle {
         let handle = ContextHandle(
@@ -120,7 +123,8 @@ extension StackCore {
             parent: kind == .root ? nil : parent,
             reads: reads,
             merging: kind == .main ? .now : merging,
-            isObservable: kind == .main || isObservable
+            isObservable: kind == .main || isObservable,
+            executor: executor
         )
         state.nextID += 1
         state.owners[handle.id] = (handle.owner, handle.description)

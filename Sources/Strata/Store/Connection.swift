@@ -20,6 +20,10 @@ final class Connection {
     /// Those that are known by a number of their own.
     private var frequent: [Statement?] = []
     private var hasFunctions = false
+    /// Which entities statements read; nil where nobody asks.
+    private(set) var readTables: ReadTables?
+    /// What is read from now on; nil where nobody asks.
+    var readRecord: ReadRecord?
     /// Who follows the statements; nil for nobody.
     private(set) var trace: StatementTrace?
 
@@ -51,6 +55,13 @@ final class Connection {
         stopTracing()
     }
 
+    /// Has statements know which entities they read. Comes before the first of them.
+    func followReads(of entities: [any AnyEntity]) {
+        let tables = ReadTables(entities)
+        tables.register(on: pointer)
+        readTables = tables
+    }
+
     /// Has every statement followed from now on.
     func startTracing(_ trace: StatementTrace) {
         stopTracing()
@@ -69,10 +80,14 @@ final class Connection {
     /// - Parameter make: prepares the statement where there is none at hand.
     func statement(_ sql: String, _ make: () throws -> Statement) throws -> Statement {
         statementCount &+= 1
-        if let statement = statements[sql], !statement.isBusy { return statement }
+        if let statement = statements[sql], !statement.isBusy {
+            readRecord?.note(statement)
+            return statement
+        }
         let statement = try make()
         if statements.count >= Self.statementLimit { statements.removeAll() }
         statements[sql] = statement
+        readRecord?.note(statement)
         return statement
     }
 
@@ -85,9 +100,13 @@ final class Connection {
     func statement(_ known: FrequentStatement) throws -> Statement {
         statementCount &+= 1
         while frequent.count <= known.index { frequent.append(nil) }
-        if let statement = frequent[known.index], !statement.isBusy { return statement }
+        if let statement = frequent[known.index], !statement.isBusy {
+            readRecord?.note(statement)
+            return statement
+        }
         let statement = try Statement(known.sql, on: self)
         frequent[known.index] = statement
+        readRecord?.note(statement)
         return statement
     }
 
@@ -179,6 +198,8 @@ struct FrequentStatement {
 /// A prepared statement. Finalized when it is let go.
 final class Statement {
     let pointer: OpaquePointer
+    /// The entities that it reads, where its connection follows that.
+    let entities: Set<Int>
     /// Holds the bound texts while the statement runs; statements may run within each other.
     let buffer = BindBuffer()
     /// The statement does not outlive its connection: the connection lets go of all of its statements first. Not checked,
@@ -190,6 +211,8 @@ final class Statement {
 
     init(_ sql: String, on connection: Connection, isRaw: Bool = false) throws {
         var pointer: OpaquePointer?
+        // What tables of SQLite's own modules have prepared meanwhile is none of this one's.
+        _ = connection.readTables?.take()
         let code = sqlite3_prepare_v3(
             connection.pointer,
             sql,
@@ -201,6 +224,7 @@ final class Statement {
         guard code == SQLITE_OK, let pointer else {
             throw isRaw ? connection.lastErrorOfRawSQL(code) : connection.lastError(code)
         }
+        entities = connection.readTables?.take() ?? []
         self.pointer = pointer
         self.connection = connection
         self.isRaw = isRaw

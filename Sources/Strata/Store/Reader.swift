@@ -34,6 +34,7 @@ final class Reader: @unchecked Sendable {
         connection = Connection(pointer, identity)
         // Where another file has taken the place of the store, this would read that one.
         guard StorePlace.current(of: connection) == identity.place else { throw LayerStore.replacedError }
+        connection.followReads(of: entities)
         try connection.overlay.register(entities, on: pointer)
         try SQLFunctions.register(on: pointer)
         telemetry.follow(connection)
@@ -160,6 +161,7 @@ final class ReaderPool: Sendable {
         try? reader.end()
         reader.endStreaming()
         reader.connection.overlay.show([:])
+        reader.connection.readRecord = nil
         let isClosed = idle.withLock { idle in
             if !idle.isClosed { idle.readers.append(reader) }
             return idle.isClosed

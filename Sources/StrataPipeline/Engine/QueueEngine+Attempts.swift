@@ -93,16 +93,23 @@ extension QueueEngine {
         let options = consumer.options
         let all = Self.rules(of: state.withLock { Array($0.consumers.values) })
         let written = Mutex((report: OperationBook.Report.lost, decided: [Int64]()))
-        try await stack.overStore { context in
+        let id = stack.id(operation.claim.operation, of: QueuedOperation.self)
+        let releasedKey = Mutex<String?>(nil)
+        try await stack.commitOverStore(on: doneBlocks, author: Self.author) { context in
+            let ending = EndingOperation.Value(id)
+            context.state[EndingOperation.self] = ending
             try changes(context)
-            try context.commit(author: Self.author) { transaction in
-                // What follows from the changes: operations that were left out.
-                let decided = try transaction.inserted(of: FinishedOperation.self)
-                let book = OperationBook(transaction, now: now, all)
-                let end = try book.end(operation, .success(.done), options)
-                if case .lost = end { throw Self.lostError(operation.claim) }
-                written.withLock { $0 = (end, decided) }
+            releasedKey.withLock { $0 = ending.releasedKey }
+        } alongside: { transaction in
+            // What follows from the changes: operations that were left out.
+            let decided = try transaction.inserted(of: FinishedOperation.self)
+            let book = OperationBook(transaction, now: now, all)
+            let end = try book.end(operation, .success(.done), options)
+            if case .lost = end { throw Self.lostError(operation.claim) }
+            if let key = releasedKey.withLock({ $0 }) {
+                try book.transaction.run(QueueSQL.setFinishedKey, [.text(key), .integer(id.number)])
             }
+            written.withLock { $0 = (end, decided) }
         }
         let (report, decided) = written.withLock { $0 }
         if !decided.isEmpty { state.withLock { $0.decided += decided } }

@@ -97,6 +97,8 @@ final class QueueEngine: StackEngine {
     let group: StackPipelines
     let state = Mutex(State())
     let executor = EngineExecutor()
+    /// Where the changes of handlers are made and committed, one handler's after the other.
+    let doneBlocks = BlockQueue(label: "strata.pipelines.done")
     /// Has it told of commits, until it has ended.
     let listening = Mutex<CommitListening?>(nil)
 

@@ -204,6 +204,7 @@ enum QueueSQL {
         SELECT o."id" FROM \(operations) o WHERE o."pipeline" = ?1 AND o."key" IN \
         (SELECT p."key" FROM \(operations) p WHERE p."pipeline" = ?2 AND p."key" IS NOT NULL)
         """
+    static let setFinishedKey = "UPDATE \"FinishedOperation\" SET \"key\" = ? WHERE \"id\" = ?"
     static let selectKeyed = "SELECT \"id\", \"status\" FROM \(operations) WHERE \"pipeline\" = ? AND \"key\" = ?"
     static let insertOperation = """
         INSERT INTO \(operations) ("id", "pipeline", "lane", "priority", "rank", "type", "payload", "payloadVersion", "key", \

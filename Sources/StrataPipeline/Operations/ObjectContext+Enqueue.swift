@@ -15,7 +15,8 @@ extension ObjectContext {
     ///   - pipeline: where it is queued, whether that is open or not.
     ///   - lane: those of one lane follow the order of the pipeline among each other.
     ///   - priority: of operations that are ready, those of the greatest come first.
-    ///   - key: no two operations with the same one are queued in a pipeline; a commit that would add a second one throws `notUnique`.
+    ///   - key: no two operations with the same one are queued in a pipeline; a commit that would add a second one throws `notUnique`. See
+    ///     ``enqueue(_:in:lane:priority:key:ifQueued:notBefore:)-(Payload,_,_,_,_,_,_)`` for what else could become of it.
     ///   - notBefore: when it may start at the earliest.
     /// - Returns: the operation, which may be changed like any object until the commit, and afterwards by commits of their own.
     @discardableResult
@@ -27,6 +28,7 @@ extension ObjectContext {
         key: String? = nil,
         notBefore: Date? = nil
     ) -> QueuedOperation {
+        if let key { release(key, in: pipeline) }
         let operation = insert(QueuedOperation.make(payload, in: pipeline, lane, priority, key))
         operation.isMadeHere = true
         if let notBefore {
@@ -50,6 +52,7 @@ extension ObjectContext {
         key: String? = nil
     ) throws -> QueuedOperation? {
         guard try finishedOperation(id) == nil else { return nil }
+        if let key { release(key, in: pipeline) }
         let operation = try insert(QueuedOperation.make(payload, in: pipeline, lane, priority, key), as: id)
         if let item = payload._itemNumber { operation?.tie(to: item, in: self) }
         return operation

@@ -1,0 +1,183 @@
+import Foundation
+import Strata
+import StrataPipeline
+import StrataTesting
+import Synchronization
+import Testing
+
+@Suite("L14 what becomes of a second operation of one key", .timeLimit(.minutes(1))) struct KeyTests {
+    private static func queued(_ stack: ContextStack) async throws -> [String] {
+        try await stack.background { context in
+            try context.fetch(QueuedOperation.all).map { operation in
+                let name = try operation.payload(as: Named.self).name
+                return "\(name) \(operation.lane) \(operation.priority) \(operation.status)"
+            }
+        }
+    }
+
+    @Test("it is kept, or replaced, as long as it is queued")
+    func policies() async throws {
+        let stage = try await Stage.open()
+        let ids = try await stage.stack.background { context in
+            let first = try context.enqueue(
+                Named(name: "A"),
+                in: .work,
+                lane: "l",
+                priority: 2,
+                key: "k",
+                ifQueued: .keep
+            )
+            // Of another pipeline it is another key.
+            try context.enqueue(Named(name: "other"), in: "elsewhere", key: "k", ifQueued: .keep)
+            try context.commit()
+            let kept = try context.enqueue(Named(name: "B"), in: .work, priority: 7, key: "k", ifQueued: .keep)
+            try context.commit()
+            return [first.id, kept.id]
+        }
+        #expect(ids[0] == ids[1])
+        #expect(try await Self.queued(stage.stack) == ["A l 2 pending", "other  0 pending"])
+        let start = Date.distantFuture
+        for date in [start, start.addingTimeInterval(-60), nil] {
+            try await stage.stack.background { context in
+                let replaced = try context.enqueue(
+                    Named(name: "C"),
+                    in: .work,
+                    lane: "m",
+                    priority: 7,
+                    key: "k",
+                    ifQueued: .replace,
+                    notBefore: date
+                )
+                #expect(replaced.id == ids[0])
+                try context.commit()
+            }
+            let queued = try await Self.queued(stage.stack)
+            #expect(queued == ["C l 7 pending", "other  0 pending"])
+            let holds = try await stage.stack.background { try $0.fetch(OperationHold.all).map(\.until) }
+            #expect(holds == [date].compactMap(\.self))
+        }
+        // One that was to be skipped in the same commit stays.
+        try await stage.stack.background { context in
+            try context.find(ids[0])?.skip()
+            try context.enqueue(Named(name: "D"), in: .work, key: "k", ifQueued: .replace)
+            try context.commit()
+        }
+        #expect(try await Self.queued(stage.stack) == ["D l 0 pending", "other  0 pending"])
+        try await stage.close()
+    }
+
+    @Test("one that runs is cancelled, and done once more with what has replaced it")
+    func running() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        let seen = Mutex<[String]>([])
+        let pipeline = try await Pipeline.open(stack, named: .work, retry: .never) { (attempt: Attempt<Named>) in
+            seen.withLock { $0.append(attempt.payload.name) }
+            if attempt.payload.name == "A" { try await Task.sleep(for: .seconds(3600)) }
+            return .done
+        }
+        for name in ["A", "B"] {
+            try await stack.background { context in
+                try context.enqueue(Named(name: name), in: .work, key: "k", ifQueued: .replace)
+                try context.commit()
+            }
+            while seen.withLock({ $0.last }) != name { try await Task.sleep(for: .milliseconds(1)) }
+        }
+        try await pipeline.drained()
+        #expect(seen.withLock { $0 } == ["A", "B"])
+        #expect(try await Self.queued(stack) == [])
+        #expect(try await stack.background { try $0.fetch(FinishedOperation.all).map(\.result) } == [.completed])
+        await pipeline.close()
+        try await stack.close()
+    }
+
+    @Test("one that has failed is done again with what has replaced it")
+    func failed() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        let seen = Mutex<[String]>([])
+        let pipeline = try await Pipeline.open(stack, named: .work, retry: .never, clock: VirtualClock()) {
+            (attempt: Attempt<Named>) in
+            seen.withLock { $0.append(attempt.payload.name) }
+            return attempt.payload.name == "A" ? .fail("no") : .done
+        }
+        for name in ["A", "B"] {
+            try await stack.background { context in
+                try context.enqueue(Named(name: name), in: .work, key: "k", ifQueued: .replace)
+                try context.commit()
+            }
+            try await pipeline.drained()
+        }
+        #expect(seen.withLock { $0 } == ["A", "B"])
+        #expect(try await Self.queued(stack) == [])
+        await pipeline.close()
+        try await stack.close()
+    }
+
+    @Test(
+        "a key is free for what is queued by the end of its operation",
+        arguments: [nil, .keep, .replace] as [DuplicatePolicy?]
+    )
+    func next(policy: DuplicatePolicy?) async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        let pipeline = try await Pipeline.open(stack, named: .work, retry: .never, isSuspended: true) {
+            (attempt: Attempt<Named>) in
+            .done { context in
+                guard let number = Int(attempt.payload.name), number < 20 else { return }
+                let next = Named(name: "\(number + 1)")
+                if let policy {
+                    try context.enqueue(next, in: .work, key: "k", ifQueued: policy)
+                } else {
+                    context.enqueue(next, in: .work, key: "k")
+                }
+                // Of another pipeline the same key is free as well.
+                context.enqueue(next, in: "elsewhere", key: "k \(number)")
+            }
+        }
+        try await stack.background { context in
+            context.enqueue(Named(name: "1"), in: .work, key: "k")
+            try context.commit()
+        }
+        pipeline.resume()
+        try await pipeline.drained()
+        try await stack.background { context in
+            let finished = try context.fetch(FinishedOperation.all)
+            #expect(finished.count == 20 && finished.allSatisfy { $0.key == "k" && $0.attempts == 1 })
+            #expect(try context.count(QueuedOperation.where { $0.pipeline == .work }) == 0)
+        }
+        await pipeline.close()
+        try await stack.close()
+    }
+
+    @Test("of many blocks that queue one key at the same time, one does")
+    func race() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        let pipeline = try await Pipeline.open(stack, named: .work, retry: .never, isSuspended: true) {
+            (_: Attempt<Named>) in
+            .done { context in try context.enqueue(Named(name: "late"), in: "elsewhere", key: "k", ifQueued: .keep) }
+        }
+        try await stack.background { context in
+            for number in 0..<50 { context.enqueue(Named(name: "\(number)"), in: .work) }
+            try context.commit()
+        }
+        pipeline.resume()
+        try await pipeline.drained()
+        #expect(try await Self.queued(stack) == ["late  0 pending"])
+        let attempts = try await stack.background { try $0.sum(FinishedOperation.all, \.attempts) }
+        #expect(attempts == 50)
+        await pipeline.close()
+        try await stack.close()
+    }
+
+    @Test("the error says which key, and whose")
+    func named() async throws {
+        let stage = try await Stage.open()
+        try await stage.stack.background { context in
+            context.enqueue(Named(name: "A"), in: .work, key: "June")
+            try context.commit()
+            context.enqueue(Named(name: "B"), in: .work, key: "June")
+            let error = try #require(throws: StrataError.self) { try context.commit() }
+            #expect(error.code == .notUnique)
+            #expect(error.description.contains("has the same pipeline ('work') and key ('June') as QueuedOperation"))
+        }
+        try await stage.close()
+    }
+}

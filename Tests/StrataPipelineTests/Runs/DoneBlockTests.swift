@@ -1,0 +1,182 @@
+import Dispatch
+import Foundation
+import StoreModels
+import Strata
+import StrataPipeline
+import StrataTesting
+import Synchronization
+import Testing
+
+/// What handlers count in.
+@Model final class Tally {
+    var name: String
+    var count: Int = 0
+}
+
+@Suite("P7 L2 what is changed with the end of an operation", .timeLimit(.minutes(2))) struct DoneBlockTests {
+    private struct Run: OperationPayload {
+        var number: Int
+    }
+
+    private static func open(
+        _ stack: ContextStack,
+        retry: RetryPolicy = .never,
+        _ handler: @escaping @Sendable (Attempt<Run>) async throws -> Outcome
+    ) async throws -> (pipeline: Pipeline, log: EventLog) {
+        let pipeline = try await Pipeline.open(stack, named: .work, retry: retry, isSuspended: true, handler: handler)
+        return (pipeline, EventLog(pipeline))
+    }
+
+    private static func stack(_ location: StoreLocation = .inMemory) async throws -> ContextStack {
+        try await ContextStack.open(location, models: Pipeline.models + [Tally.self], stack: .rootOnly)
+    }
+
+    private static func enqueue(_ count: Int, _ stack: ContextStack) async throws {
+        try await stack.background { context in
+            for number in 0..<count { context.enqueue(Run(number: number), in: .work) }
+            try context.commit()
+        }
+    }
+
+    private static func ends(_ stack: ContextStack) async throws -> [Int] {
+        try await stack.background { context in
+            [
+                try context.count(FinishedOperation.where { $0.result == .completed }),
+                try context.sum(FinishedOperation.all, \.attempts),
+                try context.count(QueuedOperation.all),
+            ]
+        }
+    }
+
+    @Test("Whoever reads and adds, or looks and inserts, does so with what those before have left")
+    func counted() async throws {
+        let stack = try await Self.stack()
+        let sent = Atomic(0)
+        let (pipeline, _) = try await Self.open(stack) { _ in
+            sent.add(1, ordering: .relaxed)
+            return .done { context in
+                let found = try context.first(Tally.where { $0.name == "all" })
+                (found ?? context.insert(Tally(name: "all"))).count += 1
+            }
+        }
+        try await Self.enqueue(200, stack)
+        pipeline.resume()
+        try await pipeline.drained()
+        #expect(try await stack.background { try $0.fetch(Tally.all).map(\.count) } == [200])
+        #expect(try await Self.ends(stack) == [200, 200, 0])
+        #expect(sent.load(ordering: .relaxed) == 200)
+        await pipeline.close()
+        try await stack.close()
+    }
+
+    @Test(
+        "Where others change what it has read, the block is run again, and not the handler",
+        arguments: [true, false]
+    )
+    func again(isOtherProcess: Bool) async throws {
+        let folder = try ScratchFolder()
+        let stack = try await Self.stack(.sqlite(folder.file("s.sqlite")))
+        let other = isOtherProcess ? try await Self.stack(.sqlite(folder.file("s.sqlite"))) : stack
+        try await stack.background { context in
+            context.insert(Tally(name: "all"))
+            try context.commit()
+        }
+        let handled = Atomic(0)
+        let run = Atomic(0)
+        let (pipeline, _) = try await Self.open(stack) { _ in
+            handled.add(1, ordering: .relaxed)
+            return .done { context in
+                guard let tally = try context.first(Tally.all) else { return }
+                if run.add(1, ordering: .relaxed).newValue == 1 {
+                    let added = DispatchSemaphore(value: 0)
+                    Task.detached {
+                        try await other.background { context in
+                            try context.first(Tally.all)?.count += 1
+                            try context.commit()
+                        }
+                        added.signal()
+                    }
+                    added.wait()
+                }
+                tally.count += 1
+            }
+        }
+        try await Self.enqueue(1, stack)
+        pipeline.resume()
+        try await pipeline.drained()
+        #expect(try await stack.background { try $0.fetch(Tally.all).map(\.count) } == [2])
+        #expect(try await Self.ends(stack) == [1, 1, 0])
+        #expect(handled.load(ordering: .relaxed) == 1 && run.load(ordering: .relaxed) == 2)
+        await pipeline.close()
+        if isOtherProcess { try await other.close() }
+        try await stack.close()
+    }
+
+    @Test("It neither commits by itself nor runs a batch: all of it is in one commit with the end")
+    func oneCommit() async throws {
+        let stack = try await Self.stack()
+        try await stack.background { context in
+            context.insert(Tally(name: "all"))
+            try context.commit()
+        }
+        let (pipeline, log) = try await Self.open(stack) { attempt in
+            .done { context in
+                context.insert(Tally(name: "new"))
+                if attempt.payload.number == 0 { try context.commit() }
+                try context.batchUpdate(Tally.all) { $0.count.set(to: 7) }
+            }
+        }
+        try await Self.enqueue(2, stack)
+        pipeline.resume()
+        try await pipeline.drained()
+        try await stack.background { context in
+            #expect(try context.fetch(Tally.all).map(\.count) == [0])
+            let failed = try context.fetch(QueuedOperation.where { $0.status == .failed })
+            #expect(failed.count == 2)
+            for operation in failed {
+                #expect(operation.failures.list.last?.message.contains("when it has returned") == true)
+            }
+        }
+        withExtendedLifetime(log) {}
+        await pipeline.close()
+        try await stack.close()
+    }
+
+    @Test("What is done is written down, also where it is skipped while its block is run again")
+    func skippedMeanwhile() async throws {
+        let stack = try await Self.stack()
+        try await stack.background { context in
+            context.insert(Tally(name: "all"))
+            try context.commit()
+        }
+        let runs = Atomic(0)
+        let (pipeline, log) = try await Self.open(stack) { attempt in
+            .done { context in
+                let tally = try context.first(Tally.all)
+                if runs.add(1, ordering: .relaxed).newValue == 1 {
+                    let skipped = DispatchSemaphore(value: 0)
+                    Task.detached {
+                        try await stack.background { context in
+                            try context.find(attempt.id)?.skip()
+                            try context.first(Tally.all)?.count += 1
+                            try context.commit()
+                        }
+                        skipped.signal()
+                    }
+                    skipped.wait()
+                    // As long as it takes until it is cancelled.
+                    while !Task.isCancelled { usleep(1000) }
+                }
+                tally?.count += 1
+            }
+        }
+        try await Self.enqueue(1, stack)
+        pipeline.resume()
+        try await pipeline.drained()
+        #expect(try await stack.background { try $0.fetch(Tally.all).map(\.count) } == [2])
+        #expect(try await Self.ends(stack) == [1, 1, 0])
+        withExtendedLifetime(log) {}
+        await pipeline.close()
+        try await stack.close()
+    }
+}

@@ -1,0 +1,235 @@
+import Dispatch
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Strata
+
+@Suite("C8 blocks that are committed for what they do with the store as it is", .timeLimit(.minutes(2)))
+struct CommitOverStoreTests {
+    private static let models: [any Model.Type] = [
+        Author.self, Article.self, Citation.self, Writer.self, Spouse.self, Sheet.self, Binder.self,
+    ]
+
+    private static func filled(_ location: StoreLocation = .inMemory) async throws -> ContextStack {
+        let stack = try await ContextStack.open(location, models: models, stack: .rootOnly)
+        try await stack.background { context in
+            let author = context.insert(Author(name: "Ada"))
+            let article = context.insert(Article(slug: "a", title: "A", author: author))
+            context.insert(Citation(journal: "J", article: article))
+            let writer = context.insert(Writer(name: "W"))
+            writer.spouses.insert(context.insert(Spouse(name: "S")))
+            context.insert(Sheet(title: "red", body: "stone"))
+            try context.commit()
+        }
+        return stack
+    }
+
+    /// Runs a block of another task's to its end, whatever this thread is in.
+    private static func meanwhile(_ stack: ContextStack, _ body: @escaping @Sendable (ObjectContext) throws -> Void) {
+        let done = DispatchSemaphore(value: 0)
+        Task.detached {
+            do { try await stack.background(body) } catch { Issue.record(error) }
+            done.signal()
+        }
+        done.wait()
+    }
+
+    /// Has others change something after the first run of a block has read.
+    ///
+    /// - Returns: how often the block was run.
+    private static func runs(
+        _ stack: ContextStack,
+        elsewhere: ContextStack? = nil,
+        reading: @escaping @Sendable (ObjectContext) throws -> Void,
+        changing: @escaping @Sendable (ObjectContext) throws -> Void
+    ) async throws -> Int {
+        let runs = Mutex(0)
+        try await stack.commitOverStore(on: BlockQueue(label: "test"), author: "test") { context in
+            try reading(context)
+            if runs.withLock({
+                $0 += 1; return $0
+            }) == 1 {
+                meanwhile(elsewhere ?? stack) { context in
+                    try changing(context)
+                    try context.commit()
+                }
+            }
+            context.insert(Author(name: "new"))
+        } alongside: { _ in
+        }
+        #expect(try await stack.background { try $0.count(Author.where { $0.name == "new" }) } == 1)
+        return runs.withLock { $0 }
+    }
+
+    private struct Case: CustomTestStringConvertible {
+        let testDescription: String
+        let read: @Sendable (ObjectContext) throws -> Void
+        let change: @Sendable (ObjectContext) throws -> Void
+
+        init(
+            _ name: String,
+            _ read: @escaping @Sendable (ObjectContext) throws -> Void,
+            _ change: @escaping @Sendable (ObjectContext) throws -> Void = Self.editArticle
+        ) {
+            (testDescription, self.read, self.change) = (name, read, change)
+        }
+
+        static let editArticle: @Sendable (ObjectContext) throws -> Void = { try $0.first(Article.all)?.views += 1 }
+    }
+
+    private static let reads: [Case] = [
+        Case("fetch") { _ = try $0.fetch(Article.all) },
+        Case("count") { _ = try $0.count(Article.all) },
+        Case("exists") { _ = try $0.exists(Article.where { $0.slug == "nowhere" }) },
+        Case("an insert that it might have found", { _ = try $0.exists(Article.where { $0.slug == "b" }) }) {
+            $0.insert(Article(slug: "b", title: "B"))
+        },
+        Case("a delete", { _ = try $0.count(Citation.all) }) { context in
+            try context.fetch(Citation.all).forEach(context.delete)
+        },
+        Case("a batch", { _ = try $0.fetch(Article.all) }) { context in
+            try context.batchUpdate(Article.all) { $0.views.set(to: 7) }
+        },
+        Case("rows") { _ = try $0.rows(Article.all) },
+        Case("ids") { _ = try $0.ids(Article.all) },
+        Case("sum") { _ = try $0.sum(Article.all, \.views) },
+        Case("cursor") { context in try context.forEachRow(Article.all) { _ in } },
+        Case("SQL") { _ = try $0.values(Int.self, "SELECT max(views) FROM article") },
+        Case("a condition on what it is related to") { context in
+            _ = try context.fetch(Citation.where { $0.article.title == "A" })
+        },
+        Case("an object that another one leads to") { _ = try $0.first(Citation.all)?.article?.views },
+        Case("objects that lead to another one") { _ = try $0.first(Author.all)?.articles.count },
+        Case("what is read along") { _ = try $0.fetch(Citation.with { $0.article }) },
+        Case("members", { _ = try $0.first(Writer.all)?.spouses.count }) { context in
+            try context.first(Writer.all)?.spouses.insert(context.insert(Spouse(name: "T")))
+        },
+        Case("a search", { _ = try $0.fetch(Sheet.search("red")) }) { $0.insert(Sheet(title: "red", body: "")) },
+    ]
+
+    @Test("A block is run again where anybody has changed a table that it has read", arguments: reads)
+    private func again(_ row: Case) async throws {
+        let stack = try await Self.filled()
+        #expect(try await Self.runs(stack, reading: row.read, changing: row.change) == 2)
+        try await stack.close()
+    }
+
+    @Test("Also where that was another process", arguments: [true, false])
+    func elsewhere(isRelated: Bool) async throws {
+        let folder = try ScratchFolder()
+        let stack = try await Self.filled(.sqlite(folder.file("s.sqlite")))
+        let other = try await ContextStack.open(.sqlite(folder.file("s.sqlite")), models: Self.models, stack: .rootOnly)
+        let runs = try await Self.runs(stack, elsewhere: other) { context in
+            _ = try context.fetch(Article.all)
+        } changing: { context in
+            if isRelated { try Case.editArticle(context) } else { context.insert(Spouse(name: "T")) }
+        }
+        #expect(runs == (isRelated ? 2 : 1))
+        try await other.close()
+        try await stack.close()
+    }
+
+    @Test("What it has not read is no matter")
+    func unread() async throws {
+        let stack = try await Self.filled()
+        let read: @Sendable (ObjectContext) throws -> Void = { _ = try $0.fetch(Citation.all) }
+        #expect(try await Self.runs(stack, reading: read, changing: Case.editArticle) == 1)
+        try await stack.close()
+        let other = try await Self.filled()
+        #expect(try await Self.runs(other, reading: { _ in }, changing: Case.editArticle) == 1)
+        try await other.close()
+    }
+
+    @Test(
+        "A block that moves on to a newer state goes on where what it has read is the same there",
+        arguments: [true, false]
+    )
+    func movedOn(isRelated: Bool) async throws {
+        let stack = try await Self.filled()
+        let runs = Mutex(0)
+        try await stack.commitOverStore(on: BlockQueue(label: "test"), author: "test") { context in
+            _ = try context.fetch(isRelated ? Author.all : Author.named)
+            if isRelated { _ = try context.count(Article.all) }
+            if runs.withLock({
+                $0 += 1; return $0
+            }) == 1 {
+                Self.meanwhile(stack) { context in
+                    try Case.editArticle(context)
+                    try context.commit()
+                }
+            }
+            // A cursor reads the newest state, and so does its context then.
+            var views: [Int] = []
+            try context.forEachRow(Article.all) { views.append($0.views) }
+            #expect(views == [1])
+            context.insert(Author(name: "new"))
+        } alongside: { _ in
+        }
+        #expect(runs.withLock { $0 } == (isRelated ? 2 : 1))
+        try await stack.close()
+    }
+
+    @Test("Blocks of one queue are run one after the other, and see what came of those before")
+    func inTurn() async throws {
+        let (stack, queue) = (try await Self.filled(), BlockQueue(label: "test"))
+        let runs = Mutex(0)
+        let add: @Sendable (ObjectContext) throws -> Void = { context in
+            runs.withLock { $0 += 1 }
+            try context.first(Article.all)?.views += 1
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<50 {
+                group.addTask { try await stack.commitOverStore(on: queue, author: "test", add) { _ in } }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await stack.background { try $0.first(Article.all)?.views } == 50)
+        #expect(runs.withLock { $0 } == 50)
+        try await stack.close()
+    }
+
+    @Test("Where others never leave it alone, it comes to nothing in the end")
+    func endless() async throws {
+        let stack = try await Self.filled()
+        let runs = Mutex(0)
+        await expect(.conflict) {
+            try await stack.commitOverStore(on: BlockQueue(label: "test"), author: "test") { context in
+                try context.first(Article.all)?.body = "mine"
+                runs.withLock { $0 += 1 }
+                Self.meanwhile(stack) { context in
+                    try Case.editArticle(context)
+                    try context.commit()
+                }
+            } alongside: { _ in
+            }
+        }
+        #expect(runs.withLock { $0 } == BlockQueue.runLimit)
+        #expect(try await stack.background { try $0.first(Article.all)?.body } == "")
+        try await stack.close()
+    }
+
+    @Test("It commits neither by itself nor by batches")
+    func refused() async throws {
+        let stack = try await Self.filled()
+        let ways: [@Sendable (ObjectContext) throws -> Void] = [
+            { try $0.commit() }, { try $0.save() },
+            { context in try context.batchUpdate(Article.all) { $0.views.set(to: 7) } },
+            { context in try context.batchDelete(Citation.all) },
+        ]
+        for way in ways {
+            await expect(.misuse) {
+                try await stack.commitOverStore(on: BlockQueue(label: "test"), author: "test") { context in
+                    context.insert(Author(name: "new"))
+                    try way(context)
+                } alongside: { _ in
+                }
+            }
+        }
+        let left = try await stack.background { context in
+            [try context.count(Author.all), try context.count(Citation.all), try context.count(Article.viewed)]
+        }
+        #expect(left == [1, 1, 0])
+        try await stack.close()
+    }
+}
