@@ -335,9 +335,17 @@ extension RemoteNode {
     /// Takes over the versions of what lies at a key and below, for this and what is known below it.
     fileprivate func note(_ objects: [RemoteKey: RemoteObject], at key: RemoteKey) throws {
         if objects.isEmpty { return }
-        if let object = objects[key], !isFolder { return note(object, .data, contentPrint, snapshot.knownSeal) }
+        if let object = objects[key], !isFolder { return note(object, .data, print(of: object), snapshot.knownSeal) }
         for child in try children.fetch() {
             try child.note(objects, at: RemoteKey(escaped: key.segments + [child.segment]))
         }
+    }
+
+    /// The print of what has been moved here, as far as it is known. Of an upload that was broken off, it is one of what was sent.
+    private func print(of object: RemoteObject) -> String? {
+        if isCertain { return contentPrint }
+        let sent = snapshot.sentPrints.map(\.text)
+        if let mark = object.mark, sent.contains(mark) { return mark }
+        return sent.count == 1 ? sent[0] : nil
     }
 }

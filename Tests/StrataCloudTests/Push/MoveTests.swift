@@ -1,5 +1,6 @@
 import Strata
 import StrataPipeline
+import Synchronization
 import Testing
 
 @testable import StrataCloud
@@ -38,6 +39,44 @@ import Testing
         }
         try await stage.drain()
         #expect(stage.remote.tree.keys.sorted() == ["home/", "home/moved/", "home/moved/again/"])
+        #expect(try await stage.queued() == [])
+        await stage.account.close()
+    }
+
+    @Test(arguments: [true, false])
+    func `what was sent without an answer and moved twice is still known for what it is`(_ keepsMarks: Bool)
+        async throws
+    {
+        let faults = Mutex(["PUT home/n", "HEAD home/o"])
+        let remote = StrictRemote(
+            RemoteCapabilities(hasFolders: false, moves: false, keepsMarks: keepsMarks, isLocal: true)
+        ) {
+            request,
+            _ in
+            let place = faults.withLock { $0.firstIndex(of: "\(request)").map { $0 } }
+            guard let place else { return nil }
+            faults.withLock { _ = $0.remove(at: place) }
+            return request.verb == "PUT" ? .answerLost : .before(RemoteError(.unavailable, "Not now."))
+        }
+        let stage = try await CloudStage(
+            remote,
+            options: CloudOptions(retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2)))
+        )
+        try await stage.commit { _ = try $0.createNode(at: "/n") }
+        stage.account.push.resume()
+        while faults.withLock({ $0.count }) > 1 { await Task.yield() }
+        stage.account.push.suspend()
+        try await stage.commit { cloud in
+            for operation in try cloud.context.fetch(QueuedOperation.all) { operation.skip() }
+            try cloud.move(cloud.node(at: "/n"), to: "/m")
+        }
+        try await stage.commit { try $0.move($0.node(at: "/m"), to: "/o") }
+        try await stage.drain()
+        #expect(remote.tree.keys.sorted() == ["home/", "home/o"])
+        #expect(faults.withLock { $0.isEmpty })
+        try await stage.commit { try $0.delete($0.node(at: "/o")) }
+        try await stage.drain()
+        #expect(remote.tree.keys.sorted() == ["home/"])
         #expect(try await stage.queued() == [])
         await stage.account.close()
     }
