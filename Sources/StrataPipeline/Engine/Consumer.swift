@@ -4,7 +4,13 @@ import Strata
 /// A pipeline or a broker as the engine knows it.
 struct Consumer: Sendable {
     typealias ID = Int
-    typealias Handler = @Sendable (ClaimedOperation, QueueEngine) async throws -> Outcome
+
+    /// What does its operations.
+    struct Handler: Sendable {
+        let run: @Sendable (ClaimedOperation, QueueEngine) async throws -> Outcome
+        /// The model of the objects that its operations are about, if they are items.
+        let itemModel: (any Model.Type)?
+    }
 
     /// Which operations it takes.
     enum Scope: Sendable {
@@ -39,14 +45,17 @@ struct Consumer: Sendable {
     /// Has a handler do operations of its payload. One whose item is there no more is left out.
     static func handler<Payload>(_ body: @escaping @Sendable (Attempt<Payload>) async throws -> Outcome) -> Handler {
         // Asked once: to find out what a type conforms to takes longer than many a handler.
-        guard Payload.self is any ItemPayload.Type else {
-            return { operation, engine in try await body(Attempt(operation, engine)) }
+        guard let item = Payload.self as? any ItemPayload.Type else {
+            return Handler(run: { operation, engine in try await body(Attempt(operation, engine)) }, itemModel: nil)
         }
-        return { operation, engine in
-            var attempt = try Attempt<Payload>(operation, engine)
-            attempt.row = try await (attempt.payload as? any ItemPayload)?.row(in: engine.stack)
-            return try await attempt.row == nil ? .skip : body(attempt)
-        }
+        return Handler(
+            run: { operation, engine in
+                var attempt = try Attempt<Payload>(operation, engine)
+                attempt.row = try await (attempt.payload as? any ItemPayload)?.row(in: engine.stack)
+                return try await attempt.row == nil ? .skip : body(attempt)
+            },
+            itemModel: item.model
+        )
     }
 
     /// What a pipeline is called.

@@ -59,7 +59,7 @@ extension QueueEngine {
     private func run(_ operation: ClaimedOperation, _ consumer: Consumer) async {
         var ending: Ending
         do {
-            let outcome = try await consumer.handler(operation, self)
+            let outcome = try await consumer.handler.run(operation, self)
             ending = Ending(operation: operation, consumer: consumer, outcome: .success(outcome))
             if case .doneCommitting(let changes) = outcome.kind {
                 ending.written = try await commit(changes, operation, consumer)

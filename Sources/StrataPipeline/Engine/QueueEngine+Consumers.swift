@@ -12,6 +12,12 @@ extension QueueEngine {
         _ clock: any PipelineClock
     ) async throws -> RunnerHandle {
         if let limit = consumer.maxConcurrent { try PipelineOptions.checkLimit(limit) }
+        if let item = consumer.handler.itemModel, !stack.knows(item) {
+            throw PipelineError(
+                .modelsMissing,
+                "The stack was opened without \(item), which the operations of \(consumer.name) are about. Add it to its models."
+            )
+        }
         var engine = try of(stack, clock)
         var added: Consumer.ID?
         while added == nil {

@@ -10,3 +10,13 @@ extension ObjectContext {
         try find(id.counterpart(FinishedOperation.self))
     }
 }
+
+extension FinishedOperation {
+    /// The payload that it had at the end. That of an item leads to its object, which may be deleted by now.
+    ///
+    /// - Throws: ``PipelineError`` with `wrongPayload` where it is of another type, `undecodablePayload` where a later version has stored it; what
+    ///   decoding throws.
+    public func payload<Payload: OperationPayload>(as type: Payload.Type) throws -> Payload {
+        try Payload.decoded(payload, version: payloadVersion, type: self.type, of: id.number)
+    }
+}

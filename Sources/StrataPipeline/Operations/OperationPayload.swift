@@ -39,6 +39,20 @@ extension OperationPayload {
         try JSONDecoder().decode(Self.self, from: data)
     }
 
+    /// The payload of an operation.
+    ///
+    /// - Throws: ``PipelineError`` with `wrongPayload` where the operation has one of another type; otherwise as without a type.
+    static func decoded(_ data: Data, version: Int, type: String, of operation: Int64) throws -> Self {
+        guard type == operationType else {
+            throw PipelineError(
+                .wrongPayload,
+                "The operation has a payload of type \(type), not \(operationType).",
+                operations: [operation]
+            )
+        }
+        return try decoded(data, version: version)
+    }
+
     /// The payload of stored bytes.
     package static func decoded(_ data: Data, version: Int) throws -> Self {
         if version == payloadVersion { return try JSONDecoder().decode(Self.self, from: data) }

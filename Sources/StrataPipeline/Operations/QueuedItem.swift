@@ -23,11 +23,16 @@ struct QueuedItemText: Decodable {
 
 /// A payload that is an object's id.
 protocol ItemPayload: Sendable {
+    /// The model of the object.
+    static var model: any Model.Type { get }
+
     /// The object's values in the store; nil where it is there no more.
     func row(in stack: ContextStack) async throws -> (any Sendable)?
 }
 
 extension QueuedItem: ItemPayload {
+    static var model: any Model.Type { Object.self }
+
     func row(in stack: ContextStack) async throws -> (any Sendable)? {
         try await stack.overStore { [id] context in try context.find(id)?._$row }
     }

@@ -7,14 +7,7 @@ extension QueuedOperation {
     /// - Throws: ``PipelineError`` with `wrongPayload` where it is of another type, `undecodablePayload` where a later version has stored it; what
     ///   decoding throws.
     public func payload<Payload: OperationPayload>(as type: Payload.Type) throws -> Payload {
-        guard self.type == Payload.operationType else {
-            throw PipelineError(
-                .wrongPayload,
-                "The operation has a payload of type \(self.type), not \(Payload.operationType).",
-                operations: [id.number]
-            )
-        }
-        return try Payload.decoded(payload, version: payloadVersion)
+        try Payload.decoded(payload, version: payloadVersion, type: self.type, of: id.number)
     }
 
     /// Sets another payload. An attempt that runs keeps the one that it was started with, and where that is done, so is the operation: to

@@ -406,6 +406,37 @@ import Testing
         }
         try await stack.close()
     }
+
+    @Test("a stack without the model of the items is refused")
+    func unknownModel() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        let error = await #expect(throws: PipelineError.self) {
+            try await Pipeline.open(stack, named: .work) { (_: Attempt<QueuedItem<Letter>>) in .done }
+        }
+        #expect(error?.code == .modelsMissing && error?.message.contains("Letter") == true)
+        try await stack.close()
+    }
+
+    @Test("a finished operation leads to its object")
+    func finished() async throws {
+        let stack = try await Self.open()
+        let pipeline = try await Pipeline.open(stack, named: .work) { (_: Attempt<QueuedItem<Letter>>) in .done }
+        let letter = try await stack.background { context in
+            let letter = Letter(text: "a")
+            context.enqueue(letter, in: .work)
+            try context.commit()
+            return letter.id
+        }
+        try await pipeline.drained()
+        try await stack.background { context in
+            let done = try #require(try context.first(FinishedOperation.all))
+            #expect(try done.payload(as: QueuedItem<Letter>.self).id == letter)
+            let error = #expect(throws: PipelineError.self) { try done.payload(as: Named.self) }
+            #expect(error?.code == .wrongPayload)
+        }
+        await pipeline.close()
+        try await stack.close()
+    }
 }
 
 /// Carries an object to where it must not be used.
