@@ -282,6 +282,8 @@ struct PendingCommit: Sendable {
     let request: CommitRequest
     /// What an engine does behind it in the same transaction, and under which name.
     var alongside: (author: String, body: @Sendable (StoreTransaction) throws -> Void)?
+    /// Whether it goes before others of this process, who wait for that.
+    var isAhead = false
 
     /// Lets the added segments be merged with others, once it is known what came of the commit.
     func letGo() { store.layers.thaw(added) }
@@ -304,7 +306,7 @@ struct PendingCommit: Sendable {
         var taken = TakenSegments()
         defer { layers.letGo(of: taken) }
         var externals: ExternalWriter?
-        try store.write(for: request.label) { connection in
+        try store.write(for: request.label, isAhead: isAhead) { connection in
             watch?.hasBegun()
             let base = try connection.sequence()
             let snapshot: Layers
@@ -369,9 +371,7 @@ extension LayerStore {
     ) throws -> (layers: Layers, taken: TakenSegments) {
         try takeIn(base, schema, connection, by: request.committer)
         return try state.withLock { state in
-            if let reads = request.reads, state.areStale(reads, after: state.cursors[request.committer]) {
-                throw PassedError(StaleReads())
-            }
+            if let reads = request.reads, state.areStale(reads) { throw PassedError(StaleReads()) }
             // A save during the commit may have moved frozen segments up, which does not change what they are.
             var segments = Set(request.frozen.values.joined())
             // What the committer itself has saved upward goes along, also what it has since a context of the chain was made ready.

@@ -104,7 +104,7 @@ extension ObjectContext {
                 frozen: store.layers.freeze([id]).merging(store.layers.freezeAgain(others)) { own, _ in own },
                 policy: mergePolicy,
                 author: author,
-                reads: readRecord?.reads,
+                reads: readRecord?.reads(cursor),
                 names: { reference.name(of: $0) }
             )
         )

@@ -59,6 +59,9 @@ struct Telemetry: Sendable {
                 )
             }
             return result
+        } catch let error as StaleReads {
+            // It is made once more.
+            throw error
         } catch {
             let code = (error as? StrataError)?.code.description ?? "\(type(of: error))"
             metrics?.noteFailure(of: kind, code)

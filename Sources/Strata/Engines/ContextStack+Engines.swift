@@ -16,6 +16,8 @@ package final class BlockQueue: Sendable {
 
     /// How often a block is run at most before what it reads has stayed as it is.
     static let runLimit = 100
+    /// After how many runs others of this process have to wait for it.
+    static let politeRuns = 3
 
     package init(label: String) { executor = ContextExecutor(label: label) }
 }
@@ -49,23 +51,36 @@ extension ContextStack {
         _ changes: @escaping @Sendable (ObjectContext) throws -> Void,
         alongside body: @escaping @Sendable (StoreTransaction) throws -> Void
     ) async throws {
-        for run in 1... {
+        let turnstile = core.engine.turnstile
+        var isHeld = false
+        defer { if isHeld { turnstile.letGo() } }
+        for run in 1...BlockQueue.runLimit {
+            // Other blocks go ahead all the same: they come before or behind a run, and whoever holds it may have to wait for them.
+            if run > BlockQueue.politeRuns, !isHeld {
+                turnstile.hold()
+                isHeld = true
+            }
             let handle = try core.make(.private, named: nil, parent: nil, on: queue.executor)
             do {
                 return try await handle.run(stack: [handle], dropping: true) { context in
-                    context.readRecord = ReadRecord()
-                    try changes(context)
-                    try context.commit(author: author, alongside: body)
+                    let record = ReadRecord()
+                    context.readRecord = record
+                    do {
+                        try changes(context)
+                        try context.commit(author: author, isAhead: true, alongside: body)
+                    } catch {
+                        // What it has seen were two moments.
+                        throw record.isStale ? StaleReads() : error
+                    }
                 }
             } catch is StaleReads {
                 // Also where the task was cancelled meanwhile: what the block is to write down has happened.
-                if run < BlockQueue.runLimit { continue }
-                throw StrataError(
-                    .conflict,
-                    "Nothing was committed: others have changed what the block reads, \(run) times, before it was through. Let it do less."
-                )
             }
         }
+        throw StrataError(
+            .conflict,
+            "Nothing was committed: others have changed what the block reads, \(BlockQueue.runLimit) times, before it was through. Let it do less."
+        )
     }
 
     /// Has a listener called at every commit, also of other processes, with what they have changed; nil where that is not known. It is

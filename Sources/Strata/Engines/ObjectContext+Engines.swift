@@ -3,8 +3,16 @@ extension ObjectContext {
     ///
     /// - Throws: as ``commit()``, and what `body` throws; then nothing is committed.
     package func commit(author: String, alongside body: @escaping @Sendable (StoreTransaction) throws -> Void) throws {
+        try commit(author: author, isAhead: false, alongside: body)
+    }
+
+    func commit(
+        author: String,
+        isAhead: Bool,
+        alongside body: @escaping @Sendable (StoreTransaction) throws -> Void
+    ) throws {
         var pending = try beginCommit()
-        pending.alongside = (author, body)
+        (pending.alongside, pending.isAhead) = ((author, body), isAhead)
         try carryOut(pending)
     }
 

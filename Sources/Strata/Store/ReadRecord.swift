@@ -6,7 +6,7 @@ import CStrataSQLite
 final class ReadRecord {
     private var entities: Set<Int> = []
     private var since: Int64?
-    private var isStale = false
+    private(set) var isStale = false
 
     func note(_ statement: Statement) { if !statement.entities.isEmpty { entities.formUnion(statement.entities) } }
 
@@ -15,13 +15,17 @@ final class ReadRecord {
     /// - Parameter cursor: the last event of the layers before the snapshot that it has read until now.
     func begin(_ pair: LayerStore.Pair, after cursor: Int, _ layers: LayerStore) {
         defer { since = pair.sequence }
-        guard let reads, pair.sequence != reads.since else { return }
+        guard let reads = reads(cursor), pair.sequence != reads.since else { return }
         // A commit in flight is no event yet.
-        isStale = isStale || pair.inFlight != nil || layers.state.withLock { $0.areStale(reads, after: cursor) }
+        isStale = isStale || pair.inFlight != nil || layers.state.withLock { $0.areStale(reads) }
     }
 
     /// What was read so far; nil where that is nothing.
-    var reads: ContextReadSet? { since.map { ContextReadSet(entities: entities, since: $0, isStale: isStale) } }
+    ///
+    /// - Parameter cursor: the last event of the layers that the context has seen.
+    func reads(_ cursor: Int) -> ContextReadSet? {
+        since.map { ContextReadSet(entities: entities, since: $0, cursor: cursor, isStale: isStale) }
+    }
 }
 
 /// The tables that a context has read, each as a whole.
@@ -29,6 +33,8 @@ struct ContextReadSet: Sendable {
     let entities: Set<Int>
     /// The number of the last commit that its reads have seen.
     let since: Int64
+    /// The last event of the layers that the context has seen.
+    let cursor: Int
     /// Whether some of it was something else already by then.
     let isStale: Bool
 }
@@ -39,12 +45,11 @@ struct StaleReads: Error {}
 extension LayerStore.State {
     /// Whether commits have changed any table that a context has read, since it has.
     ///
-    /// - Parameter cursor: the last event before that; nil where that is not known.
-    /// - Complexity: O(commits since).
-    func areStale(_ reads: ContextReadSet, after cursor: Int?) -> Bool {
+    /// Complexity: O(commits since).
+    func areStale(_ reads: ContextReadSet) -> Bool {
         if reads.isStale { return true }
-        guard sequence != reads.since else { return false }
-        guard let cursor, let events = events(after: cursor) else { return true }
+        guard sequence != reads.since, !reads.entities.isEmpty else { return false }
+        guard let events = events(after: reads.cursor) else { return true }
         return events.contains { event in
             guard case .commit(let number, _, _) = event.cause, number > reads.since else { return false }
             guard let unread = event.unread else { return true }
@@ -65,7 +70,7 @@ final class ReadTables {
         var entities: [String: Int] = [:]
         for info in all.map(\.info) {
             for table in [info.table, SearchSQL.table(of: info.table)] + SearchSQL.shadows(of: info.table) {
-                entities[table] = info.index
+                entities[table.lowercased()] = info.index
             }
         }
         self.entities = entities
@@ -85,7 +90,8 @@ final class ReadTables {
         )
     }
 
-    private func note(_ table: String) { if let entity = entities[table] { found.insert(entity) } }
+    /// Where no column of a table is read, it is called as the statement calls it.
+    private func note(_ table: String) { if let entity = entities[table.lowercased()] { found.insert(entity) } }
 
     /// Gives what was read since this was last asked.
     func take() -> Set<Int> {

@@ -178,13 +178,18 @@ final class Store: Sendable {
     /// Runs one transaction: see ``StoreWriter/write(for:_:beforeCommit:afterCommit:)``.
     func write(
         for context: @autoclosure () -> String? = nil,
+        isAhead: Bool = false,
         _ body: (Connection) throws -> [String],
         beforeCommit: () -> Void = {},
         afterCommit: (_ isCommitted: Bool) -> Void = { _ in }
     ) throws {
         try checkOpen()
+        if !isAhead { writer.turnstile.pass() }
         try writer.write(for: context(), body, beforeCommit: beforeCommit, afterCommit: afterCommit)
     }
+
+    /// Keeps others of this process from writing until it is opened again.
+    var turnstile: WriterTurnstile { writer.turnstile }
 
     private static func reserveIDs(_ count: Int64, _ writer: StoreWriter) throws -> Int64 {
         var first: Int64 = 0

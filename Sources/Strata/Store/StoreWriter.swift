@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import GRDB
 import Synchronization
@@ -12,6 +13,7 @@ final class StoreWriter: Sendable {
     /// Used inside the database's writer only, which runs one access at a time.
     private let connection: Exclusive<Connection>
     let journal: Journal
+    let turnstile = WriterTurnstile()
     /// How many writes are under way or wait for their turn.
     private let writeCount = Atomic(0)
 
@@ -105,6 +107,43 @@ final class StoreWriter: Sendable {
         } catch {
             throw StrataError(grdb: error)
         }
+    }
+}
+
+/// Has those who want to write wait for somebody whom they have kept from it again and again.
+///
+/// Isolation: any.
+final class WriterTurnstile: Sendable {
+    private let holders = DispatchGroup()
+    private let isHeld = Atomic(false)
+    private let state = Mutex((count: 0, isForced: false))
+
+    /// Whoever has waited so long goes on all the same, and all others with it: whoever holds it may be waiting for that.
+    private static let patience = DispatchTimeInterval.seconds(2)
+
+    /// Waits until nobody holds it. Blocks the thread.
+    func pass() {
+        guard isHeld.load(ordering: .acquiring), !state.withLock({ $0.isForced }) else { return }
+        guard holders.wait(timeout: .now() + Self.patience) == .timedOut else { return }
+        state.withLock { $0.isForced = $0.count > 0 }
+    }
+
+    func hold() {
+        holders.enter()
+        state.withLock { state in
+            state.count += 1
+            isHeld.store(true, ordering: .releasing)
+        }
+    }
+
+    func letGo() {
+        state.withLock { state in
+            state.count -= 1
+            guard state.count == 0 else { return }
+            state.isForced = false
+            isHeld.store(false, ordering: .releasing)
+        }
+        holders.leave()
     }
 }
 

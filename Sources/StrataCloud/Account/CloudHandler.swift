@@ -24,7 +24,8 @@ public protocol CloudHandler: Sendable {
     func remote(of recipient: String, for account: String) async throws -> (any Remote)?
 
     /// Called inside the commit that completes an upload, with its context: what is changed there is part of it. Not called where no content
-    /// was given, so that nothing was sent.
+    /// was given, so that nothing was sent. As any block of ``StrataPipeline/Outcome/done(_:)`` it may be called again, on a newer state, before
+    /// it is committed; it neither commits nor runs a batch.
     func didUpload(_ sections: ContentSections, of node: CloudNode, in cloud: CloudContext) throws
 
     /// Called inside the commit that holds a node's uploads, since somebody else has written its content meanwhile.

@@ -333,19 +333,26 @@ extension RemoteNode {
     fileprivate func isWithin(_ node: Int64) -> Bool { lineage.contains { $0.id.number == node } }
 
     /// Takes over the versions of what lies at a key and below, for this and what is known below it.
-    fileprivate func note(_ objects: [RemoteKey: RemoteObject], at key: RemoteKey) throws {
+    ///
+    /// - Parameter isOwn: whether what lies there is known to be this, also where that was not certain before.
+    fileprivate func note(_ objects: [RemoteKey: RemoteObject], at key: RemoteKey, isOwn: Bool = true) throws {
         if objects.isEmpty { return }
-        if let object = objects[key], !isFolder { return note(object, .data, print(of: object), snapshot.knownSeal) }
+        if let object = objects[key], !isFolder {
+            let print = isCertain ? contentPrint : sentPrint(of: object)
+            // Else it may be somebody else's, which a pull finds.
+            if isCertain || isOwn || print != nil { note(object, .data, print, snapshot.knownSeal) }
+            return
+        }
         for child in try children.fetch() {
-            try child.note(objects, at: RemoteKey(escaped: key.segments + [child.segment]))
+            try child.note(objects, at: RemoteKey(escaped: key.segments + [child.segment]), isOwn: false)
         }
     }
 
-    /// The print of what has been moved here, as far as it is known. Of an upload that was broken off, it is one of what was sent.
-    private func print(of object: RemoteObject) -> String? {
-        if isCertain { return contentPrint }
-        let sent = snapshot.sentPrints.map(\.text)
-        if let mark = object.mark, sent.contains(mark) { return mark }
-        return sent.count == 1 ? sent[0] : nil
+    /// Which of what was sent an object is that has been moved here; nil where it may be none of it.
+    private func sentPrint(of object: RemoteObject) -> String? {
+        let sent = snapshot.sentPrints
+        if let mark = object.mark { return sent.contains { $0.text == mark } ? mark : nil }
+        let fitting = sent.filter { object.size == nil || $0.size == object.size }
+        return fitting.count == 1 ? fitting[0].text : nil
     }
 }

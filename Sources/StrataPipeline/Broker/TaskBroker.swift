@@ -43,7 +43,8 @@ public final class TaskBroker: OperationRunner {
     ///   - retry: when a task whose handler has thrown is started again.
     ///   - whenFailed: what becomes of tasks that have failed for good; without it, those block their queue in orderings that are serial,
     ///     and are parked in `flat`.
-    ///   - timeout: how long an attempt may take. Beyond that it has failed: its task is cancelled, and what it says later does not count.
+    ///   - timeout: how long the handler of an attempt may take. Beyond that it has failed: its task is cancelled, and what it says later does not
+    ///     count. What it was in time with to say, as changes of `.done`, is written down however long that takes.
     ///     A handler that does not heed its cancellation may then run beside the next attempt.
     ///   - constraints: what knows of the constraints that handlers wait for by ``Outcome/wait(_:)``.
     ///   - retention: how long finished tasks are kept; of all pipelines and brokers that the store has known, those that are closed among them, the

@@ -17,6 +17,7 @@ struct ClaimedOperation: Sendable {
     let type: String
     let payload: Data
     let payloadVersion: Int
+    let key: String?
     /// When it was queued, by the clock of whoever has saved it.
     let enqueuedAt: Date?
 }

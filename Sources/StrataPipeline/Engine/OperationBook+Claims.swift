@@ -69,6 +69,7 @@ extension OperationBook {
         let payload: Data
         let payloadVersion: Int
         let enqueuedAt: Date?
+        let key: String?
         let heldUntil: Date?
         let isDependent: Bool
 
@@ -82,8 +83,9 @@ extension OperationBook {
             payload = try row.read(Data.self, at: 7)
             payloadVersion = try row.read(Int.self, at: 8)
             enqueuedAt = try row.read(Date?.self, at: 9)
-            heldUntil = hasTies ? try row.read(Date?.self, at: 10) : nil
-            isDependent = hasTies ? try row.read(Bool.self, at: 11) : false
+            key = try row.read(String?.self, at: 10)
+            heldUntil = hasTies ? try row.read(Date?.self, at: 11) : nil
+            isDependent = hasTies ? try row.read(Bool.self, at: 12) : false
         }
 
         func claimed(by worker: Int64, of pipeline: PipelineName) -> ClaimedOperation {
@@ -95,6 +97,7 @@ extension OperationBook {
                 type: type,
                 payload: payload,
                 payloadVersion: payloadVersion,
+                key: key,
                 enqueuedAt: enqueuedAt
             )
         }

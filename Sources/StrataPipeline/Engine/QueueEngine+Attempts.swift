@@ -56,12 +56,21 @@ extension QueueEngine {
         if isOver { deadline.cancel() }
     }
 
+    private func cancelDeadline(of claim: Claim) {
+        let deadline = state.withLock { state in
+            state.running[claim.operation].flatMap { $0.claim == claim ? $0.deadline : nil }
+        }
+        deadline?.cancel()
+    }
+
     private func run(_ operation: ClaimedOperation, _ consumer: Consumer) async {
         var ending: Ending
         do {
             let outcome = try await consumer.handler.run(operation, self)
             ending = Ending(operation: operation, consumer: consumer, outcome: .success(outcome))
             if case .doneCommitting(let changes) = outcome.kind {
+                // The handler was in time, however long its changes wait for those of others.
+                cancelDeadline(of: operation.claim)
                 ending.written = try await commit(changes, operation, consumer)
             }
         } catch {
@@ -96,7 +105,7 @@ extension QueueEngine {
         let id = stack.id(operation.claim.operation, of: QueuedOperation.self)
         let releasedKey = Mutex<String?>(nil)
         try await stack.commitOverStore(on: doneBlocks, author: Self.author) { context in
-            let ending = EndingOperation.Value(id)
+            let ending = EndingOperation.Value(id, operation)
             context.state[EndingOperation.self] = ending
             try changes(context)
             releasedKey.withLock { $0 = ending.releasedKey }

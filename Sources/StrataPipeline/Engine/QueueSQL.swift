@@ -21,7 +21,8 @@ enum QueueSQL {
     )
     private static func selectCandidates(with ties: String) -> String {
         """
-        SELECT "id", "lane", "sortKey", "commit", "attempts", "epoch", "type", "payload", "payloadVersion", "enqueuedAt"\(ties) \
+        SELECT "id", "lane", "sortKey", "commit", "attempts", "epoch", "type", "payload", "payloadVersion", "enqueuedAt", \
+        "key"\(ties) \
         FROM \(operations) o WHERE "status" = 0 AND "pipeline" = ? ORDER BY "rank", "commit", "id" LIMIT ?
         """
     }

@@ -52,14 +52,17 @@ extension ObjectContext {
         key: String? = nil
     ) throws -> QueuedOperation? {
         guard try finishedOperation(id) == nil else { return nil }
-        if let key { release(key, in: pipeline) }
         let operation = try insert(QueuedOperation.make(payload, in: pipeline, lane, priority, key), as: id)
+        if operation != nil, let key { release(key, in: pipeline) }
         if let item = payload._itemNumber { operation?.tie(to: item, in: self) }
         return operation
     }
 }
 
 extension QueuedOperation {
+    /// What is said of payloads that have no bytes.
+    static let notEncoded = "cannot be encoded"
+
     fileprivate static let withoutID =
         "cannot be tied to anything, since the store could not give it an id. Roll it back, and queue it again"
 
@@ -86,7 +89,7 @@ extension QueuedOperation {
         do {
             data = try JSONEncoder().encode(payload)
         } catch {
-            problem = "cannot be encoded: \(error)"
+            problem = "\(notEncoded): \(error)"
         }
         return QueuedOperation(
             pipeline: pipeline,

@@ -5,8 +5,9 @@ public import Strata
 public enum DuplicatePolicy: Sendable, CaseIterable {
     /// The other one stands for it, as it is.
     case keep
-    /// The other one gets its payload and priority, and starts no earlier than this one was to. It keeps its id, its lane, and what it waits
-    /// for besides. If it runs or has failed, it is done once more; if it was to be skipped, it is not.
+    /// The other one gets its payload and priority, starts no earlier than this one was to, and has fresh attempts, as by
+    /// ``QueuedOperation/retry()``. It keeps its id, its lane, and what it waits for besides. If it runs by the time of the commit, that attempt
+    /// is cancelled and it is done once more; if it was to be skipped, or taken as done, it is not.
     case replace
 }
 
@@ -23,11 +24,11 @@ extension ObjectContext {
     ///   - lane: those of one lane follow the order of the pipeline among each other.
     ///   - priority: of operations that are ready, those of the greatest come first.
     ///   - key: no two operations with the same one are queued in a pipeline. Where another context commits one at the same moment, the later of
-    ///     the two commits throws `notUnique`; where it takes off the queue the one that was found here, `conflict`.
+    ///     the two commits throws `notUnique`; where the one that was found here is done with by then, or was replaced by something else, `conflict`.
     ///   - policy: what becomes of it where there is one.
     ///   - notBefore: when it may start at the earliest.
     /// - Returns: the operation that is queued under the key.
-    /// - Throws: what encoding throws, and the store reports; nothing has changed then.
+    /// - Throws: what encoding throws, and the store reports; nothing is queued or replaced then.
     @discardableResult
     public func enqueue<Payload: OperationPayload>(
         _ payload: Payload,
@@ -38,8 +39,12 @@ extension ObjectContext {
         ifQueued policy: DuplicatePolicy,
         notBefore: Date? = nil
     ) throws -> QueuedOperation {
-        if let queued = try first(.of(key, in: pipeline)), queued.id != state[EndingOperation.self]?.id {
-            if policy == .replace { try queued.become(payload, priority, notBefore, self) }
+        if let queued = try first(.of(key, in: pipeline)), state[EndingOperation.self]?.isEnding(queued) != true {
+            switch policy {
+            // Where it is done with by the time of the commit, that is a conflict.
+            case .keep: if queued.commit > 0 { queued.edits += 1 }
+            case .replace: try queued.become(payload, priority, notBefore, self)
+            }
             return queued
         }
         return enqueue(payload, in: pipeline, lane: lane, priority: priority, key: key, notBefore: notBefore)
@@ -70,10 +75,9 @@ extension ObjectContext {
 
     /// Lets go of a key that the operation has which is done with this context's commit.
     func release(_ key: String, in pipeline: PipelineName) {
+        guard let ending = state[EndingOperation.self], ending.key == key, ending.pipeline == pipeline else { return }
         // Where it cannot be read, neither can what the commit is to write.
-        guard let ending = state[EndingOperation.self], let operation = try? find(ending.id), operation.key == key,
-            operation.pipeline == pipeline
-        else { return }
+        guard let operation = try? find(ending.id), operation.key == key, ending.isEnding(operation) else { return }
         operation.key = nil
         ending.releasedKey = key
     }
@@ -97,7 +101,8 @@ extension QueuedOperation {
             context.insert(OperationHold(operation: id.number, name: HoldName.start, until: notBefore))
         }
         edits += 1
-        if status == .active || status == .failed || request == .skip { retry() }
+        // Whatever it is by the time of the commit, and whatever was to become of it.
+        if commit > 0 { request = .retry }
     }
 }
 
@@ -105,10 +110,17 @@ extension QueuedOperation {
 enum EndingOperation: ContextStateKey {
     final class Value {
         let id: ObjectID<QueuedOperation>
+        let pipeline: PipelineName
+        let key: String?
         /// Its key, where another operation is queued under that by the same commit.
         var releasedKey: String?
 
-        init(_ id: ObjectID<QueuedOperation>) { self.id = id }
+        init(_ id: ObjectID<QueuedOperation>, _ operation: ClaimedOperation) {
+            (self.id, pipeline, key) = (id, operation.pipeline, operation.key)
+        }
+
+        /// Whether an operation is this one, and nobody wants it to be done once more.
+        func isEnding(_ operation: QueuedOperation) -> Bool { operation.id == id && operation.request != .retry }
     }
 }
 

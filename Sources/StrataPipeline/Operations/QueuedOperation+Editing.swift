@@ -23,6 +23,7 @@ extension QueuedOperation {
         } else if let item = payload._itemNumber, let owningContext {
             self.tie(to: item, in: owningContext)
         }
+        if problem?.hasPrefix(Self.notEncoded) ?? false { problem = nil }
         self.payload = bytes
         type = Payload.operationType
         payloadVersion = Payload.payloadVersion

@@ -20,7 +20,7 @@ public struct Outcome: Sendable {
     /// The operation is done, and these changes with it: both are committed in one transaction, or none.
     ///
     /// The block is given a context of its own over the committed state, which is committed when the block returns; it neither saves nor
-    /// commits by itself, and runs no batch (`misuse`). Blocks of one process run one after the other. Where others have changed a table that the
+    /// commits by itself, and runs no batch (`misuse`). Blocks of one stack run one after the other. Where others have changed a table that the
     /// block has read before it is committed, it is run again on the newest state, in a context of its own: what it reads and writes is one
     /// step, as if nobody else were there. So it may be called several times, and does nothing but change objects.
     ///

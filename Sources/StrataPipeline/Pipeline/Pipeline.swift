@@ -45,7 +45,8 @@ public final class Pipeline: OperationRunner {
     ///   - retry: when a handler that has thrown is started again.
     ///   - whenFailed: what becomes of operations that have failed for good; without it, those block their lane in orderings that
     ///     are serial, and are parked in `flat`.
-    ///   - timeout: how long an attempt may take. Beyond that it has failed: its task is cancelled, and what it says later does not count.
+    ///   - timeout: how long the handler of an attempt may take. Beyond that it has failed: its task is cancelled, and what it says later does not
+    ///     count. What it was in time with to say, as changes of `.done`, is written down however long that takes.
     ///     A handler that does not heed its cancellation may then run beside the next attempt.
     ///   - constraints: what knows of the constraints that handlers wait for by ``Outcome/wait(_:)``. For others only
     ///     ``QueuedOperation/retry()`` ends the waiting.

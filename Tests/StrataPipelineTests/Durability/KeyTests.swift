@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Strata
 import StrataPipeline
@@ -56,13 +57,16 @@ import Testing
             let holds = try await stage.stack.background { try $0.fetch(OperationHold.all).map(\.until) }
             #expect(holds == [date].compactMap(\.self))
         }
-        // One that was to be skipped in the same commit stays.
-        try await stage.stack.background { context in
-            try context.find(ids[0])?.skip()
-            try context.enqueue(Named(name: "D"), in: .work, key: "k", ifQueued: .replace)
-            try context.commit()
+        // One that was to leave in the same commit stays.
+        for isSkipped in [true, false] {
+            try await stage.stack.background { context in
+                let queued = try context.find(ids[0])
+                if isSkipped { queued?.skip() } else { queued?.complete() }
+                try context.enqueue(Named(name: "D"), in: .work, key: "k", ifQueued: .replace)
+                try context.commit()
+            }
+            #expect(try await Self.queued(stage.stack) == ["D l 0 pending", "other  0 pending"])
         }
-        #expect(try await Self.queued(stage.stack) == ["D l 0 pending", "other  0 pending"])
         try await stage.close()
     }
 
@@ -86,6 +90,124 @@ import Testing
         #expect(seen.withLock { $0 } == ["A", "B"])
         #expect(try await Self.queued(stack) == [])
         #expect(try await stack.background { try $0.fetch(FinishedOperation.all).map(\.result) } == [.completed])
+        await pipeline.close()
+        try await stack.close()
+    }
+
+    @Test("one that was claimed, or is done, between the look and the commit")
+    func between() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        let seen = Mutex<[String]>([])
+        let begun = DispatchSemaphore(value: 0)
+        let pipeline = try await Pipeline.open(stack, named: .work, retry: .never, isSuspended: true) {
+            (attempt: Attempt<Named>) in
+            seen.withLock { $0.append(attempt.payload.name) }
+            begun.signal()
+            if attempt.payload.name == "A" { try await Task.sleep(for: .seconds(3600)) }
+            return .done
+        }
+        try await stack.background { context in
+            context.enqueue(Named(name: "A"), in: .work, key: "k")
+            try context.commit()
+            try context.enqueue(Named(name: "B"), in: .work, key: "k", ifQueued: .replace)
+            pipeline.resume()
+            begun.wait()
+            try context.commit()
+        }
+        try await pipeline.drained()
+        #expect(seen.withLock { $0 } == ["A", "B"])
+        #expect(try await Self.queued(stack) == [])
+        // What is kept is there in the end, or the commit says so.
+        pipeline.suspend()
+        try await stack.background { context in
+            context.enqueue(Named(name: "C"), in: .work, key: "k")
+            try context.commit()
+        }
+        do {
+            try await stack.background { context in
+                try context.enqueue(Named(name: "D"), in: .work, key: "k", ifQueued: .keep)
+                pipeline.resume()
+                let done = DispatchSemaphore(value: 0)
+                Task.detached {
+                    try await pipeline.drained()
+                    done.signal()
+                }
+                done.wait()
+                try context.commit()
+            }
+            Issue.record("nothing is queued, and nobody was told")
+        } catch let error as StrataError {
+            #expect(error.code == .conflict)
+        }
+        #expect(seen.withLock { $0 } == ["A", "B", "C"])
+        await pipeline.close()
+        try await stack.close()
+    }
+
+    @Test("one that is replaced while it ends does not end", arguments: [nil, .keep, .replace] as [DuplicatePolicy?])
+    func replacedAtTheEnd(policy: DuplicatePolicy?) async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        let seen = Mutex<[String]>([])
+        let pipeline = try await Pipeline.open(stack, named: .work, retry: .never) { (attempt: Attempt<Named>) in
+            seen.withLock { $0.append(attempt.payload.name) }
+            guard attempt.payload.name == "A" else { return .done }
+            try await stack.background { context in
+                try context.enqueue(Named(name: "B"), in: .work, key: "k", ifQueued: .replace)
+                try context.commit()
+            }
+            return .done { context in
+                if let policy {
+                    try context.enqueue(Named(name: "C"), in: .work, key: "k", ifQueued: policy)
+                } else {
+                    context.enqueue(Named(name: "C"), in: .work, key: "k")
+                }
+            }
+        }
+        try await stack.background { context in
+            context.enqueue(Named(name: "A"), in: .work, key: "k")
+            try context.commit()
+        }
+        try await pipeline.drained()
+        // By `.replace`, the block itself has it done once more with what it gives.
+        #expect(seen.withLock { $0 } == ["A", policy == .replace ? "C" : "B"])
+        #expect(try await stack.background { try $0.count(QueuedOperation.all) } == 0)
+        #expect(try await stack.background { try $0.fetch(FinishedOperation.all).map(\.key) } == ["k"])
+        await pipeline.close()
+        try await stack.close()
+    }
+
+    @Test("a payload that could not be encoded is replaced by one that can")
+    func unencodable() async throws {
+        struct Bad: OperationPayload { var number: Double }
+        let stage = try await Stage.open()
+        try await stage.stack.background { context in
+            context.enqueue(Bad(number: .nan), in: .work, key: "k")
+            try context.enqueue(Bad(number: 1), in: .work, key: "k", ifQueued: .replace)
+            #expect(throws: EncodingError.self) {
+                try context.enqueue(Bad(number: .nan), in: .work, key: "k", ifQueued: .replace)
+            }
+            try context.commit()
+        }
+        #expect(try await stage.stack.background { try $0.enqueued(Bad.self).map(\.number) } == [1])
+        try await stage.close()
+    }
+
+    @Test("an id that is taken lets go of no key")
+    func takenID() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        let id = try stack.newID(for: QueuedOperation.self)
+        let pipeline = try await Pipeline.open(stack, named: .work, retry: .never) { (_: Attempt<Named>) in
+            .done { context in
+                let next = try context.enqueue(Named(name: "B"), as: id, in: .work, key: "k")
+                #expect(next == nil)
+            }
+        }
+        try await stack.background { context in
+            _ = try context.enqueue(Named(name: "A"), as: id, in: .work, key: "k")
+            try context.commit()
+        }
+        try await pipeline.drained()
+        #expect(try await stack.background { try $0.fetch(FinishedOperation.all).map(\.key) } == ["k"])
         await pipeline.close()
         try await stack.close()
     }

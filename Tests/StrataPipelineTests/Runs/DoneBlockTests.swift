@@ -179,4 +179,54 @@ import Testing
         await pipeline.close()
         try await stack.close()
     }
+
+    @Test("A handler that was in time is in time, however long its block waits")
+    func timeout() async throws {
+        let stack = try await Self.stack()
+        let clock = VirtualClock()
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            retry: .never,
+            timeout: .seconds(10),
+            isSuspended: true,
+            clock: clock
+        ) { (_: Attempt<Run>) in
+            .done { context in
+                clock.advance(by: .seconds(60))
+                context.insert(Tally(name: "late"))
+            }
+        }
+        try await Self.enqueue(1, stack)
+        pipeline.resume()
+        try await pipeline.drained()
+        #expect(try await Self.ends(stack) == [1, 1, 0])
+        await pipeline.close()
+        try await stack.close()
+    }
+
+    @Test("Blocks that wait when the pipeline is closed come to their ends", arguments: [true, false])
+    func closing(isStack: Bool) async throws {
+        let folder = try ScratchFolder()
+        let stack = try await Self.stack(.sqlite(folder.file("s.sqlite")))
+        let begun = Atomic(0)
+        let (pipeline, _) = try await Self.open(stack) { _ in
+            .done { context in
+                begun.add(1, ordering: .relaxed)
+                usleep(20_000)
+                context.insert(Tally(name: "done"))
+            }
+        }
+        try await Self.enqueue(8, stack)
+        pipeline.resume()
+        while begun.load(ordering: .relaxed) == 0 { try await Task.sleep(for: .milliseconds(1)) }
+        if !isStack { await pipeline.close(grace: .seconds(60)) }
+        try await stack.close()
+        let again = try await Self.stack(.sqlite(folder.file("s.sqlite")))
+        let (done, tallies) = try await again.background { context in
+            (try context.count(FinishedOperation.all), try context.count(Tally.all))
+        }
+        #expect(done == tallies && (done == 8 || isStack))
+        try await again.close()
+    }
 }

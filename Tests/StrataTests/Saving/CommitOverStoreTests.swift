@@ -96,6 +96,7 @@ struct CommitOverStoreTests {
         Case("sum") { _ = try $0.sum(Article.all, \.views) },
         Case("cursor") { context in try context.forEachRow(Article.all) { _ in } },
         Case("SQL") { _ = try $0.values(Int.self, "SELECT max(views) FROM article") },
+        Case("SQL that reads no column") { _ = try $0.values(Int.self, "SELECT count(*) FROM article") },
         Case("a condition on what it is related to") { context in
             _ = try context.fetch(Citation.where { $0.article.title == "A" })
         },
@@ -168,6 +169,102 @@ struct CommitOverStoreTests {
         }
         #expect(runs.withLock { $0 } == (isRelated ? 2 : 1))
         try await stack.close()
+    }
+
+    @Test("What a block throws that has seen two states is not its last word")
+    func torn() async throws {
+        let stack = try await Self.filled()
+        let runs = Mutex(0)
+        try await stack.commitOverStore(on: BlockQueue(label: "test"), author: "test") { context in
+            let before = try context.sum(Article.all, \.views)
+            if runs.withLock({
+                $0 += 1; return $0
+            }) == 1 {
+                Self.meanwhile(stack) { context in
+                    try Case.editArticle(context)
+                    try context.commit()
+                }
+            }
+            var after = 0
+            try context.forEachRow(Article.all) { after += $0.views }
+            guard before == after else { throw CancellationError() }
+            context.insert(Author(name: "\(after)"))
+        } alongside: { _ in
+        }
+        #expect(try await stack.background { try $0.count(Author.where { $0.name == "1" }) } == 1)
+        try await stack.close()
+    }
+
+    @Test("Who commits all the time does not keep a block from it", arguments: [true, false])
+    func besideTightLoop(isOtherProcess: Bool) async throws {
+        let folder = try ScratchFolder()
+        let stack = try await Self.filled(.sqlite(folder.file("s.sqlite")))
+        let other =
+            isOtherProcess
+            ? try await ContextStack.open(.sqlite(folder.file("s.sqlite")), models: Self.models, stack: .rootOnly)
+            : stack
+        let isOver = Atomic(false)
+        let edit: @Sendable (ObjectContext) throws -> Void = { context in
+            while !isOver.load(ordering: .relaxed) {
+                try context.first(Article.all)?.length = Int.random(in: 0...1_000_000)
+                try context.commit()
+            }
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await other.background(edit) }
+            let queue = BlockQueue(label: "test")
+            // Several at once, which are not to wait for each other where one keeps others from writing.
+            try await withThrowingTaskGroup(of: Void.self) { blocks in
+                for _ in 0..<4 {
+                    blocks.addTask {
+                        for _ in 0..<5 {
+                            try await stack.commitOverStore(on: queue, author: "test") { context in
+                                // Longer than a commit takes.
+                                for _ in 0..<20 { _ = try context.fetch(Article.all) }
+                                context.insert(Author(name: "new"))
+                            } alongside: { _ in
+                            }
+                        }
+                    }
+                }
+                try await blocks.waitForAll()
+            }
+            isOver.store(true, ordering: .relaxed)
+            try await group.waitForAll()
+        }
+        #expect(try await stack.background { try $0.count(Author.where { $0.name == "new" }) } == 20)
+        if isOtherProcess { try await other.close() }
+        try await stack.close()
+    }
+
+    @Test("Where no history is kept, any commit of another process counts, but for who has read nothing")
+    func withoutHistory() async throws {
+        let folder = try ScratchFolder()
+        let configuration = StoreConfiguration(history: .off)
+        var stacks: [ContextStack] = []
+        for _ in 0..<2 {
+            stacks.append(
+                try await ContextStack.open(
+                    .sqlite(folder.file("s.sqlite")),
+                    models: Self.models,
+                    stack: .rootOnly,
+                    configuration: configuration
+                )
+            )
+        }
+        for (isReading, expected) in [(true, 2), (false, 1)] {
+            let runs = try await Self.runs(stacks[0], elsewhere: stacks[1]) { context in
+                if isReading { _ = try context.fetch(Article.all) }
+            } changing: { context in
+                context.insert(Spouse(name: "T"))
+            }
+            #expect(runs == expected)
+            try await stacks[0].background { context in
+                try context.fetch(Author.all).forEach(context.delete)
+                try context.commit()
+            }
+        }
+        for stack in stacks { try await stack.close() }
     }
 
     @Test("Blocks of one queue are run one after the other, and see what came of those before")
