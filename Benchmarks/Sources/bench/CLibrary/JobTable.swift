@@ -37,6 +37,16 @@ enum JobTable {
         INSERT INTO done SELECT id, pipeline, type, payload, payloadVersion, lane, key, "commit", enqueuedAt, 'completed', ?2, \
         attempts, failures, ?3 FROM job WHERE id = ?1
         """
+    private static let tallies = """
+        CREATE TABLE tally (id INTEGER PRIMARY KEY, number INTEGER NOT NULL, count INTEGER NOT NULL, version INTEGER NOT NULL);
+        CREATE UNIQUE INDEX tally_number ON tally (number);
+        WITH RECURSIVE n(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM n WHERE n < \(tallyCount - 1)) \
+        INSERT INTO tally SELECT n + 1, n, 0, 0 FROM n
+        """
+    private static let readTally = "SELECT id, count FROM tally WHERE number = ?"
+    private static let setTally = "UPDATE tally SET count = ?2, version = ?3 WHERE id = ?1"
+    /// How many rows jobs count in.
+    static let tallyCount = 100
     private static let delete = "DELETE FROM job WHERE id = ?"
     private static let claimRange = claim.replacing("id = ?1", with: "id BETWEEN ?1 AND ?4")
     private static let archiveRange = archive.replacing("id = ?1", with: "id BETWEEN ?1 AND ?4")
@@ -78,6 +88,17 @@ enum JobTable {
         }
     }
 
+    /// Makes the rows in which jobs count.
+    static func addTallies(_ database: Database) throws { try database.execute(tallies) }
+
+    /// The sum of what jobs have counted.
+    static func tallied(_ database: Database) throws -> Int {
+        let statement = try database.prepare("SELECT sum(count) FROM tally")
+        guard try statement.step() else { return 0 }
+        defer { statement.reset() }
+        return statement.integer(0)
+    }
+
     /// Has jobs wait for others, which are given by their numbers.
     static func depend(_ pairs: [(dependant: Int, prerequisite: Int)], _ database: Database) throws {
         let statement = try database.prepare(depend)
@@ -96,8 +117,40 @@ enum JobTable {
     /// - Parameters:
     ///   - limit: how many are done at most.
     ///   - letsGo: whether others may depend on them.
+    ///   - counts: whether each counts in a row of its own choice, which it reads and sets in the transaction in which it is done with.
     /// - Returns: how many there were, and the sum of their numbers.
-    static func work(_ database: Database, perCommit: Int, limit: Int = .max, letsGo: Bool = false) throws -> Checksum {
+    static func work(
+        _ database: Database,
+        perCommit: Int,
+        limit: Int = .max,
+        letsGo: Bool = false,
+        counts: Bool = false
+    )
+        throws -> Checksum
+    {
+        if !counts { return try work(database, perCommit: perCommit, limit: limit, letsGo: letsGo) { _, _ in } }
+        let readTally = try database.prepare(readTally)
+        let setTally = try database.prepare(setTally)
+        return try work(database, perCommit: perCommit, limit: limit, letsGo: letsGo) { number, version in
+            readTally.bind(number % tallyCount, at: 1)
+            guard try readTally.step() else { throw BenchError("no row to count in") }
+            let (id, count) = (readTally.integer(0), readTally.integer(1))
+            readTally.reset()
+            setTally.bind(id, at: 1)
+            setTally.bind(count + 1, at: 2)
+            setTally.bind(version, at: 3)
+            try setTally.run()
+        }
+    }
+
+    /// - Parameter change: what a job does in the transaction in which it is done with, by the number in its payload.
+    private static func work(
+        _ database: Database,
+        perCommit: Int,
+        limit: Int,
+        letsGo: Bool,
+        change: (_ number: Int, _ version: Int) throws -> Void
+    ) throws -> Checksum {
         let dependants = try database.prepare(dependants)
         let release = try database.prepare(release)
         let letGo = try database.prepare(letGo)
@@ -108,12 +161,14 @@ enum JobTable {
         let delete = try database.prepare(delete)
         var check = Checksum()
         var claimed: [Int] = []
+        var numbers: [Int] = []
         var version = 0
         repeat {
             try database.transaction {
                 version += 1
                 let now = Date().timeIntervalSinceReferenceDate
-                for id in claimed {
+                for (id, number) in zip(claimed, numbers) {
+                    try change(number, version)
                     archive.bind(id, at: 1)
                     archive.bind(now, at: 2)
                     archive.bind(version, at: 3)
@@ -143,7 +198,8 @@ enum JobTable {
                     try claim.run()
                 }
             }
-            for id in claimed { check.add(number: try number(of: id, read)) }
+            numbers = try claimed.map { try number(of: $0, read) }
+            for number in numbers { check.add(number: number) }
         } while !claimed.isEmpty
         return check
     }

@@ -6,7 +6,7 @@ enum Work: String, CaseIterable, Sendable {
     case streamRows, streamObjects, prefetch, group, searchInsert, search
     case batchUpdate, savepoints, undo, live, history
     case enqueue, enqueueMany, enqueueMost, enqueueFull, enqueueManyFull, enqueueMostFull
-    case workAlone, work, workWide, workByRanges, workAloneFull, workFull
+    case workAlone, work, workWide, workByRanges, workAloneFull, workFull, workChanging, workChangingFull
     case workMiddleBacklog, workBacklog, workOfBacklog
     case workAfter, workChain, workFan, workLane, workLanes, workPoisoned, openQueue, openQueueMemory
     case cloudDependencies, cloudWalk, putToFolder, pushToFolder, putToS3, pushToS3, largeToS3, seal

@@ -43,6 +43,27 @@ extension Row {
         }
     }
 
+    /// Operations whose handlers count in a row of the application's, which they read and set in the transaction that ends them.
+    ///
+    /// Equal: what is counted and that it is done are one transaction, which may be shared by as many as there are handlers. The reference calls
+    /// no handlers, and does all of it on one thread.
+    static func workChanging(_ sizes: Sizes, _ synchronous: Synchronous) -> Row {
+        let count = sizes.worked(8, synchronous)
+        return Row(
+            work: synchronous == .full ? .workChangingFull : .workChanging,
+            name: "claim, change a row and complete, 8 at once, \(synchronous.rawValue)",
+            unit: .microseconds,
+            target: nil,
+            operations: count
+        ) { round in
+            try reference(round, queued: count, done: count, synchronous, preparing: JobTable.addTallies) { database in
+                let check = try JobTable.work(database, perCommit: 8, counts: true)
+                guard try JobTable.tallied(database) == count else { throw BenchError("not all are counted") }
+                return check
+            }
+        }
+    }
+
     /// The same with 64 at once, beside a reference that writes one statement for all whose ids follow each other, as Strata does.
     static func workByRanges(_ sizes: Sizes) -> Row {
         Row(

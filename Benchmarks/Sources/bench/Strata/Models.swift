@@ -13,6 +13,12 @@ import Strata
     var place: String
 }
 
+/// What handlers count in.
+@Model final class Tally {
+    @Attribute(.unique) var number: Int
+    var count: Int
+}
+
 @Model final class Parent {
     var number: Int
     var name: String

@@ -16,7 +16,7 @@ extension StrataSides {
     private static func queueStack(_ round: Round, _ synchronous: Synchronous = .normal) async throws -> ContextStack {
         try await ContextStack.open(
             .sqlite(round.file),
-            models: Pipeline.models,
+            models: [Tally.self] + Pipeline.models,
             stack: .rootOnly,
             configuration: .init(synchronous: synchronous == .full ? .full : .normal)
         )
@@ -55,6 +55,27 @@ extension StrataSides {
         let count = round.sizes.worked(handlers, synchronous)
         return try await work(round, of: count, handlers: handlers, synchronous) { stack in
             _ = try await queue(count, perCommit: 10_000, stack)
+        }
+    }
+
+    static func workChanging(_ round: Round, _ synchronous: Synchronous) async throws -> Sample {
+        let count = round.sizes.worked(8, synchronous)
+        return try await work(round, of: count, .flat, handlers: 8, synchronous) { stack in
+            try await stack.background { context in
+                for number in 0..<JobTable.tallyCount { context.insert(Tally(number: number, count: 0)) }
+                try context.commit()
+            }
+            _ = try await queue(count, perCommit: 10_000, stack)
+        } done: { job in
+            .done { context in
+                let number = job.number % JobTable.tallyCount
+                guard let tally = try context.first(Tally.where { $0.number == number }) else { return }
+                tally.count += 1
+            }
+        } checking: { stack in
+            guard try await stack.background({ try $0.sum(Tally.all, \.count) }) == count else {
+                throw BenchError("not all are counted")
+            }
         }
     }
 
@@ -137,7 +158,9 @@ extension StrataSides {
         handlers: Int = 8,
         _ synchronous: Synchronous = .normal,
         besides finished: Int = 0,
-        queueing: (ContextStack) async throws -> Void
+        queueing: (ContextStack) async throws -> Void,
+        done: @escaping @Sendable (Job) -> StrataPipeline.Outcome = { _ in .done },
+        checking: (ContextStack) async throws -> Void = { _ in }
     ) async throws -> Sample {
         let stack = try await queueStack(round, synchronous)
         try await queueing(stack)
@@ -158,7 +181,7 @@ extension StrataSides {
                 return check.count
             }
             if place == count { end.finish() }
-            return place > count ? .wait(.person) : .done
+            return place > count ? .wait(.person) : done(attempt.payload)
         }
         let watch = Stopwatch()
         pipeline.resume()
@@ -169,6 +192,7 @@ extension StrataSides {
         guard try await stack.background({ try $0.count(FinishedOperation.all) }) == finished + count else {
             throw BenchError("not all are done")
         }
+        try await checking(stack)
         try await stack.close()
         return Sample(cost: seconds, check: check.withLock { $0 })
     }

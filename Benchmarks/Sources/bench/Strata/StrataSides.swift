@@ -28,6 +28,8 @@ enum StrataSides {
             .workWide: { try await work($0, handlers: 64) }, .workByRanges: { try await work($0, handlers: 64) },
             .workAloneFull: { try await work($0, handlers: 1, .full) },
             .workFull: { try await work($0, handlers: 8, .full) },
+            .workChanging: { try await workChanging($0, .normal) },
+            .workChangingFull: { try await workChanging($0, .full) },
             .workMiddleBacklog: { try await workBacklog($0, of: $0.sizes.middleBacklog) },
             .workBacklog: { try await workBacklog($0, of: $0.sizes.backlog) },
             .workOfBacklog: { try await workBacklog($0, of: $0.sizes.backlog) },
