@@ -13,6 +13,8 @@ extension ObjectContext {
     ) throws {
         var pending = try beginCommit()
         (pending.alongside, pending.isAhead) = ((author, body), isAhead)
+        // A snapshot that is held while others are written keeps the journal from being begun anew, so that each commit would copy it.
+        if readRecord != nil { dropView() }
         try carryOut(pending)
     }
 
