@@ -67,7 +67,7 @@ extension ContextStack {
                     context.readRecord = record
                     do {
                         try changes(context)
-                        try context.commit(author: author, isAhead: true, alongside: body)
+                        try context.commit(author: author, alongside: body)
                     } catch {
                         // What it has seen were two moments.
                         throw record.isStale ? StaleReads() : error

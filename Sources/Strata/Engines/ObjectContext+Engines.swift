@@ -3,16 +3,8 @@ extension ObjectContext {
     ///
     /// - Throws: as ``commit()``, and what `body` throws; then nothing is committed.
     package func commit(author: String, alongside body: @escaping @Sendable (StoreTransaction) throws -> Void) throws {
-        try commit(author: author, isAhead: false, alongside: body)
-    }
-
-    func commit(
-        author: String,
-        isAhead: Bool,
-        alongside body: @escaping @Sendable (StoreTransaction) throws -> Void
-    ) throws {
         var pending = try beginCommit()
-        (pending.alongside, pending.isAhead) = ((author, body), isAhead)
+        (pending.alongside, pending.isAhead) = ((author, body), readRecord != nil)
         // A snapshot that is held while others are written keeps the journal from being begun anew, so that each commit would copy it.
         if readRecord != nil { dropView() }
         try carryOut(pending)

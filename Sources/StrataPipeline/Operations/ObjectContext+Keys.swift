@@ -90,17 +90,9 @@ extension QueuedOperation {
         _ notBefore: Date?,
         _ context: ObjectContext
     ) throws {
-        let start = try context.first(.of(operation: id.number, name: HoldName.start))
         try setPayload(payload)
+        try setHold(HoldName.start, until: notBefore, in: context)
         self.priority = priority
-        if let start, let notBefore {
-            start.until = notBefore
-        } else if let start {
-            context.delete(start)
-        } else if let notBefore {
-            context.insert(OperationHold(operation: id.number, name: HoldName.start, until: notBefore))
-        }
-        edits += 1
         // Whatever it is by the time of the commit, and whatever was to become of it.
         if commit > 0 { request = .retry }
     }

@@ -114,20 +114,23 @@ extension QueuedOperation {
                 operations: [id.number]
             )
         }
-        let context = try requireContext()
-        if let hold = try context.first(.of(operation: id.number, name: name)) {
-            hold.until = date
-        } else {
-            context.insert(OperationHold(operation: id.number, name: name, until: date))
-        }
-        edits += 1
+        try setHold(name, until: date, in: requireContext())
     }
 
     /// Takes a hold away, if it is there.
     public func release(_ name: String) throws {
-        let context = try requireContext()
-        guard let hold = try context.first(.of(operation: id.number, name: name)) else { return }
-        context.delete(hold)
+        try setHold(name, until: nil, in: requireContext())
+    }
+
+    /// Sets until when a hold lasts, or takes it away.
+    func setHold(_ name: String, until date: Date?, in context: ObjectContext) throws {
+        let hold = try context.first(.of(operation: id.number, name: name))
+        switch (hold, date) {
+        case (nil, nil): return
+        case (let hold?, let date?): hold.until = date
+        case (let hold?, nil): context.delete(hold)
+        case (nil, let date?): context.insert(OperationHold(operation: id.number, name: name, until: date))
+        }
         edits += 1
     }
 

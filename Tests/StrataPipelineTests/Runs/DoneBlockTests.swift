@@ -20,11 +20,24 @@ import Testing
 
     private static func open(
         _ stack: ContextStack,
-        retry: RetryPolicy = .never,
         _ handler: @escaping @Sendable (Attempt<Run>) async throws -> Outcome
-    ) async throws -> (pipeline: Pipeline, log: EventLog) {
-        let pipeline = try await Pipeline.open(stack, named: .work, retry: retry, isSuspended: true, handler: handler)
-        return (pipeline, EventLog(pipeline))
+    ) async throws -> Pipeline {
+        try await Pipeline.open(stack, named: .work, retry: .never, isSuspended: true, handler: handler)
+    }
+
+    /// Commits what a block of another task's changes, whatever this thread is in.
+    private static func meanwhile(_ stack: ContextStack, _ body: @escaping @Sendable (ObjectContext) throws -> Void) {
+        let done = DispatchSemaphore(value: 0)
+        Task.detached {
+            do {
+                try await stack.background { context in
+                    try body(context)
+                    try context.commit()
+                }
+            } catch { Issue.record(error) }
+            done.signal()
+        }
+        done.wait()
     }
 
     private static func stack(_ location: StoreLocation = .inMemory) async throws -> ContextStack {
@@ -52,7 +65,7 @@ import Testing
     func counted() async throws {
         let stack = try await Self.stack()
         let sent = Atomic(0)
-        let (pipeline, _) = try await Self.open(stack) { _ in
+        let pipeline = try await Self.open(stack) { _ in
             sent.add(1, ordering: .relaxed)
             return .done { context in
                 let found = try context.first(Tally.where { $0.name == "all" })
@@ -83,20 +96,12 @@ import Testing
         }
         let handled = Atomic(0)
         let run = Atomic(0)
-        let (pipeline, _) = try await Self.open(stack) { _ in
+        let pipeline = try await Self.open(stack) { _ in
             handled.add(1, ordering: .relaxed)
             return .done { context in
                 guard let tally = try context.first(Tally.all) else { return }
                 if run.add(1, ordering: .relaxed).newValue == 1 {
-                    let added = DispatchSemaphore(value: 0)
-                    Task.detached {
-                        try await other.background { context in
-                            try context.first(Tally.all)?.count += 1
-                            try context.commit()
-                        }
-                        added.signal()
-                    }
-                    added.wait()
+                    Self.meanwhile(other) { try $0.first(Tally.all)?.count += 1 }
                 }
                 tally.count += 1
             }
@@ -119,7 +124,7 @@ import Testing
             context.insert(Tally(name: "all"))
             try context.commit()
         }
-        let (pipeline, log) = try await Self.open(stack) { attempt in
+        let pipeline = try await Self.open(stack) { attempt in
             .done { context in
                 context.insert(Tally(name: "new"))
                 if attempt.payload.number == 0 { try context.commit() }
@@ -137,7 +142,6 @@ import Testing
                 #expect(operation.failures.list.last?.message.contains("when it has returned") == true)
             }
         }
-        withExtendedLifetime(log) {}
         await pipeline.close()
         try await stack.close()
     }
@@ -150,20 +154,14 @@ import Testing
             try context.commit()
         }
         let runs = Atomic(0)
-        let (pipeline, log) = try await Self.open(stack) { attempt in
+        let pipeline = try await Self.open(stack) { attempt in
             .done { context in
                 let tally = try context.first(Tally.all)
                 if runs.add(1, ordering: .relaxed).newValue == 1 {
-                    let skipped = DispatchSemaphore(value: 0)
-                    Task.detached {
-                        try await stack.background { context in
-                            try context.find(attempt.id)?.skip()
-                            try context.first(Tally.all)?.count += 1
-                            try context.commit()
-                        }
-                        skipped.signal()
+                    Self.meanwhile(stack) { context in
+                        try context.find(attempt.id)?.skip()
+                        try context.first(Tally.all)?.count += 1
                     }
-                    skipped.wait()
                     // As long as it takes until it is cancelled.
                     while !Task.isCancelled { usleep(1000) }
                 }
@@ -175,7 +173,6 @@ import Testing
         try await pipeline.drained()
         #expect(try await stack.background { try $0.fetch(Tally.all).map(\.count) } == [2])
         #expect(try await Self.ends(stack) == [1, 1, 0])
-        withExtendedLifetime(log) {}
         await pipeline.close()
         try await stack.close()
     }
@@ -210,7 +207,7 @@ import Testing
         let folder = try ScratchFolder()
         let stack = try await Self.stack(.sqlite(folder.file("s.sqlite")))
         let begun = Atomic(0)
-        let (pipeline, _) = try await Self.open(stack) { _ in
+        let pipeline = try await Self.open(stack) { _ in
             .done { context in
                 begun.add(1, ordering: .relaxed)
                 usleep(20_000)
