@@ -110,6 +110,12 @@ struct ModelDiagnosticsTests {
     static let options: [WrongDeclaration] = [
         .init("unknown column", model(".unique(\"slug\", \"title\")"), at: "\"title\"", "its columns are slug"),
         .init("column in another case", model(".index(\"Slug\")"), at: "\"Slug\"", "write 'slug'"),
+        .init(
+            "unknown column of those that have a value",
+            model(".index(\"slug\", whereNotNil: \"title\")"),
+            at: "\"title\"",
+            "its columns are slug"
+        ),
         .init("relationship without a column", model(".index(\"tags\")"), at: "\"tags\"", "name columns only"),
         .init("no columns", model(".index()"), at: ".index()", "write the names of properties"),
         .init("empty table", model("table: \"\""), at: "\"\"", "it is empty"),

@@ -25,7 +25,7 @@ extension MigrationRun {
                 do {
                     try connection.execute(sql)
                 } catch let error as StrataError where error.isOfConstraint {
-                    for columns in table.uniques where isUnique { try explainDuplicates(of: columns, in: table) }
+                    for index in table.uniques where isUnique { try explainDuplicates(of: index.columns, in: table) }
                     throw error
                 }
                 if !sql.isTrigger { meter.advance(rows * Self.indexEffort, activity) }

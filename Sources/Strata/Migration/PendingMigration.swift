@@ -93,10 +93,10 @@ extension TableChange {
         ] {
             let before = before.map { $0.map(current) }
             lines += after.filter { !before.contains($0) }.map {
-                "add \(kind) on \(new.subject) (\($0.joined(separator: ", ")))"
+                "add \(kind) on \(new.subject) \($0.text)"
             }
             lines += before.filter { !after.contains($0) }.map {
-                "remove \(kind) on \(new.subject) (\($0.joined(separator: ", ")))"
+                "remove \(kind) on \(new.subject) \($0.text)"
             }
         }
         let before = old.search.map { SearchDescription($0, columns: $0.columns.map(current)) }

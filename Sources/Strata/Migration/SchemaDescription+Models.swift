@@ -39,8 +39,8 @@ extension TableDescription {
             )
         }
         let names = info.columns.map(\.name)
-        uniques = Self.sorted(info.uniques.map { $0.map { names[$0] } })
-        indexes = Self.sorted(info.indexes.map { $0.map { names[$0] } })
+        uniques = ColumnIndex.sorted(info.uniqueIndexes.map { $0.map { names[$0] } })
+        indexes = ColumnIndex.sorted(info.indexes.map { $0.map { names[$0] } })
         search = info.search?.description
     }
 
@@ -66,10 +66,5 @@ extension TableDescription {
             }
         }
         self.init(relationship: isPlaces ? .places(near, far) : .members(near, far), near: near, far: far)
-    }
-
-    /// One order, each once: their order in the declaration means nothing.
-    private static func sorted(_ sets: [[String]]) -> [[String]] {
-        Set(sets).sorted { $0.lexicographicallyPrecedes($1) }
     }
 }

@@ -40,8 +40,8 @@ extension TableDescription {
             while line.skip(",") { names.append(try line.word()) }
             guard line.skip(")") else { throw line.error }
             switch name {
-            case "unique": uniques.append(names)
-            case "index": indexes.append(names)
+            case "unique": uniques.append(ColumnIndex(names, present: try line.present()))
+            case "index": indexes.append(ColumnIndex(names, present: try line.present()))
             case "search":
                 guard let tokenizer = SearchTokenizer(rawValue: try line.word()) else { throw line.error }
                 search = SearchDescription(columns: names, tokenizer: tokenizer, prefixes: try line.numbers())
@@ -136,6 +136,9 @@ private struct SchemaLine {
         }
         return numbers
     }
+
+    /// The column that the rows of an index have a value in, where that is said.
+    mutating func present() throws -> String? { skip(word: "present") ? try word() : nil }
 
     mutating func skip(_ mark: Character) -> Bool { skip(.mark(mark)) }
     mutating func skip(word: String) -> Bool { skip(.word(word)) }

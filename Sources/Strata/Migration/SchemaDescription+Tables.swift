@@ -46,17 +46,20 @@ extension SchemaDescription {
         }
     }
 
-    private static func indexes(of table: String, isUnique: Bool, on connection: Connection) throws -> [[String]] {
+    private static func indexes(of table: String, isUnique: Bool, on connection: Connection) throws -> [ColumnIndex<String>] {
         var names: [String] = []
         try connection.statement(MigrationSQL.indexes).run([.text(table), .integer(isUnique ? 1 : 0)]) { row in
             names.append(row.string(at: 0))
         }
-        return try names.map { name in
-            var columns: [String] = []
-            try connection.statement(MigrationSQL.indexColumns).run([.text(name)]) { columns.append($0.string(at: 0)) }
-            return columns
-        }
-        .sorted { $0.lexicographicallyPrecedes($1) }
+        return ColumnIndex.sorted(
+            try names.map { name in
+                var columns: [String] = []
+                try connection.statement(MigrationSQL.indexColumns).run([.text(name)]) {
+                    columns.append($0.string(at: 0))
+                }
+                return ColumnIndex(columns)
+            }
+        )
     }
 }
 

@@ -9,6 +9,7 @@ extension SchemaDescription: CustomStringConvertible {
     ///     scan INTEGER optional external
     ///     unique (slug)
     ///     index (author)
+///     index (author, slug) present scan
     ///     search (slug) words
     ///
     /// members Article.tags, Tag.articles
@@ -26,7 +27,10 @@ extension TableDescription: CustomStringConvertible {
         }
         lines += columns.map { "    \($0.description)" }
         for (kind, sets) in [("unique", uniques), ("index", indexes)] {
-            lines += sets.map { "    \(kind) (\($0.map(\.word).joined(separator: ", ")))" }
+            lines += sets.map { index in
+                "    \(kind) (\(index.columns.map(\.word).joined(separator: ", ")))"
+                    + (index.present.map { " present \($0.word)" } ?? "")
+            }
         }
         if let search {
             let list = search.columns.map(\.word).joined(separator: ", ")

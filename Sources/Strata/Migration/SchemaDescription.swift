@@ -32,9 +32,9 @@ struct TableDescription: Sendable, Equatable {
     /// In the order of the declaration. In the file they may stand in another one.
     var columns: [ColumnDescription]
     /// Columns whose values, together, are unique.
-    var uniques: [[String]]
+    var uniques: [ColumnIndex<String>]
     /// Columns that have an index, beyond the unique ones.
-    var indexes: [[String]]
+    var indexes: [ColumnIndex<String>]
     /// What is searched for words; nil where nothing is.
     var search: SearchDescription?
 

@@ -135,22 +135,35 @@ public enum UniqueConflict: Sendable, Hashable {
 public struct ModelOption: Sendable {
     enum Kind: Sendable {
         /// The columns, in their order.
-        case unique([String])
-        case uniqueUpdating([String])
-        case index([String])
+        case unique(ColumnIndex<String>)
+        case uniqueUpdating(ColumnIndex<String>)
+        case index(ColumnIndex<String>)
         case search(SearchTokenizer, prefixes: [Int])
     }
 
     let kind: Kind
 
-    /// No two objects have the same combination of values.
+    /// No two objects have the same combination of values. Any number may have nil among theirs.
     ///
-    /// - Parameter conflict: what a save does with an inserted object that has the values of another one.
-    public static func unique(_ columns: String..., onConflict conflict: UniqueConflict = .refuse) -> ModelOption {
-        ModelOption(kind: conflict == .update ? .uniqueUpdating(columns) : .unique(columns))
+    /// - Parameters:
+    ///   - present: one of the columns, an optional: rows without a value there are left out of the index, which changes nothing about what is
+    ///     refused. Where most have none, the store is smaller and writing them faster.
+    ///   - conflict: what a save does with an inserted object that has the values of another one.
+    public static func unique(
+        _ columns: String...,
+        whereNotNil present: String? = nil,
+        onConflict conflict: UniqueConflict = .refuse
+    ) -> ModelOption {
+        let index = ColumnIndex(columns, present: present)
+        return ModelOption(kind: conflict == .update ? .uniqueUpdating(index) : .unique(index))
     }
     /// Queries by these columns, from the left, use an index.
-    public static func index(_ columns: String...) -> ModelOption { ModelOption(kind: .index(columns)) }
+    ///
+    /// - Parameter present: an optional column: only rows that have a value there are in the index, and only queries that compare it with a value, or say
+    ///   that it is not nil, use it. Where few have one, the index is small and costs the others nothing.
+    public static func index(_ columns: String..., whereNotNil present: String? = nil) -> ModelOption {
+        ModelOption(kind: .index(ColumnIndex(columns, present: present)))
+    }
 
     /// How the searchable attributes of the model are searched; without this, by whole words.
     ///

@@ -49,9 +49,10 @@ enum BatchSQL {
     static func upsert(_ info: EntityInfo, by unique: [Int], setting columns: [Int]) -> String {
         let names = info.sql.columns
         let key = unique.map { names[$0] }.joined(separator: ", ")
+        let present = info.uniqueIndexes.first { $0.columns == unique }?.present.map { names[$0] }
         let assignments = columns.map { "\(names[$0]) = excluded.\(names[$0]), " }.joined()
         return info.sql.insert
-            + " ON CONFLICT (\(key)) DO UPDATE SET \(assignments)\"_version\" = excluded.\"_version\" RETURNING \"id\""
+            + " ON CONFLICT (\(key))\(SchemaSQL.condition(present: present)) DO UPDATE SET \(assignments)\"_version\" = excluded.\"_version\" RETURNING \"id\""
     }
 
     /// The rows whose reference leads nowhere, with it.

@@ -117,13 +117,21 @@ enum SchemaSQL {
         "\(column.name.quotedIdentifier) \(column.type.rawValue)\(column.isOptional ? "" : " NOT NULL")"
     }
 
-    static func index(_ columns: [String], isUnique: Bool, of table: TableDescription) -> (name: String, sql: String) {
-        let name = ([table.name] + columns + [isUnique ? "unique" : "index"]).joined(separator: "_")
-        let list = columns.map(\.quotedIdentifier).joined(separator: ", ")
+    static func index(
+        _ index: ColumnIndex<String>,
+        isUnique: Bool,
+        of table: TableDescription
+    ) -> (name: String, sql: String) {
+        let part = index.present.map { ["with", $0] } ?? []
+        let name = ([table.name] + index.columns + part + [isUnique ? "unique" : "index"]).joined(separator: "_")
+        let list = index.columns.map(\.quotedIdentifier).joined(separator: ", ")
         return (
             name,
             "CREATE \(isUnique ? "UNIQUE " : "")INDEX \(name.quotedIdentifier) "
-                + "ON \(table.name.quotedIdentifier) (\(list))"
+                + "ON \(table.name.quotedIdentifier) (\(list))\(condition(present: index.present?.quotedIdentifier))"
         )
     }
+
+    /// Which rows are in an index, by a quoted column that has a value in them. SQLite knows the index by it.
+    static func condition(present column: String?) -> String { column.map { " WHERE \($0) IS NOT NULL" } ?? "" }
 }

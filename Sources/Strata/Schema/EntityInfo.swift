@@ -15,8 +15,10 @@ final class EntityInfo: Sendable {
     let updating: [[Int]]
     /// The columns that belong to any unique constraint.
     let uniqueColumns: ColumnSet
-    /// Columns that queries find by an index, beyond the unique ones.
-    let indexes: [[Int]]
+    /// The indexes that keep those unique.
+    let uniqueIndexes: [ColumnIndex<Int>]
+    /// Those that queries use, beyond the unique ones.
+    let indexes: [ColumnIndex<Int>]
     /// To-one columns of whichever entity that lead here, and what becomes of their rows when one of these is deleted.
     let incoming: [IncomingReference]
     /// To-one columns of which one object at the most leads to each destination.
@@ -58,8 +60,9 @@ final class EntityInfo: Sendable {
         table = draft.table
         columns = draft.columns
         relationships = draft.relationships
-        uniques = draft.uniques
-        uniqueColumns = draft.uniques.joined().reduce(into: ColumnSet()) { $0.insert($1) }
+        uniqueIndexes = draft.uniques
+        uniques = draft.uniques.map(\.columns)
+        uniqueColumns = uniques.joined().reduce(into: ColumnSet()) { $0.insert($1) }
         updating = draft.updating
         indexes = draft.indexes
         incoming = draft.incoming
@@ -90,9 +93,9 @@ struct EntityDraft {
     let table: String
     let columns: [ColumnSchema]
     var relationships: [ResolvedRelationship] = []
-    var uniques: [[Int]] = []
+    var uniques: [ColumnIndex<Int>] = []
     var updating: [[Int]] = []
-    var indexes: [[Int]] = []
+    var indexes: [ColumnIndex<Int>] = []
     var incoming: [IncomingReference] = []
     var oneToOne = ColumnSet()
     var outgoing: [OutgoingReference] = []

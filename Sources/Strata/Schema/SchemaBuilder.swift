@@ -65,11 +65,11 @@ struct SchemaBuilder {
         }
         for option in schema.options {
             switch option.kind {
-            case .unique(let names): info.uniques.append(try columns(names, of: info))
+            case .unique(let names): info.uniques.append(try unique(names, of: info))
             case .uniqueUpdating(let names):
-                info.uniques.append(try columns(names, of: info))
-                info.updating.append(try columns(names, of: info))
-            case .index(let names): info.indexes.append(try columns(names, of: info))
+                info.uniques.append(try unique(names, of: info))
+                info.updating.append(try unique(names, of: info).columns)
+            case .index(let names): info.indexes.append(try resolve(names, of: info))
             case .search: break
             }
         }
@@ -91,8 +91,8 @@ struct SchemaBuilder {
         }
     }
 
-    private static func columns(_ names: [String], of info: EntityDraft) throws -> [Int] {
-        try names.map { name in
+    private static func resolve(_ names: ColumnIndex<String>, of info: EntityDraft) throws -> ColumnIndex<Int> {
+        let index = try names.map { name in
             guard let column = info.column(named: name) else {
                 throw StrataError(
                     .invalidSchema,
@@ -101,6 +101,25 @@ struct SchemaBuilder {
             }
             return column
         }
+        if let present = index.present, !info.columns[present].isOptional {
+            throw StrataError(
+                .invalidSchema,
+                "\(info.name).\(names.present!) is never nil: an index of those that have a value there has all. Leave out 'whereNotNil'."
+            )
+        }
+        return index
+    }
+
+    private static func unique(_ names: ColumnIndex<String>, of info: EntityDraft) throws -> ColumnIndex<Int> {
+        let index = try resolve(names, of: info)
+        if let present = index.present, !index.columns.contains(present) {
+            throw StrataError(
+                .invalidSchema,
+                "\(info.name) would have some of its objects unique only, by 'whereNotNil: \"\(names.present!)\"', which is no column of the constraint: "
+                    + "name one of \(names.columns.joined(separator: ", "))."
+            )
+        }
+        return index
     }
 
     /// A check that says nothing about the column's values is a mistake.

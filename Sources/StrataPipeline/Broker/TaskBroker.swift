@@ -39,6 +39,8 @@ public final class TaskBroker: OperationRunner {
     ///   - handles: whether a queue is this broker's, by its name alone: always the same answer, at once, and without using the stack.
     ///   - ordering: in which order the tasks of one queue are started.
     ///   - maxConcurrent: how many tasks run at once at most, of all queues together; nil for any number.
+    ///   - maxConcurrentPerLane: how many tasks of one queue, or of each lane of it where it has lanes, run at once at most, in all processes together;
+    ///     nil for any number. For the ordering `flat`.
     ///   - rateLimit: how many attempts may be started in a time, by the brokers of this name of all processes together; nil for any number.
     ///   - retry: when a task whose handler has thrown is started again.
     ///   - whenFailed: what becomes of tasks that have failed for good; without it, those block their queue in orderings that are serial,
@@ -62,6 +64,7 @@ public final class TaskBroker: OperationRunner {
         handles: @escaping @Sendable (PipelineName) -> Bool,
         ordering: PipelineOrdering = .fifo,
         maxConcurrent: Int? = 8,
+        maxConcurrentPerLane: Int? = nil,
         rateLimit: RateLimit? = nil,
         retry: RetryPolicy = .standard,
         whenFailed: FailurePolicy? = nil,
@@ -82,6 +85,7 @@ public final class TaskBroker: OperationRunner {
                 scope: .queues(handles),
                 options: PipelineOptions(
                     ordering: ordering,
+                    laneLimit: maxConcurrentPerLane,
                     retry: retry,
                     whenFailed: whenFailed ?? (ordering.isSerial ? .block : .park),
                     crashLimit: crashLimit,

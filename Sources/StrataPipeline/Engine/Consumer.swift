@@ -83,6 +83,7 @@ struct Consumer: Sendable {
             ordering: options.ordering,
             whenFailed: options.whenFailed,
             crashLimit: options.crashLimit,
+            laneLimit: options.laneLimit,
             isJournalled: options.isJournalled
         )
     }
@@ -91,6 +92,7 @@ struct Consumer: Sendable {
 /// How a pipeline runs its operations.
 struct PipelineOptions: Sendable {
     var ordering: PipelineOrdering
+    var laneLimit: Int?
     var retry: RetryPolicy
     var whenFailed: FailurePolicy
     var crashLimit: Int
@@ -100,6 +102,19 @@ struct PipelineOptions: Sendable {
     var rateLimit: RateLimit?
     var shutdownGrace: Duration
     var isJournalled: Bool
+
+    /// Refuses a limit that says nothing, or contradicts the ordering.
+    func checkLaneLimit() throws {
+        guard let laneLimit else { return }
+        try Self.checkLimit(laneLimit)
+        guard ordering == .flat else {
+            throw PipelineError(
+                .invalidArgument,
+                "How many operations of one lane run at once is said for the ordering 'flat': in 'fifo' and 'lifo' it is one, in 'commits' all "
+                    + "of a commit."
+            )
+        }
+    }
 
     static func checkLimit(_ limit: Int) throws {
         guard limit > 0 else {

@@ -25,6 +25,7 @@ extension OperationBook {
     ) throws -> (claims: [ClaimedOperation], isDry: Bool) {
         let rules = try rules(pipeline)
         var claims: [ClaimedOperation] = []
+        var occupancy = try rules.laneLimit.map { try Occupancy(limit: $0, of: pipeline, busy, transaction) }
         var isMarked = false
         // What only this process keeps from being claimed stays as it is: somebody else may claim it, and this one may end at any moment.
         var passed: Set<Int64> = []
@@ -37,7 +38,7 @@ extension OperationBook {
             var failing: (number: Int64, prerequisite: Int64)?
             for candidate in candidates where claims.count + ready.count < limit && looks > 0 && failing == nil {
                 looks -= 1
-                switch try look(at: candidate, of: pipeline, rules, busy) {
+                switch try look(at: candidate, of: pipeline, rules, busy, &occupancy) {
                 case .ready: ready.append(candidate)
                 case .passed: passed.insert(candidate.number)
                 case .waits: isMarked = true
@@ -128,11 +129,13 @@ extension OperationBook {
         at candidate: Candidate,
         of pipeline: PipelineName,
         _ rules: Rules,
-        _ busy: Busy
+        _ busy: Busy,
+        _ occupancy: inout Occupancy?
     ) throws -> Look {
         let number = candidate.number
         if let hold = candidate.heldUntil, hold > now {
             try mark(.held, number)
+            try passOnPlace(of: candidate, in: pipeline, occupancy)
             return .waits
         }
         if candidate.isDependent {
@@ -140,6 +143,7 @@ extension OperationBook {
                 return .fails(prerequisite: failed)
             }
             try mark(.waiting, number)
+            try passOnPlace(of: candidate, in: pipeline, occupancy)
             return .waits
         }
         if rules.ordering.isSerial, try !isFirst(number, candidate.group, candidate.lane, of: pipeline, rules) {
@@ -148,10 +152,49 @@ extension OperationBook {
         }
         // A handler that has lost its operation ends soon, or has just committed its end.
         let lane = Lane(pipeline: pipeline, name: candidate.lane)
-        if busy.operations.contains(number) || rules.ordering.isExclusive && busy.lanes.contains(lane) {
+        if busy.operations[number] != nil || rules.ordering.isExclusive && busy.lanes.contains(lane) {
             return .passed
         }
-        return .ready
+        guard let place = occupancy?.take(in: candidate.lane) else { return .ready }
+        if case .waits = place { try mark(.waiting, number, awaitsPlace: true) }
+        return place
+    }
+
+    /// Lets another one of a lane have the place for which an operation was looked at that cannot take it.
+    private func passOnPlace(of candidate: Candidate, in pipeline: PipelineName, _ occupancy: Occupancy?) throws {
+        if let occupancy, !occupancy.isFull(candidate.lane) { try goOn(pipeline, candidate.lane) }
+    }
+
+    /// How many operations of each lane run, where only some may at once.
+    private struct Occupancy {
+        let limit: Int
+        private var active: [String: Int] = [:]
+        /// The handlers of this process of which the store does not know any more.
+        private var ending: [String: Int] = [:]
+
+        init(limit: Int, of pipeline: PipelineName, _ busy: Busy, _ transaction: StoreTransaction) throws {
+            self.limit = limit
+            var numbers: Set<Int64> = []
+            var active: [String: Int] = [:]
+            try transaction.rows(QueueSQL.selectActiveLanes, [.text(pipeline.rawValue)]) { row in
+                numbers.insert(try row.read(Int64.self, at: 0))
+                active[try row.read(String.self, at: 1), default: 0] += 1
+            }
+            self.active = active
+            for (number, lane) in busy.operations where lane.pipeline == pipeline && !numbers.contains(number) {
+                ending[lane.name, default: 0] += 1
+            }
+        }
+
+        func isFull(_ lane: String) -> Bool { active[lane, default: 0] >= limit }
+
+        /// Takes a place for one more, if there is one.
+        mutating func take(in lane: String) -> Look {
+            if isFull(lane) { return .waits }
+            if active[lane, default: 0] + ending[lane, default: 0] >= limit { return .passed }
+            active[lane, default: 0] += 1
+            return .ready
+        }
     }
 
     /// Whether it is an operation's turn in its lane.

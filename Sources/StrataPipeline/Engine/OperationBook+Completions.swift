@@ -37,7 +37,7 @@ extension OperationBook {
             ? run.map(\.claim.operation) : try transaction.numbers(QueueSQL.selectClaimed, values)
         try leave(numbers)
         if try haveTies() || haveItems() { for number in numbers { try letGo(of: number) } }
-        try goOn(first.pipeline, first.lane)
+        try goOn(first.pipeline, first.lane, places: numbers.count)
         return numbers
     }
 

@@ -49,13 +49,13 @@ extension OperationBook {
         let values: [StoredValue] = [
             .text(rules.ordering.rawValue), .text(rules.whenFailed.rawValue),
             .integer(Int64(rules.crashLimit)), .integer(isTransient ? 1 : 0), .integer(rules.isJournalled ? 1 : 0),
-            .integer(transaction.number),
+            rules.laneLimit.map { .integer(Int64($0)) } ?? .null, .integer(transaction.number),
         ]
         if let known {
             try transaction.run(QueueSQL.updateRecord, values + [.integer(known.id)])
             try transaction.note(
                 updated: known.id,
-                ["ordering", "whenFailed", "crashLimit", "isTransient", "isJournalled"],
+                ["ordering", "whenFailed", "crashLimit", "isTransient", "isJournalled", "laneLimit"],
                 of: PipelineRecord.self
             )
         } else {

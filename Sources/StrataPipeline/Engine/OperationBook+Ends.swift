@@ -280,8 +280,9 @@ extension OperationBook {
 
     /// Lets what comes before an operation by now have its turn, where that was kept waiting by the attempt.
     private func goOnBehindAttempt(_ operation: ClaimedOperation) throws {
+        let rules = try rules(operation.pipeline)
         // In `commits` it stands among those of its commit.
-        guard try rules(operation.pipeline).ordering.isExclusive else { return }
+        guard rules.ordering.isExclusive || rules.laneLimit != nil else { return }
         try goOn(operation.pipeline, operation.lane)
     }
 

@@ -18,6 +18,8 @@ struct OperationBook {
         var ordering = PipelineOrdering.flat
         var whenFailed = FailurePolicy.park
         var crashLimit = 5
+        /// How many of one lane run at once, in `flat`; nil for any number.
+        var laneLimit: Int?
         /// Whether each step of its operations is written down.
         var isJournalled = false
 
@@ -27,8 +29,14 @@ struct OperationBook {
 
     /// What handlers that run keep others from, though the store may know nothing of them any more.
     struct Busy {
-        var operations: Set<Int64> = []
-        var lanes: Set<Lane> = []
+        /// The operations, with their lanes.
+        private(set) var operations: [Int64: Lane] = [:]
+        private(set) var lanes: Set<Lane> = []
+
+        mutating func insert(_ operation: Int64, in lane: Lane) {
+            operations[operation] = lane
+            lanes.insert(lane)
+        }
     }
 
     struct Lane: Hashable {
@@ -54,10 +62,12 @@ struct OperationBook {
     }
 
     /// Marks an operation that is pending, and no other one.
-    func mark(_ status: OperationStatus, _ number: Int64) throws {
+    ///
+    /// - Parameter awaitsPlace: whether it waits for others of its lane to end, as many of which run as may.
+    func mark(_ status: OperationStatus, _ number: Int64, awaitsPlace: Bool = false) throws {
         let changed = try transaction.run(
             QueueSQL.markPending,
-            [.integer(Int64(status.rawValue)), version, .integer(number)]
+            [.integer(Int64(status.rawValue)), awaitsPlace ? .integer(1) : .null, version, .integer(number)]
         )
         guard changed > 0 else { return }
         try noteStep(of: number, Self.statusColumns)
@@ -137,10 +147,17 @@ struct OperationBook {
     }
 
     /// Lets those of a lane have their turn that are first now.
-    func goOn(_ pipeline: PipelineName, _ lane: String) throws {
+    ///
+    /// - Parameter places: how many have ended there, so that as many others may run. Where it was none of those that run, one more than may
+    ///   run is looked at, and waits again.
+    func goOn(_ pipeline: PipelineName, _ lane: String, places: Int = 1) throws {
         let rules = try rules(pipeline)
-        guard rules.ordering.isSerial else { return }
+        guard rules.ordering.isSerial || rules.laneLimit != nil else { return }
         let place: [StoredValue] = [.text(pipeline.rawValue), .text(lane)]
+        if rules.laneLimit != nil {
+            try set(.pending, of: transaction.numbers(QueueSQL.selectAwaiting, place + [.integer(Int64(places))]))
+            return
+        }
         if rules.ordering == .commits {
             guard let first = try firstGroup(of: place, rules) else { return }
             let values = place + [.real(first.sortKey), .integer(first.commit)]
@@ -287,6 +304,7 @@ extension OperationBook.Rules {
         whenFailed = try row.read(FailurePolicy.self, at: 2)
         crashLimit = try row.read(Int.self, at: 3)
         isJournalled = try row.read(Bool.self, at: 5)
+        laneLimit = try row.read(Int?.self, at: 6)
     }
 }
 

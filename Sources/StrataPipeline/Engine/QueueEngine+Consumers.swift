@@ -12,6 +12,7 @@ extension QueueEngine {
         _ clock: any PipelineClock
     ) async throws -> RunnerHandle {
         if let limit = consumer.maxConcurrent { try PipelineOptions.checkLimit(limit) }
+        try consumer.options.checkLaneLimit()
         if let item = consumer.handler.itemModel, !stack.knows(item) {
             throw PipelineError(
                 .modelsMissing,

@@ -149,8 +149,7 @@ extension QueueEngine {
             work.others = state.others
             work.archiveEnd = state.archiveEnd
             for (number, running) in state.running where !running.isEnding {
-                work.busy.operations.insert(number)
-                work.busy.lanes.insert(running.lane)
+                work.busy.insert(number, in: running.lane)
             }
             (state.ended, state.progress, state.decided, state.isNews) = ([], [:], [], false)
             (state.haveConstraintsChanged, state.haveSchedulesChanged) = (false, false)

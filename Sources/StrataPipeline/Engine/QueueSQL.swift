@@ -70,9 +70,18 @@ enum QueueSQL {
         SELECT "id" FROM \(operations) WHERE "status" = 3 AND "pipeline" = ? AND +"lane" = ? LIMIT 1
         """
 
-    static let markPending =
-        "UPDATE \(operations) SET \"status\" = ?, \"_version\" = ? WHERE \"id\" = ? AND \"status\" = 0"
-    static let setStatus = "UPDATE \(operations) SET \"status\" = ?, \"_version\" = ? WHERE \"id\" = ?"
+    static let markPending = """
+        UPDATE \(operations) SET "status" = ?, "awaitsPlace" = ?, "_version" = ? WHERE "id" = ? AND "status" = 0
+        """
+    /// What waits for a place in its lane does so in no other status, nor for anything else.
+    private static let awaitsNothing = "\"awaitsPlace\" = NULL"
+    static let setStatus = "UPDATE \(operations) SET \"status\" = ?, \(awaitsNothing), \"_version\" = ? WHERE \"id\" = ?"
+    /// Those of a lane that wait for a place in it, the best first.
+    static let selectAwaiting = """
+        SELECT "id" FROM \(operations) WHERE "pipeline" = ? AND "lane" = ? AND "awaitsPlace" IS NOT NULL \
+        ORDER BY "rank", "commit", "id" LIMIT ?
+        """
+    static let selectActiveLanes = "SELECT \"id\", \"lane\" FROM \(operations) WHERE \"status\" = 3 AND \"pipeline\" = ?"
 
     // What happens when an operation leaves the queue.
 
@@ -151,7 +160,7 @@ enum QueueSQL {
     /// Puts an operation back, with fewer attempts where this one is not to count.
     static let putBack = """
         UPDATE \(operations) SET "status" = ?, "worker" = NULL, "attempts" = "attempts" - ?, "constraint" = ?, \
-        "request" = NULL, "_version" = ? WHERE "id" = ?
+        "request" = NULL, \(awaitsNothing), "_version" = ? WHERE "id" = ?
         """
     static let putBackColumns = ["status", "worker", "attempts", "constraint", "request"]
     static let request = """
@@ -159,7 +168,7 @@ enum QueueSQL {
         """
     static let retry = """
         UPDATE \(operations) SET "status" = 0, "worker" = NULL, "attempts" = 0, "crashes" = 0, "constraint" = NULL, "request" = NULL, \
-        "_version" = ? WHERE "id" = ?
+        \(awaitsNothing), "_version" = ? WHERE "id" = ?
         """
     static let retryColumns = putBackColumns + ["crashes"]
     static let setProgress = """
@@ -226,7 +235,7 @@ enum QueueSQL {
     // Constraints.
 
     static let selectConstrained = """
-        SELECT "id", "pipeline" FROM \(operations) WHERE "status" = 2 AND "constraint" = ?
+        SELECT "id", "pipeline" FROM \(operations) WHERE +"status" = 2 AND "constraint" = ?
         """
 
     static let wake =
@@ -279,15 +288,15 @@ enum QueueSQL {
     // Declarations.
 
     static let selectRecord = """
-        SELECT "id", "ordering", "whenFailed", "crashLimit", "isTransient", "isJournalled" FROM "PipelineRecord" WHERE "name" = ?
+        SELECT "id", "ordering", "whenFailed", "crashLimit", "isTransient", "isJournalled", "laneLimit" FROM "PipelineRecord" WHERE "name" = ?
         """
     static let insertRecord = """
-        INSERT INTO "PipelineRecord" ("id", "name", "ordering", "whenFailed", "crashLimit", "isTransient", "isJournalled", "_version") \
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+        INSERT INTO "PipelineRecord" ("id", "name", "ordering", "whenFailed", "crashLimit", "isTransient", "isJournalled", "laneLimit", \
+        "_version") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
     static let updateRecord = """
         UPDATE "PipelineRecord" SET "ordering" = ?, "whenFailed" = ?, "crashLimit" = ?, "isTransient" = ?, "isJournalled" = ?, \
-        "_version" = ? WHERE "id" = ?
+        "laneLimit" = ?, "_version" = ? WHERE "id" = ?
         """
     static let selectEmptyRecords = """
         SELECT r."id" FROM "PipelineRecord" r WHERE r."isTransient" = 1 \
@@ -301,7 +310,8 @@ enum QueueSQL {
         """
     static let selectOfPipeline = "SELECT \"id\" FROM \(operations) WHERE \"pipeline\" = ?"
     static let move = """
-        UPDATE \(operations) SET "pipeline" = ?, "status" = CASE "status" WHEN 1 THEN 0 ELSE "status" END, "_version" = ? \
+        UPDATE \(operations) SET "pipeline" = ?, "status" = CASE "status" WHEN 1 THEN 0 ELSE "status" END, \(awaitsNothing), \
+        "_version" = ? \
         WHERE "id" = ?
         """
 
@@ -316,7 +326,7 @@ enum QueueSQL {
         SELECT DISTINCT "prerequisite", 3 FROM \(dependencies) WHERE "prerequisite" BETWEEN ?1 AND ?2
         """
     static let beginAnew = """
-        UPDATE \(operations) SET "status" = 0, "worker" = NULL, "constraint" = NULL, "_version" = ? WHERE "id" = ?
+        UPDATE \(operations) SET "status" = 0, "worker" = NULL, "constraint" = NULL, \(awaitsNothing), "_version" = ? WHERE "id" = ?
         """
 
     // The journal.

@@ -7,6 +7,8 @@ public enum Blocker: Hashable, Sendable {
     case dependency(ObjectID<QueuedOperation>)
     /// Another operation of its lane has its turn before it.
     case lane(ObjectID<QueuedOperation>)
+    /// As many operations of its lane run as may at once.
+    case fullLane(limit: Int)
     /// It is not to start before a moment.
     case hold(String, until: Date)
     /// It waits for a constraint, or for a person.
@@ -21,6 +23,7 @@ extension Blocker: CustomStringConvertible {
         switch self {
         case .dependency(let id): "depends on \(id)"
         case .lane(let id): "comes behind \(id) in its lane"
+        case .fullLane(let limit): "waits for a place in its lane, of which \(limit) may run at once"
         case .hold(let name, let date): "held by '\(name)' until \(date)"
         case .constraint(let constraint): "waits for '\(constraint.rawValue)'"
         case .failed(let message): "has failed: \(message)"
@@ -52,7 +55,13 @@ extension QueuedOperation {
             if other.status == .failed, dependency.whenFailed == .run { continue }
             blockers.append(.dependency(other.id))
         }
-        if let record = try context.record(of: pipeline), record.ordering.isSerial,
+        let record = try context.record(of: pipeline)
+        if let limit = record?.laneLimit {
+            let (name, lane) = (pipeline, lane)
+            let active = QueuedOperation.where { $0.pipeline == name && $0.lane == lane && $0.status == .active }
+            if try context.count(active) >= limit { blockers.append(.fullLane(limit: limit)) }
+        }
+        if let record, record.ordering.isSerial,
             let first = try context.first(of: lane, in: record), first.id != id
         {
             // In `commits` those of its commit run side by side with it.

@@ -11,6 +11,8 @@ public final class PipelineRecord {
     public internal(set) var whenFailed: FailurePolicy
     /// How often a process may end during one operation.
     public internal(set) var crashLimit: Int
+    /// How many operations of one lane run at once; nil where nothing is said of that.
+    public internal(set) var laneLimit: Int?
     /// Whether it is a queue of a broker's, and forgotten when nothing is queued there any more, nor told of in a journal.
     public internal(set) var isTransient: Bool = false
     /// Whether each step of its operations is written down.

@@ -8,7 +8,9 @@ public import Strata
 @Model(
     .index("status", "pipeline", "rank", "commit"),
     .index("pipeline", "lane", "sortKey", "commit"),
-    .unique("pipeline", "key"),
+    .index("pipeline", "lane", "rank", "commit", whereNotNil: "awaitsPlace"),
+    .index("constraint", whereNotNil: "constraint"),
+    .unique("pipeline", "key", whereNotNil: "key"),
     table: "QueuedOperation"
 )
 public final class QueuedOperation {
@@ -51,6 +53,8 @@ public final class QueuedOperation {
     @Attribute(.bookkeeping) public internal(set) var crashes: Int = 0
     /// What failed attempts have said.
     @Attribute(.bookkeeping) public internal(set) var failures: AttemptFailures = AttemptFailures()
+    /// True while it waits because as many of its lane run as may at once, and nil otherwise.
+    @Attribute(.bookkeeping) var awaitsPlace: Bool?
     /// The constraint that it waits for.
     @Attribute(.bookkeeping) public internal(set) var constraint: String?
     /// The process that runs it.

@@ -41,6 +41,8 @@ public final class Pipeline: OperationRunner {
     ///   - formerNames: names that the pipeline had before; operations that are queued under them are moved, in their order.
     ///   - ordering: in which order operations of one lane are started.
     ///   - maxConcurrent: how many handlers run at once at most; nil for any number.
+    ///   - maxConcurrentPerLane: how many operations of one lane run at once at most, in all processes together; nil for any number. For the ordering
+    ///     `flat`: of those of a full lane, the best one is started as soon as another one of the lane has ended.
     ///   - rateLimit: how many attempts may be started in a time, by all processes together; nil for any number.
     ///   - retry: when a handler that has thrown is started again.
     ///   - whenFailed: what becomes of operations that have failed for good; without it, those block their lane in orderings that
@@ -66,6 +68,7 @@ public final class Pipeline: OperationRunner {
         formerNames: [PipelineName] = [],
         ordering: PipelineOrdering = .flat,
         maxConcurrent: Int? = 8,
+        maxConcurrentPerLane: Int? = nil,
         rateLimit: RateLimit? = nil,
         retry: RetryPolicy = .standard,
         whenFailed: FailurePolicy? = nil,
@@ -85,6 +88,7 @@ public final class Pipeline: OperationRunner {
                 scope: .pipeline(name),
                 options: PipelineOptions(
                     ordering: ordering,
+                    laneLimit: maxConcurrentPerLane,
                     retry: retry,
                     whenFailed: whenFailed ?? (ordering.isSerial ? .block : .park),
                     crashLimit: crashLimit,

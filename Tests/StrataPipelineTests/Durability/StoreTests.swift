@@ -83,6 +83,7 @@ import Testing
         statements += [
             QueueSQL.archiveClaimed, QueueSQL.selectPlace, QueueSQL.selectDependantsOfGroup,
             QueueSQL.selectPrerequisites,
+            QueueSQL.selectAwaiting, QueueSQL.selectActiveLanes,
             QueueSQL.selectAnyJournalled, QueueSQL.selectStep, QueueSQL.selectOldSteps,
         ]
         for ordering in PipelineOrdering.allCases where ordering.isSerial {
@@ -110,14 +111,26 @@ import Testing
             }
         }
         #expect(scans == [])
-        // Of what was just inserted it looks at nothing else, however much waits.
-        var searches: [String] = []
-        try stage.stack.transact(author: "test") { transaction in
-            try transaction.rows("EXPLAIN QUERY PLAN \(QueueSQL.selectUnfit)", [.null, .null]) { row in
-                searches.append(try row.read(String.self, at: 3))
+        // Of what was just inserted it looks at nothing else, however much waits; and by what few operations have at nothing but those.
+        for (sql, index) in [
+            (QueueSQL.selectUnfit, "INTEGER PRIMARY KEY"),
+            (QueueSQL.selectConstrained, "INDEX QueuedOperation_constraint_with_constraint_index (constraint=?)"),
+            (QueueSQL.selectKeyed, "INDEX QueuedOperation_pipeline_key_with_key_unique (pipeline=? AND key=?)"),
+            (
+                QueueSQL.selectAwaiting,
+                "INDEX QueuedOperation_pipeline_lane_rank_commit_with_awaitsPlace_index (pipeline=? AND lane=?)"
+            ),
+        ] {
+            let nothing = [StoredValue](repeating: .null, count: sql.contains("?2") ? 2 : sql.count { $0 == "?" })
+            var searches: [String] = []
+            try stage.stack.transact(author: "test") { transaction in
+                try transaction.rows("EXPLAIN QUERY PLAN \(sql)", nothing) { row in
+                    searches.append(try row.read(String.self, at: 3))
+                }
             }
+            #expect(searches.contains { $0.contains("QueuedOperation USING \(index)") }, "\(searches)")
+            #expect(!searches.contains { $0.contains("TEMP B-TREE FOR ORDER") }, "\(searches)")
         }
-        #expect(searches.contains { $0.contains("QueuedOperation USING INTEGER PRIMARY KEY") }, "\(searches)")
         try await stage.close()
     }
 }

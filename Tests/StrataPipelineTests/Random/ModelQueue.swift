@@ -21,6 +21,7 @@ struct ModelQueue {
     let ordering: PipelineOrdering
     let whenFailed: FailurePolicy
     var limit: Int
+    let limitPerLane: Int?
     var suspensions = 1
     var now = 0
     var queued: [String: Operation] = [:]
@@ -28,10 +29,11 @@ struct ModelQueue {
     private var lastCommit = 0
     private var lastNumber = 0
 
-    init(ordering: PipelineOrdering, whenFailed: FailurePolicy, limit: Int) {
+    init(ordering: PipelineOrdering, whenFailed: FailurePolicy, limit: Int, perLane limitPerLane: Int?) {
         self.ordering = ordering
         self.whenFailed = whenFailed
         self.limit = limit
+        self.limitPerLane = limitPerLane
     }
 
     var running: [Operation] { queued.values.filter(\.isRunning) }
@@ -93,7 +95,7 @@ struct ModelQueue {
         let lane = queued.values.filter { $0.lane == operation.lane }
         let counting = lane.filter { whenFailed == .block || !$0.isFailed }
         switch ordering {
-        case .flat: return true
+        case .flat: return limitPerLane.map { lane.count(where: \.isRunning) < $0 } ?? true
         case .commits: return counting.allSatisfy { $0.commit >= operation.commit }
         case .fifo: return counting.allSatisfy { $0.number >= operation.number } && !lane.contains(where: \.isRunning)
         case .lifo: return counting.allSatisfy { $0.number <= operation.number } && !lane.contains(where: \.isRunning)

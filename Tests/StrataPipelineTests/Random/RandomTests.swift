@@ -34,19 +34,21 @@ import Testing
         let ordering = PipelineOrdering.allCases.randomElement(using: &dice)!
         let whenFailed = [FailurePolicy.block, .park, .drop].randomElement(using: &dice)!
         let limit = Int.random(in: 1...4, using: &dice)
+        let limitPerLane = ordering == .flat ? [nil, 1, 2].randomElement(using: &dice)! : nil
         let network = ManualConstraint(.network, isSatisfied: false)
         let stage = try await Stage.open(
             models: [Letter.self, Folder.self],
             ordering: ordering,
             max: limit,
+            maxPerLane: limitPerLane,
             retry: RetryPolicy(maxAttempts: nil, base: .zero),
             whenFailed: whenFailed,
             constraints: [network]
         )
-        var model = ModelQueue(ordering: ordering, whenFailed: whenFailed, limit: limit)
+        var model = ModelQueue(ordering: ordering, whenFailed: whenFailed, limit: limit, perLane: limitPerLane)
         var names = 0
         var letters: Set<String> = []
-        var trace: [String] = ["\(ordering) \(whenFailed) \(limit)"]
+        var trace: [String] = ["\(ordering) \(whenFailed) \(limit) \(limitPerLane ?? 0)"]
         for _ in 0..<25 {
             let running = model.running.map(\.name).sorted().randomElement(using: &dice)
             let idle = model.queued.values.filter { !$0.isRunning }.map(\.name).sorted().randomElement(using: &dice)

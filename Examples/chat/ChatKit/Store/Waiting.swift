@@ -111,7 +111,7 @@ struct Waiting: Sendable {
     private func reason(_ blocker: Blocker, _ operation: QueuedOperation?) -> Reason {
         switch blocker {
         case .dependency: return .itself("waits for the exchange of keys")
-        case .lane: return .itself("waits for the one before it")
+        case .lane, .fullLane: return .itself("waits for the one before it")
         case .constraint(let constraint):
             guard connection.isThere else {
                 let trouble = connection.trouble.map { " (\($0))" } ?? ""

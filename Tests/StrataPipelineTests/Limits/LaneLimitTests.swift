@@ -1,0 +1,189 @@
+import Foundation
+import StoreModels
+import Strata
+import StrataTesting
+import Testing
+
+@testable import StrataPipeline
+
+@Suite("L11 so many of one lane at once", .timeLimit(.minutes(1))) struct LaneLimitTests {
+    private struct Stop: Error {}
+
+    /// The lane of `a1` is `a`.
+    private static func lane(of name: String) -> String { String(name.prefix(1)) }
+
+    private static func commit(_ stage: Stage, _ entries: Entry...) async throws {
+        try await stage.commit(entries, lane: lane)
+    }
+
+    private static func blockers(_ stage: Stage, _ name: String) async throws -> [Blocker] {
+        let id = stage.id(name)
+        return try await stage.stack.background { context in
+            try #require(try context.find(id)).blockers()
+        }
+    }
+
+    @Test("L11 the best of a full lane starts when another one has ended, and other lanes go on")
+    func order() async throws {
+        let stage = try await Stage.open(maxPerLane: 2)
+        try await Self.commit(stage, "a1", "a2", "a3:5", "a4", "b1")
+        try await stage.play([.resume("a3", "a1", "b1")])
+        #expect(try await Self.blockers(stage, "a1") == [])
+        #expect(try await Self.blockers(stage, "a2") == [.fullLane(limit: 2)])
+        #expect(try await stage.row("a2")?.status == .waiting)
+        try await Self.commit(stage, "a5:1")
+        // Of those that wait, the better one, though it has come later; and one that becomes better than all of them.
+        try await stage.play([.done("a1", "a5")])
+        try await stage.edit("a4") { $0.priority = 9 }
+        try await stage.play([.done("b1"), .done("a5", "a4"), .done("a3", "a2"), .done("a2"), .done("a4")])
+        try await stage.close()
+    }
+
+    @Test("L11 a place that one cannot take is another one's")
+    func places() async throws {
+        let stage = try await Stage.open(maxPerLane: 1, retry: RetryPolicy(maxAttempts: 2, base: .zero))
+        try await Self.commit(stage, "a1", "a2", "a3", "a4", "a5", "a6")
+        try await stage.play([.resume("a1")])
+        let later = stage.clock.now.addingTimeInterval(60)
+        try await stage.edit("a2") { try $0.hold("embargo", until: later) }
+        let other = stage.id("a5")
+        try await stage.edit("a3") { try $0.addDependencies([other]) }
+        try await stage.play([.done("a1", "a4")])
+        // One that is tried again lets the next one have its place meanwhile, and so does one that has failed.
+        try await stage.end("a4", .failure(Stop()))
+        #expect(stage.takeStarts() == ["a5"])
+        try await stage.end("a5", .success(.fail("broken")))
+        #expect(stage.takeStarts() == ["a6"])
+        try await stage.play([.pass(.seconds(70)), .skip("a5"), .done("a6", "a2"), .done("a2", "a3"), .done("a3", "a4")])
+        try await stage.play([.done("a4")])
+        try await stage.close()
+    }
+
+    @Test("L11 those that are left out, or put back by hand, take no place with them")
+    func edits() async throws {
+        let stage = try await Stage.open(maxPerLane: 1)
+        try await Self.commit(stage, "a1", "a2", "a3", "a4")
+        try await stage.play([.resume("a1"), .skip("a2")])
+        try await stage.edit("a1") { $0.skip() }
+        try await stage.log.waitForEnd(of: stage.id("a1"))
+        #expect(stage.takeStarts() == ["a3"])
+        let id = stage.id("a3")
+        // The row of the one that runs is deleted: its handler is told to end, and the next has its place when it has.
+        try await stage.stack.background { context in
+            context.delete(try #require(try context.find(id)))
+            try context.commit()
+        }
+        try await stage.log.waitForEnd(of: id)
+        await stage.pipeline.settled()
+        #expect(stage.takeStarts() == ["a4"])
+        try await stage.play([.done("a4")])
+        try await stage.close()
+    }
+
+    @Test("L9 L11 a full lane with thousands in it keeps no other one waiting")
+    func manyInOneLane() async throws {
+        let stage = try await Stage.open(maxPerLane: 3)
+        try await stage.stack.background { context in
+            for number in 0..<5000 { context.enqueue(Named(name: "a\(number)"), in: .work, lane: "a", priority: 1) }
+            try context.commit()
+        }
+        try await Self.commit(stage, "b1")
+        stage.pipeline.resume()
+        await stage.pipeline.settled()
+        let starts = stage.takeStarts()
+        #expect(starts.count == 4)
+        #expect(starts.contains("b1"))
+        try await stage.play([.done("b1")])
+        try await stage.close()
+    }
+
+    @Test("L11 P12 the limit is that of all processes together, and who is no more takes no place")
+    func processes() async throws {
+        let folder = try ScratchFolder()
+        let location = StoreLocation.sqlite(folder.file("s.sqlite"))
+        let first = try await Stage.open(location, maxPerLane: 2)
+        try await Self.commit(first, "a1", "a2", "a3", "a4")
+        try await first.play([.resume("a1", "a2")])
+        let second = try await Stage.open(location, maxPerLane: 2)
+        second.learn(from: first)
+        try await second.play([.resume()])
+        #expect(try await second.row("a3")?.status == .waiting)
+        first.pipeline.suspend()
+        try await first.end("a1")
+        while second.log.started.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
+        await second.pipeline.settled()
+        #expect(second.takeStarts() == ["a3"])
+        second.pipeline.suspend()
+        // As if the process were gone.
+        first.pipeline.handle.engine.abandon()
+        let third = try await Stage.open(location, maxPerLane: 2)
+        third.learn(from: first)
+        try await third.play([.resume("a2")])
+        try await third.play([.done("a2", "a4"), .done("a4")])
+        try await second.end("a3")
+        for stage in [first, second, third] { try await stage.close() }
+    }
+
+    @Test("L11 another limit holds for what waits already")
+    func change() async throws {
+        let folder = try ScratchFolder()
+        let location = StoreLocation.sqlite(folder.file("s.sqlite"))
+        let first = try await Stage.open(location, maxPerLane: 1)
+        try await Self.commit(first, "a1", "a2", "a3", "a4")
+        try await first.play([.resume("a1")])
+        try await first.close()
+        let second = try await Stage.open(location, maxPerLane: 2)
+        second.learn(from: first)
+        try await second.play([.resume("a1", "a2")])
+        try await second.close()
+        let third = try await Stage.open(location)
+        third.learn(from: first)
+        try await third.play([.resume("a1", "a2", "a3", "a4")])
+        try await third.close()
+    }
+
+    @Test("L11 a broker's limit is that of each of its queues")
+    func queues() async throws {
+        struct Line: OperationPayload {}
+        final class Waiter: TaskHandler {
+            func handle(_ attempt: Attempt<Line>) async throws -> Outcome {
+                try await Task.sleep(for: .seconds(600))
+                return .done
+            }
+        }
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        let broker = try await TaskBroker.open(
+            stack,
+            handles: { $0.hasPrefix("mail.") },
+            ordering: .flat,
+            maxConcurrent: 8,
+            maxConcurrentPerLane: 3,
+            handler: Waiter()
+        )
+        try await stack.background { context in
+            for queue in ["mail.a", "mail.b"] as [PipelineName] {
+                for _ in 0..<10 { context.enqueue(Line(), in: queue) }
+            }
+            try context.commit()
+        }
+        await broker.settled()
+        let active = try await stack.background { context in
+            try context.groups(
+                QueuedOperation.where({ $0.status == .active }).grouped { $0.pipeline },
+                { $0.count }
+            )
+        }
+        #expect(Dictionary(active.map { ($0.0, $0.1) }) { $1 } == ["mail.a": 3, "mail.b": 3])
+        try await stack.close()
+    }
+
+    @Test("L11 a limit that says nothing, or contradicts the ordering, is refused")
+    func refused() async throws {
+        for (ordering, limit) in [(PipelineOrdering.flat, 0), (.fifo, 2), (.lifo, 1), (.commits, 2)] {
+            let error = await #expect(throws: PipelineError.self) {
+                try await Stage.open(ordering: ordering, maxPerLane: limit)
+            }
+            #expect(error?.code == .invalidArgument)
+        }
+    }
+}
