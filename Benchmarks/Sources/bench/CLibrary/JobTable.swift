@@ -10,7 +10,7 @@ enum JobTable {
         request INTEGER, problem TEXT, edits INTEGER NOT NULL, enqueuedAt REAL, rank INTEGER NOT NULL, "commit" INTEGER NOT NULL, \
         status INTEGER NOT NULL, attempts INTEGER NOT NULL, crashes INTEGER NOT NULL, failures TEXT NOT NULL, "constraint" TEXT, \
         worker INTEGER, epoch INTEGER NOT NULL, startedAt REAL, progress REAL, version INTEGER NOT NULL);
-        CREATE UNIQUE INDEX job_key ON job (pipeline, key);
+        CREATE UNIQUE INDEX job_key ON job (pipeline, key) WHERE key IS NOT NULL;
         CREATE INDEX job_lane ON job (pipeline, lane, sortKey, "commit");
         CREATE INDEX job_status ON job (status, pipeline, rank, "commit");
         CREATE TABLE done (id INTEGER PRIMARY KEY, pipeline TEXT NOT NULL, type TEXT NOT NULL, payload BLOB NOT NULL, \
