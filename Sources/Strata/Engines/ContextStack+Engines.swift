@@ -43,13 +43,18 @@ extension ContextStack {
     /// what an engine does behind it. Where anybody has changed a table meanwhile that the block has read, it is run again on the newest state:
     /// what is committed is what the block does with the store as it is.
     ///
+    /// - Parameters:
+    ///   - changes: what the block does; the last thing before the commit.
+    ///   - body: what the engine does, in the transaction.
+    ///   - ended: called behind each commit that was tried, with whether it has come to anything, before anything else is done on the queue.
     /// - Throws: what the blocks throw, and what the commit does; then nothing is committed. `conflict` where others never leave alone what the
     ///   block reads.
     package nonisolated(nonsending) func commitOverStore(
         on queue: BlockQueue,
         author: String,
         _ changes: @escaping @Sendable (ObjectContext) throws -> Void,
-        alongside body: @escaping @Sendable (StoreTransaction) throws -> Void
+        alongside body: @escaping @Sendable (StoreTransaction) throws -> Void,
+        ended: @escaping @Sendable (_ isCommitted: Bool) -> Void = { _ in }
     ) async throws {
         let turnstile = core.engine.turnstile
         var isHeld = false
@@ -67,7 +72,10 @@ extension ContextStack {
                     context.readRecord = record
                     do {
                         try changes(context)
+                        var isCommitted = false
+                        defer { ended(isCommitted) }
                         try context.commit(author: author, alongside: body)
+                        isCommitted = true
                     } catch {
                         // What it has seen were two moments.
                         throw record.isStale ? StaleReads() : error

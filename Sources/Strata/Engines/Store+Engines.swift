@@ -28,7 +28,7 @@ extension Store {
         .filter { !$0.1.isEmpty }
         guard !due.isEmpty || !deletes.isEmpty || alongside != nil else { return [] }
         let job = BatchJob(connection, schema, base: base, time: Date())
-        let transaction = StoreTransaction(job)
+        let transaction = StoreTransaction(job, behind: changes)
         for (type, changes, part) in due { try passing { try type.follow(changes, part, in: transaction) } }
         for (type, owners) in deletes { try passing { try type.follow(deletesOf: owners, in: transaction) } }
         if let alongside { try passing { try alongside(transaction) } }

@@ -6,6 +6,8 @@
 /// Isolation: used by one thread, inside of one transaction.
 package final class StoreTransaction {
     private let job: BatchJob
+    /// The commit that it goes behind, in one transaction.
+    private let behind: CommitChanges
     /// What was noted of each entity.
     private var noted: [Noted]
 
@@ -18,8 +20,9 @@ package final class StoreTransaction {
         var isEmpty: Bool { inserted.isEmpty && deleted.isEmpty && updated.allSatisfy { $0.numbers.isEmpty } }
     }
 
-    init(_ job: BatchJob) {
+    init(_ job: BatchJob, behind: CommitChanges = CommitChanges()) {
         self.job = job
+        self.behind = behind
         noted = [Noted](repeating: Noted(), count: job.schema.entities.count)
     }
 
@@ -28,6 +31,14 @@ package final class StoreTransaction {
 
     /// The number of the commit that this becomes.
     package var number: Int64 { job.sequence }
+
+    /// The number of the last commit before this transaction.
+    package var base: Int64 { behind.tables.isEmpty ? number - 1 : number - 2 }
+
+    /// Whether the commit that it goes behind, in the same transaction, has changed rows of a model.
+    package func isBehind(changesOf model: any Model.Type) throws -> Bool {
+        behind.tables[job.schema.entities[try job.schema.index(of: model)].info.table] != nil
+    }
 
     /// Whether nothing was noted so far: then there is no commit.
     package var isEmpty: Bool { noted.allSatisfy { $0.isEmpty } }

@@ -39,8 +39,10 @@ struct ContextReadSet: Sendable {
     let isStale: Bool
 }
 
-/// What was read has changed before the commit that stands on it.
-struct StaleReads: Error {}
+/// What was read has changed before the commit that stands on it, or is to be read once more for another reason.
+package struct StaleReads: Error {
+    package init() {}
+}
 
 extension LayerStore.State {
     /// Whether commits have changed any table that a context has read, since it has.

@@ -142,6 +142,26 @@ final class EngineExecutor: TaskExecutor {
         }
     }
 
+    /// Has no turn be taken until ``endExclusive()``, where none is under way: whoever asks takes over what the turn that is wanted was to do.
+    ///
+    /// - Returns: whether none is.
+    func beginExclusive() -> Bool {
+        state.withLock { state in
+            guard !state.isExclusive else { return false }
+            (state.isExclusive, state.turn, state.patience) = (true, nil, nil)
+            return true
+        }
+    }
+
+    /// Has turns be taken again.
+    func endExclusive() {
+        endExclusive(turns: 1)
+        let thread = state.withLock { state in
+            state.turn == nil && state.guests.isEmpty ? nil : callForTurns(&state)
+        }
+        if let thread { wake(thread) }
+    }
+
     private func enter(_ body: @escaping @Sendable () -> Void) {
         let thread = state.withLock { state in
             state.guests.append(body)

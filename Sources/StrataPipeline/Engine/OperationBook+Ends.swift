@@ -51,13 +51,19 @@ extension OperationBook {
     }
 
     /// Takes over what the transaction before has seen. Says whether it still holds.
-    func remember(_ sighting: Sighting?) -> Bool {
-        guard let sighting, sighting.sequence == transaction.number - 1 else { return false }
+    func remember(_ sighting: Sighting?) throws -> Bool {
+        guard let sighting, sighting.sequence == transaction.base else { return false }
+        for model in Self.sighted where try transaction.isBehind(changesOf: model) { return false }
         if sighting.haveNoTies { news.haveTies = false }
         if sighting.haveNoItems { news.haveItems = false }
         if sighting.isUnjournalled { news.isJournalled = false }
         return true
     }
+
+    /// What a sighting is about.
+    private static let sighted: [any Model.Type] = [
+        OperationDependency.self, OperationHold.self, OperationItem.self, PipelineRecord.self, PeriodicOperation.self,
+    ]
 
     /// What this transaction has seen.
     var sighting: Sighting {

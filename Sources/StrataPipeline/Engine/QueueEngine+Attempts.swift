@@ -71,7 +71,8 @@ extension QueueEngine {
             if case .doneCommitting(let changes) = outcome.kind {
                 // The handler was in time, however long its changes wait for those of others.
                 cancelDeadline(of: operation.claim)
-                ending.written = try await commit(changes, operation, consumer)
+                guard let report = try await commit(changes, ending) else { return }
+                ending.written = report
             }
         } catch {
             ending = Ending(operation: operation, consumer: consumer, outcome: .failure(Self.reason(error)))
@@ -92,36 +93,33 @@ extension QueueEngine {
 
     /// Commits a handler's changes and the end of its operation together.
     ///
-    /// - Returns: what became of the operation.
+    /// - Returns: what became of the operation; nil where the engine has written that as its own.
     private func commit(
         _ changes: @escaping @Sendable (ObjectContext) throws -> Void,
-        _ operation: ClaimedOperation,
-        _ consumer: Consumer
-    ) async throws -> OperationBook.Report {
-        let now = clock.now
-        let options = consumer.options
-        let all = Self.rules(of: state.withLock { Array($0.consumers.values) })
-        let written = Mutex((report: OperationBook.Report.lost, decided: [Int64]()))
+        _ ending: Ending
+    ) async throws -> OperationBook.Report? {
+        let operation = ending.operation
+        let options = ending.consumer.options
+        let rules = Self.rules(of: state.withLock { Array($0.consumers.values) })
         let id = stack.id(operation.claim.operation, of: QueuedOperation.self)
         let releasedKey = Mutex<String?>(nil)
+        let turn = JointTurn(self, ending)
         try await stack.commitOverStore(on: doneBlocks, author: Self.author) { context in
             let ending = EndingOperation.Value(id, operation)
             context.state[EndingOperation.self] = ending
             try changes(context)
             releasedKey.withLock { $0 = ending.releasedKey }
+            turn.begin()
         } alongside: { transaction in
-            // What follows from the changes: operations that were left out.
-            let decided = try transaction.inserted(of: FinishedOperation.self)
-            let book = OperationBook(transaction, now: now, all)
-            let end = try book.end(operation, .success(.done), options)
-            if case .lost = end { throw Self.lostError(operation.claim) }
-            if let key = releasedKey.withLock({ $0 }) {
-                try book.transaction.run(QueueSQL.setFinishedKey, [.text(key), .integer(id.number)])
+            try turn.write(transaction, rules) { book in
+                let report = try book.end(operation, .success(.done), options)
+                if case .lost = report { throw Self.lostError(operation.claim) }
+                if let key = releasedKey.withLock({ $0 }) {
+                    try book.transaction.run(QueueSQL.setFinishedKey, [.text(key), .integer(id.number)])
+                }
+                return report
             }
-            written.withLock { $0 = (end, decided) }
-        }
-        let (report, decided) = written.withLock { $0 }
-        if !decided.isEmpty { state.withLock { $0.decided += decided } }
-        return report
+        } ended: { turn.end($0) }
+        return turn.untold
     }
 }

@@ -4,7 +4,7 @@ import Synchronization
 
 extension QueueEngine {
     /// What one turn is to write.
-    private struct Work {
+    struct Work {
         var ended: [Ending] = []
         var progress: [Claim: Double] = [:]
         /// What was decided without an attempt.
@@ -55,7 +55,7 @@ extension QueueEngine {
     }
 
     /// What came of one turn.
-    private struct Done {
+    struct Done {
         var claims: [(operation: ClaimedOperation, consumer: Consumer.ID)] = []
         var dry: Set<Consumer.ID> = []
         /// How far each broker has come in looking through its queues.
@@ -90,11 +90,17 @@ extension QueueEngine {
         do {
             try transact { transaction in
                 done = Done()
-                try write(work, now, transaction, &done)
+                let book = OperationBook(transaction, now: now, Self.rules(of: work.consumers.values))
+                try write(work, book, isUnchanged: book.remember(work.sighting), &done)
             }
         } catch {
             return putBack(work, error)
         }
+        conclude(work, done)
+    }
+
+    /// Goes on behind a turn whose work is in the store.
+    func conclude(_ work: Work, _ done: Done) {
         settle(work, done)
         for (hub, event) in done.events { hub.send(event) }
         for (hub, event) in done.decided { hub.tell(event) }
@@ -103,7 +109,7 @@ extension QueueEngine {
         setAlarm()
     }
 
-    private func takeWork(_ now: Date) -> Work? {
+    func takeWork(_ now: Date) -> Work? {
         var taken = takeState(now)
         guard let work = taken else { return nil }
         // Asked here, since it is somebody else's code, which may use the stack.
@@ -159,6 +165,14 @@ extension QueueEngine {
 
     /// The store could not be written to. Nothing is lost; it is tried again.
     private func putBack(_ work: Work, _ error: any Error) {
+        putBack(work)
+        setAlarm(at: clock.now.addingTimeInterval(1))
+        stack.log(.error, "The pipelines could not write, and will try again: \(error)")
+        for consumer in work.consumers.values { consumer.events.send(.storeFailed(error)) }
+    }
+
+    /// Has the next turn do what one has not done.
+    func putBack(_ work: Work) {
         state.withLock { state in
             state.ended = work.ended + state.ended
             state.progress.merge(work.progress) { newer, _ in newer }
@@ -167,14 +181,11 @@ extension QueueEngine {
             state.haveConstraintsChanged = state.haveConstraintsChanged || work.haveConstraintsChanged
             state.haveSchedulesChanged = state.haveSchedulesChanged || work.haveSchedulesChanged
         }
-        setAlarm(at: clock.now.addingTimeInterval(1))
-        stack.log(.error, "The pipelines could not write, and will try again: \(error)")
-        for consumer in work.consumers.values { consumer.events.send(.storeFailed(error)) }
     }
 
-    private func write(_ work: Work, _ now: Date, _ transaction: StoreTransaction, _ done: inout Done) throws {
-        let book = OperationBook(transaction, now: now, Self.rules(of: work.consumers.values))
-        let isUnchanged = book.remember(work.sighting)
+    /// - Parameter isUnchanged: whether the store is as the turn before has left it.
+    func write(_ work: Work, _ book: OperationBook, isUnchanged: Bool, _ done: inout Done) throws {
+        let transaction = book.transaction
         try writeEnds(work, book, &done)
         for (claim, fraction) in work.progress {
             let values: [StoredValue] = [
@@ -215,7 +226,7 @@ extension QueueEngine {
         done.nextDue =
             try isDueAsBefore
             ? work.nextDue
-            : book.nextDue(after: work.isTimeUp ? now : work.haveSchedulesChanged ? .distantPast : work.seenUntil)
+            : book.nextDue(after: work.isTimeUp ? work.now : work.haveSchedulesChanged ? .distantPast : work.seenUntil)
         for (number, pipeline, report) in book.news.reports {
             guard let consumer = work.consumers.values.first(where: { $0.takes(pipeline) }) else { continue }
             done.events.append((consumer.events, report.event(stack.id(number, of: QueuedOperation.self))))
