@@ -37,7 +37,7 @@ import Testing
         let limitPerLane = ordering == .flat ? [nil, 1, 2].randomElement(using: &dice)! : nil
         let network = ManualConstraint(.network, isSatisfied: false)
         let stage = try await Stage.open(
-            models: [Letter.self, Folder.self],
+            models: [Letter.self, Folder.self, Stamp.self],
             ordering: ordering,
             max: limit,
             maxPerLane: limitPerLane,
@@ -48,6 +48,12 @@ import Testing
         var model = ModelQueue(ordering: ordering, whenFailed: whenFailed, limit: limit, perLane: limitPerLane)
         var names = 0
         var letters: Set<String> = []
+        /// How many stamps there are: each end with changes brings one with it, and no other one of this name.
+        var stamps = 1
+        try await stage.stack.background { context in
+            context.insert(Stamp(name: "there"))
+            try context.commit()
+        }
         var trace: [String] = ["\(ordering) \(whenFailed) \(limit) \(limitPerLane ?? 0)"]
         for _ in 0..<25 {
             let running = model.running.map(\.name).sorted().randomElement(using: &dice)
@@ -90,9 +96,31 @@ import Testing
                 }
             case 4..<8:
                 guard let running else { continue }
-                trace.append("done \(running)")
-                model.finish(running, .completed)
-                try await stage.end(running)
+                // With changes, in a commit that the next claims share; some of them are refused.
+                switch Int.random(in: 0..<4, using: &dice) {
+                case 0:
+                    trace.append("done \(running) with changes")
+                    model.finish(running, .completed)
+                    stamps += 1
+                    try await stage.end(running, .success(.done { $0.insert(Stamp(name: running)) }))
+                case 1:
+                    trace.append("done \(running) with changes that fail")
+                    model.putBack(running, counting: true, heldFor: 1)
+                    let name = Bool.random(using: &dice) ? "there" : nil
+                    try await stage.end(
+                        running,
+                        .success(
+                            .done { context in
+                                guard let name else { throw Stop() }
+                                context.insert(Stamp(name: name))
+                            }
+                        )
+                    )
+                default:
+                    trace.append("done \(running)")
+                    model.finish(running, .completed)
+                    try await stage.end(running)
+                }
             case 8:
                 guard let running else { continue }
                 trace.append("throw \(running)")
@@ -164,6 +192,8 @@ import Testing
             let (wanted, started) = (model.start(), stage.takeStarts())
             trace.append("→ \(started)")
             if wanted != started { return "\(started) were started, not \(wanted): \(trace.suffix(40))" }
+            let found = try await stage.stack.background { try $0.count(Stamp.all) }
+            if found != stamps { return "\(found) stamps, not \(stamps): \(trace.suffix(40))" }
             if let failure = try await compare(model, letters, stage) { return "\(failure): \(trace.suffix(40))" }
         }
         try await stage.close()

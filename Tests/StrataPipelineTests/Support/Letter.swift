@@ -13,3 +13,8 @@ import StrataPipeline
 @Model final class Folder {
     @Relationship(deleteRule: .cascade, inverse: \Letter.folder) var letters: Many<Letter>
 }
+
+/// What handlers make, each once.
+@Model final class Stamp {
+    @Attribute(.unique) var name: String
+}

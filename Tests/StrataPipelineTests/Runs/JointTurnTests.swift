@@ -1,0 +1,129 @@
+import Foundation
+import StoreModels
+import Strata
+import StrataTesting
+import Testing
+
+@testable import StrataPipeline
+
+@Suite("P10 what is changed, what ends and what is claimed next are one commit", .timeLimit(.minutes(1)))
+struct JointTurnTests {
+    private struct Run: OperationPayload {
+        var number: Int
+    }
+
+    private static func stack() async throws -> ContextStack {
+        try await ContextStack.open(.inMemory, models: Pipeline.models + [Stamp.self], stack: .rootOnly)
+    }
+
+    private static func enqueue(_ count: Int, _ stack: ContextStack) async throws {
+        try await stack.background { context in
+            for number in 0..<count { context.enqueue(Run(number: number), in: .work) }
+            try context.commit()
+        }
+    }
+
+    private static func number(_ stack: ContextStack) throws -> Int64 {
+        var number: Int64 = 0
+        try stack.transact(author: "test") { number = $0.number }
+        return number
+    }
+
+    @Test("One after the other they take a transaction each, which is two commits in the history")
+    func commits() async throws {
+        let stack = try await Self.stack()
+        let pipeline = try await Pipeline.open(stack, named: .work, ordering: .fifo, isSuspended: true) {
+            (attempt: Attempt<Run>) in
+            .done { $0.insert(Stamp(name: "\(attempt.payload.number)")) }
+        }
+        try await Self.enqueue(100, stack)
+        let before = try Self.number(stack)
+        pipeline.resume()
+        try await pipeline.drained()
+        // A turn of its own for each would be three.
+        let commits = try Self.number(stack) - before
+        #expect((200..<230).contains(commits), "\(commits) commits")
+        let counts = try await stack.background { context in
+            [try context.count(Stamp.all), try context.count(FinishedOperation.where { $0.result == .completed })]
+        }
+        #expect(counts == [100, 100])
+        try await stack.close()
+    }
+
+    @Test("A commit that is refused takes nothing with it but the changes of its own handler")
+    func refused() async throws {
+        let stack = try await Self.stack()
+        try await stack.background { context in
+            context.insert(Stamp(name: "there"))
+            try context.commit()
+        }
+        let pipeline = try await Pipeline.open(stack, named: .work, retry: .never, isSuspended: true) {
+            (attempt: Attempt<Run>) in
+            let number = attempt.payload.number
+            if number % 3 == 2 { return .done }
+            // Every other one of these has the name of one that is there.
+            return .done { $0.insert(Stamp(name: number % 3 == 0 ? "\(number)" : "there")) }
+        }
+        let log = EventLog(pipeline)
+        try await Self.enqueue(300, stack)
+        pipeline.resume()
+        try await pipeline.drained()
+        let (stamps, done, failed) = try await stack.background { context in
+            (
+                try context.column(Stamp.all, \.name),
+                try context.count(FinishedOperation.where { $0.result == .completed }),
+                try context.count(QueuedOperation.where { $0.status == .failed })
+            )
+        }
+        let names = ["there"] + (0..<100).map { "\($0 * 3)" }
+        #expect(Set(stamps) == Set(names) && stamps.count == 101)
+        #expect(done == 200 && failed == 100)
+        // Each is told of once.
+        try await log.wait { $0.count == 600 }
+        let ends = log.events.compactMap { event -> ObjectID<QueuedOperation>? in
+            switch event {
+            case .finished(let id, _), .failed(let id, _): id
+            default: nil
+            }
+        }
+        #expect(Set(ends).count == 300 && ends.count == 300)
+        try await stack.close()
+    }
+
+    @Test("A turn that cannot be taken is not the handler's failure, and its changes are committed without it")
+    func brokenTurn() async throws {
+        let stack = try await Self.stack()
+        let (started, start) = AsyncStream.makeStream(of: Void.self)
+        let (goes, go) = AsyncStream.makeStream(of: Never.self)
+        let pipeline = try await Pipeline.open(stack, named: .work, maxConcurrent: 1, clock: VirtualClock()) {
+            (attempt: Attempt<Run>) in
+            start.finish()
+            for await _ in goes {}
+            return .done { $0.insert(Stamp(name: "\(attempt.payload.number)")) }
+        }
+        try await Self.enqueue(2, stack)
+        for await _ in started {}
+        // Nothing can be claimed.
+        try stack.transact(author: "hand") { transaction in
+            try transaction.run(
+                """
+                CREATE TEMP TRIGGER "no_claims" BEFORE UPDATE OF "status" ON main."QueuedOperation" WHEN NEW."status" = 3 \
+                BEGIN SELECT RAISE(ABORT, 'no claims'); END
+                """
+            )
+        }
+        let events = pipeline.events
+        go.finish()
+        for await event in events { if case .storeFailed = event { break } }
+        let (stamps, results) = try await stack.background { context in
+            (try context.column(Stamp.all, \.name), try context.fetch(FinishedOperation.all).map(\.result))
+        }
+        #expect(stamps == ["0"])
+        #expect(results == [.completed])
+        try stack.transact(author: "hand") { try $0.run("DROP TRIGGER temp.\"no_claims\"") }
+        pipeline.handle.engine.scheduleTurn()
+        try await pipeline.drained()
+        #expect(try await stack.background { try $0.count(Stamp.all) } == 2)
+        try await stack.close()
+    }
+}
