@@ -44,15 +44,17 @@ extension ContextStack {
     /// what is committed is what the block does with the store as it is.
     ///
     /// - Parameters:
-    ///   - changes: what the block does; the last thing before the commit.
+    ///   - changes: what the block does.
+    ///   - prepared: called once nothing is left to do but to write, before the transaction.
     ///   - body: what the engine does, in the transaction.
-    ///   - ended: called behind each commit that was tried, with whether it has come to anything, before anything else is done on the queue.
+    ///   - ended: called behind each time that `prepared` was, with whether anything is committed, before anything else is done on the queue.
     /// - Throws: what the blocks throw, and what the commit does; then nothing is committed. `conflict` where others never leave alone what the
     ///   block reads.
     package nonisolated(nonsending) func commitOverStore(
         on queue: BlockQueue,
         author: String,
         _ changes: @escaping @Sendable (ObjectContext) throws -> Void,
+        prepared: @escaping @Sendable () -> Void = {},
         alongside body: @escaping @Sendable (StoreTransaction) throws -> Void,
         ended: @escaping @Sendable (_ isCommitted: Bool) -> Void = { _ in }
     ) async throws {
@@ -72,9 +74,17 @@ extension ContextStack {
                     context.readRecord = record
                     do {
                         try changes(context)
+                        var isPrepared = false
                         var isCommitted = false
-                        defer { ended(isCommitted) }
-                        try context.commit(author: author, alongside: body)
+                        defer { if isPrepared { ended(isCommitted) } }
+                        try context.commit(
+                            author: author,
+                            prepared: {
+                                prepared()
+                                isPrepared = true
+                            },
+                            alongside: body
+                        )
                         isCommitted = true
                     } catch {
                         // What it has seen were two moments.

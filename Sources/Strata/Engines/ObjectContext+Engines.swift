@@ -1,9 +1,17 @@
 extension ObjectContext {
     /// A commit, and what an engine does behind it in the same transaction, also where there is nothing to commit.
     ///
+    /// - Parameters:
+    ///   - prepared: called once nothing is left to do but to write, before the transaction.
+    ///   - body: what the engine does, in the transaction.
     /// - Throws: as ``commit()``, and what `body` throws; then nothing is committed.
-    package func commit(author: String, alongside body: @escaping @Sendable (StoreTransaction) throws -> Void) throws {
+    package func commit(
+        author: String,
+        prepared: () -> Void = {},
+        alongside body: @escaping @Sendable (StoreTransaction) throws -> Void
+    ) throws {
         var pending = try beginCommit()
+        prepared()
         (pending.alongside, pending.isAhead) = ((author, body), readRecord != nil)
         // A snapshot that is held while others are written keeps the journal from being begun anew, so that each commit would copy it.
         if readRecord != nil { dropView() }

@@ -32,12 +32,15 @@ package final class StoreTransaction {
     /// The number of the commit that this becomes.
     package var number: Int64 { job.sequence }
 
-    /// The number of the last commit before this transaction.
-    package var base: Int64 { behind.tables.isEmpty ? number - 1 : number - 2 }
-
-    /// Whether the commit that it goes behind, in the same transaction, has changed rows of a model.
-    package func isBehind(changesOf model: any Model.Type) throws -> Bool {
-        behind.tables[job.schema.entities[try job.schema.index(of: model)].info.table] != nil
+    /// Whether nobody has changed rows of these models since a commit, in this transaction or before it.
+    ///
+    /// - Parameter sequence: the number of that commit. Of those between it and this transaction nothing is known.
+    package func isUnchanged(since sequence: Int64, _ models: [any Model.Type]) throws -> Bool {
+        guard sequence == (behind.tables.isEmpty ? number - 1 : number - 2) else { return false }
+        return try models.allSatisfy { model in
+            let entity = try job.schema.index(of: model)
+            return noted[entity].isEmpty && behind.tables[job.schema.entities[entity].info.table] == nil
+        }
     }
 
     /// Whether nothing was noted so far: then there is no commit.

@@ -9,7 +9,7 @@ extension SchemaDescription: CustomStringConvertible {
     ///     scan INTEGER optional external
     ///     unique (slug)
     ///     index (author)
-///     index (author, slug) present scan
+    ///     index (author, slug) present scan
     ///     search (slug) words
     ///
     /// members Article.tags, Tag.articles

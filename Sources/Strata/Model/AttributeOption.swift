@@ -159,8 +159,8 @@ public struct ModelOption: Sendable {
     }
     /// Queries by these columns, from the left, use an index.
     ///
-    /// - Parameter present: an optional column: only rows that have a value there are in the index, and only queries that compare it with a value, or say
-    ///   that it is not nil, use it. Where few have one, the index is small and costs the others nothing.
+    /// - Parameter present: an optional column: only rows that have a value there are in the index, and only queries that compare it with a value, other than by
+    ///   `!=`, or say that it is not nil, use it. Where few have one, the index is small and costs the others nothing.
     public static func index(_ columns: String..., whereNotNil present: String? = nil) -> ModelOption {
         ModelOption(kind: .index(ColumnIndex(columns, present: present)))
     }

@@ -142,12 +142,13 @@ final class EngineExecutor: TaskExecutor {
         }
     }
 
-    /// Has no turn be taken until ``endExclusive()``, where none is under way: whoever asks takes over what the turn that is wanted was to do.
+    /// Has no turn be taken until ``endExclusive()``, where none is under way, nor anything to be done between two: whoever asks takes over what
+    /// the turn that is wanted was to do.
     ///
-    /// - Returns: whether none is.
+    /// - Returns: whether that is so.
     func beginExclusive() -> Bool {
         state.withLock { state in
-            guard !state.isExclusive else { return false }
+            guard !state.isExclusive, state.guests.isEmpty else { return false }
             (state.isExclusive, state.turn, state.patience) = (true, nil, nil)
             return true
         }

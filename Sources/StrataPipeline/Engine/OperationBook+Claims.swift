@@ -171,6 +171,8 @@ extension OperationBook {
         private var active: [String: Int] = [:]
         /// The handlers of this process of which the store does not know any more.
         private var ending: [String: Int] = [:]
+        /// How many were passed, which stay pending, so that the others need not.
+        private var passed: [String: Int] = [:]
 
         init(limit: Int, of pipeline: PipelineName, _ busy: Busy, _ transaction: StoreTransaction) throws {
             self.limit = limit
@@ -190,8 +192,12 @@ extension OperationBook {
 
         /// Takes a place for one more, if there is one.
         mutating func take(in lane: String) -> Look {
-            if isFull(lane) { return .waits }
-            if active[lane, default: 0] + ending[lane, default: 0] >= limit { return .passed }
+            let taken = active[lane, default: 0]
+            if taken + passed[lane, default: 0] >= limit { return .waits }
+            if taken + ending[lane, default: 0] >= limit {
+                passed[lane, default: 0] += 1
+                return .passed
+            }
             active[lane, default: 0] += 1
             return .ready
         }

@@ -53,10 +53,17 @@ extension OperationBook {
         return news.haveItems!
     }
 
+    /// Whether any operation waits for a place in its lane. Those that this transaction has wait are known.
+    func areAwaited() throws -> Bool {
+        if news.areAwaited == nil { try lookForTies() }
+        return news.areAwaited!
+    }
+
     private func lookForTies() throws {
         try transaction.rows(QueueSQL.selectAnyTies, []) { row in
             news.haveTies = try news.haveTies ?? row.read(Bool.self, at: 0)
-            news.haveItems = try row.read(Bool.self, at: 1)
+            news.haveItems = try news.haveItems ?? row.read(Bool.self, at: 1)
+            news.areAwaited = try news.areAwaited ?? row.read(Bool.self, at: 2)
         }
     }
 }

@@ -34,6 +34,8 @@ extension OperationBook {
         var haveTies: Bool?
         /// Whether any operation is about an object of the application; nil where nobody has looked.
         var haveItems: Bool?
+        /// Whether any operation waits for a place in its lane; nil where nobody has looked.
+        var areAwaited: Bool?
         /// Whether any pipeline keeps a journal; nil where nobody has looked.
         var isJournalled: Bool?
     }
@@ -46,21 +48,23 @@ extension OperationBook {
         var haveNoTies: Bool
         /// Whether it has seen that no operation is about an object.
         var haveNoItems: Bool
+        /// Whether it has seen that no operation waits for a place in its lane.
+        var isNoneAwaited: Bool
         /// Whether it has seen that no pipeline keeps a journal.
         var isUnjournalled: Bool
     }
 
     /// Takes over what the transaction before has seen. Says whether it still holds.
     func remember(_ sighting: Sighting?) throws -> Bool {
-        guard let sighting, sighting.sequence == transaction.base else { return false }
-        for model in Self.sighted where try transaction.isBehind(changesOf: model) { return false }
+        guard let sighting, try transaction.isUnchanged(since: sighting.sequence, Self.sighted) else { return false }
         if sighting.haveNoTies { news.haveTies = false }
         if sighting.haveNoItems { news.haveItems = false }
+        if sighting.isNoneAwaited { news.areAwaited = false }
         if sighting.isUnjournalled { news.isJournalled = false }
         return true
     }
 
-    /// What a sighting is about.
+    /// What a sighting is about, but for operations: those that come up await no place yet.
     private static let sighted: [any Model.Type] = [
         OperationDependency.self, OperationHold.self, OperationItem.self, PipelineRecord.self, PeriodicOperation.self,
     ]
@@ -71,6 +75,7 @@ extension OperationBook {
             sequence: transaction.isEmpty ? transaction.number - 1 : transaction.number,
             haveNoTies: news.haveTies == false,
             haveNoItems: news.haveItems == false,
+            isNoneAwaited: news.areAwaited == false,
             isUnjournalled: news.isJournalled == false
         )
     }
@@ -286,9 +291,8 @@ extension OperationBook {
 
     /// Lets what comes before an operation by now have its turn, where that was kept waiting by the attempt.
     private func goOnBehindAttempt(_ operation: ClaimedOperation) throws {
-        let rules = try rules(operation.pipeline)
         // In `commits` it stands among those of its commit.
-        guard rules.ordering.isExclusive || rules.laneLimit != nil else { return }
+        guard try rules(operation.pipeline).ordering != .commits else { return }
         try goOn(operation.pipeline, operation.lane)
     }
 

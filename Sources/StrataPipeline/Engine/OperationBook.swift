@@ -70,6 +70,7 @@ struct OperationBook {
             [.integer(Int64(status.rawValue)), awaitsPlace ? .integer(1) : .null, version, .integer(number)]
         )
         guard changed > 0 else { return }
+        if awaitsPlace { news.areAwaited = true }
         try noteStep(of: number, Self.statusColumns)
     }
 
@@ -152,11 +153,12 @@ struct OperationBook {
     ///   run is looked at, and waits again.
     func goOn(_ pipeline: PipelineName, _ lane: String, places: Int = 1) throws {
         let rules = try rules(pipeline)
-        guard rules.ordering.isSerial || rules.laneLimit != nil else { return }
+        // Whoever has them wait for a place may have been told of a limit that is not known here.
+        guard try rules.ordering.isSerial || areAwaited() else { return }
         let place: [StoredValue] = [.text(pipeline.rawValue), .text(lane)]
-        if rules.laneLimit != nil {
-            try set(.pending, of: transaction.numbers(QueueSQL.selectAwaiting, place + [.integer(Int64(places))]))
-            return
+        guard rules.ordering.isSerial else {
+            let awaiting = try transaction.numbers(QueueSQL.selectAwaiting, place + [.integer(Int64(places))])
+            return try set(.pending, of: awaiting)
         }
         if rules.ordering == .commits {
             guard let first = try firstGroup(of: place, rules) else { return }

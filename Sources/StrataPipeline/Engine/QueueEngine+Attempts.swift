@@ -109,6 +109,7 @@ extension QueueEngine {
             context.state[EndingOperation.self] = ending
             try changes(context)
             releasedKey.withLock { $0 = ending.releasedKey }
+        } prepared: {
             turn.begin()
         } alongside: { transaction in
             try turn.write(transaction, rules) { book in
@@ -119,7 +120,9 @@ extension QueueEngine {
                 }
                 return report
             }
-        } ended: { turn.end($0) }
+        } ended: {
+            turn.end($0)
+        }
         return turn.untold
     }
 }

@@ -5,25 +5,27 @@ extension QueueEngine {
     /// A turn that is taken in the transaction in which a handler's changes are committed with the end of its operation: one commit does for
     /// these and for what is claimed next.
     ///
-    /// It is left to the engine's own turns where one of those is under way.
+    /// It is left to the engine's own turns where one of those is under way, or somebody waits for a moment between two.
     ///
     /// Isolation: used by one block, on the thread of that.
     final class JointTurn: Sendable {
+        private enum Phase {
+            /// The engine's own turns do it.
+            case none
+            /// No other turn is taken until it is over.
+            case begun(Work)
+            /// What it was to do, what that has become, and the number of the engine's commit.
+            case written(Work, Work, Done, number: Int64)
+        }
+
         private struct State {
-            /// Whether it has begun and is not over.
-            var isBegun = false
-            var work: Work?
-            var done: Done?
-            /// Whether the engine's own turns are to do it: it has failed, which is not to be the handler's failure.
+            var phase = Phase.none
+            /// Whether it has failed, which is not to be the handler's failure: then it is not tried again.
             var isRefused = false
-            /// What has become of the operation.
-            var report = OperationBook.Report.lost
+            /// What has become of the operation, where the engine does not know that yet.
+            var untold: OperationBook.Report? = .lost
             /// The operations that the changes have left out, or taken as done.
             var decided: [Int64] = []
-            /// The number of the engine's commit.
-            var number: Int64 = 0
-            /// Whether the end was told of.
-            var isOver = false
         }
 
         private let engine: QueueEngine
@@ -33,95 +35,109 @@ extension QueueEngine {
         init(_ engine: QueueEngine, _ ending: Ending) { (self.engine, self.ending) = (engine, ending) }
 
         /// What has become of the operation, where the engine does not know that yet.
-        var untold: OperationBook.Report? { state.withLock { $0.isOver ? nil : $0.report } }
+        var untold: OperationBook.Report? { state.withLock { $0.untold } }
 
         private var claim: Claim { ending.operation.claim }
 
         /// Takes what the next turn is to do. Before the transaction, since constraints are asked, which may use the stack.
         func begin() {
-            guard !state.withLock({ $0.isRefused }), engine.executor.beginExclusive() else { return }
+            guard !state.withLock({ $0.isRefused }), engine.state.withLock({ isOpen($0) }),
+                engine.executor.beginExclusive()
+            else { return }
             let isTaken = engine.state.withLock { state in
-                guard state.running[claim.operation]?.claim == claim, !state.running[claim.operation]!.isEnding else {
-                    return false
-                }
+                guard isOpen(state) else { return false }
                 state.running[claim.operation]!.isEnding = true
                 state.ended.append(ending)
                 return true
             }
-            guard isTaken else { return engine.executor.endExclusive() }
-            let work = engine.takeWork(engine.clock.now)
-            state.withLock { ($0.isBegun, $0.work) = (true, work) }
-            if work == nil { giveUp() }
+            if isTaken, let work = engine.takeWork(engine.clock.now) {
+                state.withLock { $0.phase = .begun(work) }
+            } else {
+                leave(isTaken: isTaken)
+            }
+        }
+
+        /// Whether the operation is this attempt's still, and nobody else has said what has come of that.
+        private func isOpen(_ state: QueueEngine.State) -> Bool {
+            guard let running = state.running[claim.operation] else { return false }
+            return running.claim == claim && !running.isEnding
         }
 
         /// Writes the end of the operation, and what else the turn is to do.
         ///
-        /// - Parameter end: writes the end.
+        /// - Parameters:
+        ///   - rules: those of all pipelines that are open.
+        ///   - end: writes the end.
         func write(
             _ transaction: StoreTransaction,
             _ rules: [PipelineName: OperationBook.Rules],
             _ end: (OperationBook) throws -> OperationBook.Report
         ) throws {
-            var work = state.withLock { $0.work }
+            let work: Work? = state.withLock { if case .begun(let work) = $0.phase { work } else { nil } }
             let rules = work.map { QueueEngine.rules(of: $0.consumers.values) } ?? rules
             let decided = try transaction.inserted(of: FinishedOperation.self)
             let book = OperationBook(transaction, now: work?.now ?? engine.clock.now, rules)
             let isUnchanged = try book.remember(work?.sighting)
             let report = try end(book)
-            state.withLock { ($0.report, $0.decided) = (report, decided) }
-            guard work != nil else { return }
-            let place = work!.ended.firstIndex { $0.operation.claim == claim }!
-            work!.ended[place].written = report
-            work!.decided += decided
+            state.withLock { ($0.untold, $0.decided) = (report, decided) }
+            guard let work else { return }
+            var whole = work
+            whole.decided += decided
+            let place = whole.ended.firstIndex { $0.operation.claim == claim }!
+            whole.ended[place].written = report
             var done = Done()
             do {
-                try engine.write(work!, book, isUnchanged: isUnchanged, &done)
+                try engine.write(whole, book, isUnchanged: isUnchanged, &done)
             } catch {
                 state.withLock { $0.isRefused = true }
                 throw StaleReads()
             }
             engine.state.withLock { _ = $0.ownCommits.insert(transaction.number) }
-            state.withLock { ($0.work, $0.done, $0.number) = (work, done, transaction.number) }
+            state.withLock { $0.phase = .written(work, whole, done, number: transaction.number) }
         }
 
         /// Goes on behind the commit.
         func end(_ isCommitted: Bool) {
-            let (work, done) = state.withLock { ($0.work, $0.done) }
-            if isCommitted, let work, let done {
+            let (phase, decided) = state.withLock { state in
+                defer { state.phase = .none }
+                return (state.phase, state.decided)
+            }
+            if isCommitted, case .written(_, let work, let done, _) = phase {
                 engine.conclude(work, done)
                 engine.executor.endExclusive()
-                state.withLock { ($0.isBegun, $0.work, $0.done, $0.isOver) = (false, nil, nil, true) }
-            } else {
-                if isCommitted { tellOfDecided() }
-                if state.withLock({ $0.isBegun }) { giveUp() }
+                return state.withLock { $0.untold = nil }
             }
-        }
-
-        private func tellOfDecided() {
-            let decided = state.withLock { $0.decided }
-            if !decided.isEmpty { engine.state.withLock { $0.decided += decided } }
-        }
-
-        /// Leaves everything to the engine's own turns.
-        private func giveUp() {
-            let (work, number) = state.withLock { state in
-                defer { (state.isBegun, state.work, state.done) = (false, nil, nil) }
-                return (state.work, state.done == nil ? nil : state.number)
-            }
-            if let work { engine.putBack(work) }
-            engine.state.withLock { state in
-                if let number {
+            if isCommitted, !decided.isEmpty { engine.state.withLock { $0.decided += decided } }
+            switch phase {
+            case .none: break
+            case .begun(let work): leave(isTaken: true, work)
+            case .written(let work, _, _, let number):
+                engine.state.withLock { state in
                     state.ownCommits.remove(number)
                     state.isNews = true
                 }
-                // The handler says itself what has come of it.
-                state.ended.removeAll { $0.operation.claim == claim }
-                if state.running[claim.operation]?.claim == claim {
-                    state.running[claim.operation]!.isEnding = false
+                leave(isTaken: true, work)
+            }
+        }
+
+        /// Leaves everything to the engine's own turns.
+        ///
+        /// - Parameters:
+        ///   - isTaken: whether the end of the attempt is among what ends. The handler says itself what has come of it.
+        ///   - work: what was taken.
+        private func leave(isTaken: Bool, _ work: Work? = nil) {
+            if let work { engine.putBack(work) }
+            if isTaken {
+                engine.state.withLock { state in
+                    state.ended.removeAll { $0.operation.claim == claim }
+                    if state.running[claim.operation]?.claim == claim {
+                        state.running[claim.operation]!.isEnding = false
+                    }
                 }
             }
-            engine.executor.endExclusive()
+            // First, so that nobody takes it for settled in between.
             engine.scheduleTurn()
+            engine.executor.endExclusive()
         }
     }
 }

@@ -75,13 +75,15 @@ enum QueueSQL {
         """
     /// What waits for a place in its lane does so in no other status, nor for anything else.
     private static let awaitsNothing = "\"awaitsPlace\" = NULL"
-    static let setStatus = "UPDATE \(operations) SET \"status\" = ?, \(awaitsNothing), \"_version\" = ? WHERE \"id\" = ?"
+    static let setStatus =
+        "UPDATE \(operations) SET \"status\" = ?, \(awaitsNothing), \"_version\" = ? WHERE \"id\" = ?"
     /// Those of a lane that wait for a place in it, the best first.
     static let selectAwaiting = """
         SELECT "id" FROM \(operations) WHERE "pipeline" = ? AND "lane" = ? AND "awaitsPlace" IS NOT NULL \
         ORDER BY "rank", "commit", "id" LIMIT ?
         """
-    static let selectActiveLanes = "SELECT \"id\", \"lane\" FROM \(operations) WHERE \"status\" = 3 AND \"pipeline\" = ?"
+    static let selectActiveLanes =
+        "SELECT \"id\", \"lane\" FROM \(operations) WHERE \"status\" = 3 AND \"pipeline\" = ?"
 
     // What happens when an operation leaves the queue.
 
@@ -129,7 +131,8 @@ enum QueueSQL {
         """
     }
     static let selectAnyTies = """
-        SELECT EXISTS (SELECT 1 FROM \(dependencies)) OR EXISTS (SELECT 1 FROM \(holds)), EXISTS (SELECT 1 FROM \(items))
+        SELECT EXISTS (SELECT 1 FROM \(dependencies)) OR EXISTS (SELECT 1 FROM \(holds)), EXISTS (SELECT 1 FROM \(items)), \
+        EXISTS (SELECT 1 FROM \(operations) WHERE "awaitsPlace" IS NOT NULL)
         """
     static let selectOfItems = "SELECT \"id\" FROM \(items) WHERE \"item\" BETWEEN ? AND ?"
     static let selectItemPayload = """

@@ -10,7 +10,8 @@ enum StatusRules {
         .failed: [.pending],
     ]
 
-    /// The triggers that check it. Only an operation that is active has a worker, and epochs only grow.
+    /// The triggers that check it. Only an operation that is active has a worker, only one that waits may do so
+    /// for a place in its lane, and epochs only grow.
     static let guards = [
         trigger("insert", "INSERT", "NEW.\"status\" NOT BETWEEN 0 AND 4 OR \(isTorn)"),
         trigger(
@@ -23,7 +24,9 @@ enum StatusRules {
         ),
     ]
 
-    private static let isTorn = "(NEW.\"status\" = 3) <> (NEW.\"worker\" IS NOT NULL)"
+    private static let isTorn = """
+        (NEW."status" = 3) <> (NEW."worker" IS NOT NULL) OR NEW."awaitsPlace" IS NOT NULL AND NEW."status" <> 1
+        """
 
     /// A bit for each step that is allowed; to stay is allowed.
     private static var mask: Int {

@@ -36,7 +36,7 @@ extension QueuedOperation {
     /// its queue, is open, has a free slot, is not suspended and has something left of its rate limit, which the store does not know.
     ///
     /// - Throws: ``PipelineError`` with `invalidArgument` where it belongs to no context; what the store reports.
-    /// - Complexity: O(its dependencies and holds), and a look at the first of its lane.
+    /// - Complexity: O(its dependencies and holds), and a look at the first of its lane, or, where that has a limit, at those of its pipeline that run.
     public func blockers() throws -> [Blocker] {
         guard let context = owningContext else { throw PipelineError.withoutContext }
         switch status {
@@ -57,9 +57,11 @@ extension QueuedOperation {
         }
         let record = try context.record(of: pipeline)
         if let limit = record?.laneLimit {
-            let (name, lane) = (pipeline, lane)
-            let active = QueuedOperation.where { $0.pipeline == name && $0.lane == lane && $0.status == .active }
-            if try context.count(active) >= limit { blockers.append(.fullLane(limit: limit)) }
+            let name = pipeline
+            // By the index of those that run, of which there are few, and not by that of the lane.
+            let active = QueuedOperation.where { $0.status == .active && $0.pipeline == name }
+            let lanes = try context.column(active, \.lane)
+            if lanes.count(where: { $0 == lane }) >= limit { blockers.append(.fullLane(limit: limit)) }
         }
         if let record, record.ordering.isSerial,
             let first = try context.first(of: lane, in: record), first.id != id

@@ -117,6 +117,10 @@ import Testing
             (QueueSQL.selectConstrained, "INDEX QueuedOperation_constraint_with_constraint_index (constraint=?)"),
             (QueueSQL.selectKeyed, "INDEX QueuedOperation_pipeline_key_with_key_unique (pipeline=? AND key=?)"),
             (
+                QueueSQL.selectAnyTies,
+                "INDEX QueuedOperation_pipeline_lane_rank_commit_with_awaitsPlace_index"
+            ),
+            (
                 QueueSQL.selectAwaiting,
                 "INDEX QueuedOperation_pipeline_lane_rank_commit_with_awaitsPlace_index (pipeline=? AND lane=?)"
             ),

@@ -54,7 +54,9 @@ import Testing
         #expect(stage.takeStarts() == ["a5"])
         try await stage.end("a5", .success(.fail("broken")))
         #expect(stage.takeStarts() == ["a6"])
-        try await stage.play([.pass(.seconds(70)), .skip("a5"), .done("a6", "a2"), .done("a2", "a3"), .done("a3", "a4")])
+        try await stage.play([
+            .pass(.seconds(70)), .skip("a5"), .done("a6", "a2"), .done("a2", "a3"), .done("a3", "a4"),
+        ])
         try await stage.play([.done("a4")])
         try await stage.close()
     }
@@ -122,6 +124,65 @@ import Testing
         try await third.play([.done("a2", "a4"), .done("a4")])
         try await second.end("a3")
         for stage in [first, second, third] { try await stage.close() }
+    }
+
+    @Test("L11 what waits for a place has it also where others say another limit, or none")
+    func disagreement() async throws {
+        let folder = try ScratchFolder()
+        let location = StoreLocation.sqlite(folder.file("s.sqlite"))
+        let first = try await Stage.open(location, maxPerLane: 1)
+        try await Self.commit(first, "a1", "a2", "a3", "a4")
+        let second = try await Stage.open(location)
+        second.learn(from: first)
+        try await first.play([.resume("a1"), .done("a1", "a2")])
+        #expect(try await first.row("a3")?.status == .waiting)
+        // What is deleted by hand goes by what the store was told last.
+        let id = first.id("a2")
+        try await first.stack.background { context in
+            context.delete(try #require(try context.find(id)))
+            try context.commit()
+        }
+        try await first.log.waitForEnd(of: id)
+        await first.pipeline.settled()
+        #expect(first.takeStarts() == ["a3"])
+        #expect(try await first.row("a4")?.status == .waiting)
+        first.pipeline.suspend()
+        try await second.play([.resume()])
+        try await first.end("a3")
+        while second.log.started.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
+        try await second.end("a4")
+        for stage in [first, second] { try await stage.close() }
+    }
+
+    @Test("L9 L11 a handler that lingers behind its operation keeps its own lane waiting, and no other one")
+    func lingering() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        let (goes, go) = AsyncStream.makeStream(of: Never.self)
+        let pipeline = try await Pipeline.open(stack, named: .work, maxConcurrentPerLane: 1) {
+            (attempt: Attempt<Named>) in
+            if attempt.payload.name == "first" { await Task { for await _ in goes {} }.value }
+            return .done
+        }
+        let log = EventLog(pipeline)
+        let first = try await stack.background { context in
+            let first = context.enqueue(Named(name: "first"), in: .work, lane: "a", priority: 2)
+            for number in 0..<2500 { context.enqueue(Named(name: "\(number)"), in: .work, lane: "a", priority: 1) }
+            try context.commit()
+            return first.id
+        }
+        try await log.wait { !$0.isEmpty }
+        let other = try await stack.background { context in
+            _ = try context.batchDelete(QueuedOperation.where { $0.id == first })
+            let other = context.enqueue(Named(name: "other"), in: .work, lane: "b")
+            try context.commit()
+            return other.id
+        }
+        try await log.waitForEnd(of: other)
+        #expect(log.started.count == 2)
+        go.finish()
+        try await pipeline.drained()
+        #expect(try await stack.background { try $0.count(FinishedOperation.all) } == 2501)
+        try await stack.close()
     }
 
     @Test("L11 another limit holds for what waits already")

@@ -1,9 +1,10 @@
 import Foundation
 import StoreModels
 import Strata
-import StrataPipeline
 import StrataTesting
 import Testing
+
+@testable import StrataPipeline
 
 /// Random histories of a pipeline against a reference model: after each step the same operations have been started, in the same
 /// order, and the store says of each what the model says.
@@ -218,6 +219,7 @@ import Testing
             let isRunning = row.status == .active
             if isRunning != operation.isRunning { return "\(name) is \(row.status)" }
             if (row.status == .failed) != operation.isFailed { return "\(name) is \(row.status)" }
+            if row.awaitsPlace != nil, row.status != .waiting { return "\(name) awaits a place and is \(row.status)" }
             if row.attempts != operation.attempts {
                 return "\(name) has \(row.attempts) attempts, not \(operation.attempts)"
             }

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import StoreModels
 import Strata
@@ -5,6 +6,14 @@ import StrataTesting
 import Testing
 
 @testable import StrataPipeline
+
+/// What is inserted when somebody lets it.
+@Model final class Patient {
+    static let gate = DispatchSemaphore(value: 0)
+    var name: String
+
+    func willInsert(in context: ObjectContext) throws { Self.gate.wait() }
+}
 
 @Suite("P10 what is changed, what ends and what is claimed next are one commit", .timeLimit(.minutes(1)))
 struct JointTurnTests {
@@ -87,6 +96,27 @@ struct JointTurnTests {
             }
         }
         #expect(Set(ends).count == 300 && ends.count == 300)
+        try await stack.close()
+    }
+
+    @Test("What the hooks of models do before the commit holds up nobody else's turn")
+    func slowHook() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models + [Patient.self], stack: .rootOnly)
+        let pipeline = try await Pipeline.open(stack, named: .work, isSuspended: true) { (attempt: Attempt<Run>) in
+            attempt.payload.number == 0 ? .done { $0.insert(Patient(name: "a")) } : .done
+        }
+        try await Self.enqueue(20, stack)
+        pipeline.resume()
+        // The first waits for the ends of all others.
+        for await event in pipeline.events {
+            if case .finished = event { break }
+        }
+        while try await stack.background({ try $0.count(QueuedOperation.all) }) > 1 {
+            try await Task.sleep(for: .milliseconds(1))
+        }
+        Patient.gate.signal()
+        try await pipeline.drained()
+        #expect(try await stack.background { try $0.count(Patient.all) } == 1)
         try await stack.close()
     }
 

@@ -39,9 +39,12 @@ import Testing
         }
     }
 
-    private static let indexes = "SELECT sql FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'Guest' ORDER BY name"
+    private static let indexes =
+        "SELECT sql FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'Guest' ORDER BY name"
 
-    @Test("a store takes over such indexes, follows a column's new name and loses one with its column, and keeps what it has")
+    @Test(
+        "a store takes over such indexes, follows a column's new name and loses one with its column, and keeps what it has"
+    )
     func migration() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("s.sqlite")
@@ -140,7 +143,9 @@ import Testing
                 return plan.joined(separator: "; ")
             }
         }
-        for plan in plans.prefix(2) { #expect(plan.contains("Guest_room_badge_with_badge_unique (room=? AND badge=?)")) }
+        for plan in plans.prefix(2) {
+            #expect(plan.contains("Guest_room_badge_with_badge_unique (room=? AND badge=?)"))
+        }
         #expect(plans[2].contains("Guest_room_size_with_note_index (room=? AND size>?)"))
         #expect(plans[3].hasPrefix("SCAN"), "\(plans[3])")
         try await stack.close()
