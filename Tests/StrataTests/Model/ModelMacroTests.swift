@@ -74,7 +74,14 @@ struct ModelMacroTests {
         #expect(schema.columns.map(\.isOptional) == [false, false, false, true, true, true, false])
         #expect(schema.columns.map(\.type) == [.text, .text, .integer, .real, .integer, .text, .text])
         #expect(schema.columns.map { $0.destination != nil } == [false, false, false, false, true, false, false])
-        #expect(schema.options.map { "\($0.kind)" } == [#"unique(["title", "author"])"#, #"index(["views"])"#])
+        let options = schema.options.map { option in
+            switch option.kind {
+            case .unique(let index): "unique \(index.text)"
+            case .index(let index): "index \(index.text)"
+            default: "another one"
+            }
+        }
+        #expect(options == ["unique (title, author)", "index (views)"])
 
         #expect(schema.relationships.map(\.name) == ["comments", "cover"])
         #expect(schema.relationships.map(\.isToMany) == [true, false])
