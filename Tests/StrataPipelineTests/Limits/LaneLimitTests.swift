@@ -2,6 +2,7 @@ import Foundation
 import StoreModels
 import Strata
 import StrataTesting
+import Synchronization
 import Testing
 
 @testable import StrataPipeline
@@ -201,6 +202,32 @@ import Testing
         third.learn(from: first)
         try await third.play([.resume("a1", "a2", "a3", "a4")])
         try await third.close()
+    }
+
+    @Test("L11 a lower limit, and a pipeline's new name, hold for what runs no more and what waits")
+    func renamed() async throws {
+        let folder = try ScratchFolder()
+        let location = StoreLocation.sqlite(folder.file("s.sqlite"))
+        let first = try await Stage.open(location, maxPerLane: 2)
+        try await Self.commit(first, "a1", "a2", "a3", "a4", "b1")
+        try await first.play([.resume("a1", "a2", "b1")])
+        try await first.close()
+        let stack = try await ContextStack.open(location, models: Pipeline.models, stack: .rootOnly)
+        let most = Mutex((now: [String: Int](), most: [String: Int]()))
+        let pipeline = try await Pipeline.open(stack, named: "new", formerNames: [.work], maxConcurrentPerLane: 1) {
+            (attempt: Attempt<Named>) in
+            most.withLock { state in
+                state.now[attempt.lane, default: 0] += 1
+                state.most[attempt.lane] = max(state.most[attempt.lane] ?? 0, state.now[attempt.lane]!)
+            }
+            await Task.yield()
+            most.withLock { $0.now[attempt.lane]! -= 1 }
+            return .done
+        }
+        try await pipeline.drained()
+        #expect(most.withLock { $0.most } == ["a": 1, "b": 1])
+        #expect(try await stack.background { try $0.count(FinishedOperation.all) } == 5)
+        try await stack.close()
     }
 
     @Test("L11 a broker's limit is that of each of its queues")

@@ -120,6 +120,39 @@ struct JointTurnTests {
         try await stack.close()
     }
 
+    @Test(
+        "Pipelines open and close, and somebody waits for what is known, while one end with changes comes after the other"
+    )
+    func traffic() async throws {
+        let stack = try await Self.stack()
+        let pipeline = try await Pipeline.open(stack, named: .work, maxConcurrent: 4) { (attempt: Attempt<Run>) in
+            .done { $0.insert(Stamp(name: "\(attempt.payload.number)")) }
+        }
+        try await Self.enqueue(300, stack)
+        for round in 0..<20 {
+            let other = try await Pipeline.open(stack, named: "other") { (attempt: Attempt<Run>) in
+                .done { $0.insert(Stamp(name: "other \(attempt.payload.number)")) }
+            }
+            try await stack.background { context in
+                context.enqueue(Run(number: round), in: "other")
+                try context.commit()
+            }
+            if round % 2 == 0 { try await other.drained() } else { await other.settled() }
+            await other.close(grace: .seconds(60))
+        }
+        try await pipeline.drained()
+        let rest = try await Pipeline.open(stack, named: "other") { (attempt: Attempt<Run>) in
+            .done { $0.insert(Stamp(name: "other \(attempt.payload.number)")) }
+        }
+        try await rest.drained()
+        let (stamps, ends) = try await stack.background { context in
+            (try context.count(Stamp.all), try context.fetch(FinishedOperation.all).map(\.result))
+        }
+        #expect(stamps == 320)
+        #expect(ends == [OperationResult](repeating: .completed, count: 320))
+        try await stack.close()
+    }
+
     @Test("A turn that cannot be taken is not the handler's failure, and its changes are committed without it")
     func brokenTurn() async throws {
         let stack = try await Self.stack()
