@@ -8,10 +8,12 @@ struct Chore: OperationPayload {
 }
 
 extension Work {
-    /// Runs what is queued in a pipeline, with a mark for each operation in the commit of its end, until nothing is left.
+    /// Runs what is queued in a pipeline, with a mark for each operation in the commit of its end, and all of them counted in one row, until nothing
+    /// is left.
     static func drain(_ path: String) async throws {
         let url = URL(fileURLWithPath: path)
-        let stack = try await ContextStack.open(.sqlite(url), models: [Mark.self] + Pipeline.models, stack: .rootOnly)
+        let models: [any Model.Type] = [Mark.self, Counter.self]
+        let stack = try await ContextStack.open(.sqlite(url), models: models + Pipeline.models, stack: .rootOnly)
         let pipeline = try await Pipeline.open(
             stack,
             named: "chores",
@@ -21,7 +23,10 @@ extension Work {
         ) { (attempt: Attempt<Chore>) in
             let (number, process) = (attempt.id.number, Int(ProcessInfo.processInfo.processIdentifier))
             try await Task.sleep(for: .milliseconds(Int.random(in: 0...3)))
-            return .done { $0.insert(Mark(operation: number, process: process)) }
+            return .done { context in
+                context.insert(Mark(operation: number, process: process))
+                try context.first(Counter.all)!.last += 1
+            }
         }
         // Bounded: whoever has started this kills it long before.
         for _ in 0..<6000 {

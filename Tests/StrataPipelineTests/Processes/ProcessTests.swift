@@ -12,12 +12,17 @@ private struct Chore: OperationPayload {
     private static let lanes = 6
     private static let perLane = 40
 
-    @Test("every operation ends once, with its mark, and lanes keep their order", .timeLimit(.minutes(5)))
+    @Test(
+        "every operation ends once, with its mark, and is counted once in a row of all of them, and lanes keep their order",
+        .timeLimit(.minutes(5))
+    )
     func killed() async throws {
         let folder = try ScratchFolder()
         let url = folder.file("s.sqlite")
-        let stack = try await ContextStack.open(.sqlite(url), models: [Mark.self] + Pipeline.models, stack: .rootOnly)
+        let models: [any Model.Type] = [Mark.self, Counter.self]
+        let stack = try await ContextStack.open(.sqlite(url), models: models + Pipeline.models, stack: .rootOnly)
         try await stack.background { context in
+            context.insert(Counter())
             for number in 0..<Self.perLane {
                 for lane in 0..<Self.lanes {
                     context.enqueue(Chore(number: number), in: "chores", lane: "\(lane)")
@@ -47,6 +52,8 @@ private struct Chore: OperationPayload {
         #expect(left.isEmpty, "after \(kills) kills: \(left.map { "\($0.id) \($0.status)" })")
         #expect(marks.count == Self.lanes * Self.perLane && Set(marks).count == marks.count, "after \(kills) kills")
         #expect(finished.count == Self.lanes * Self.perLane && finished.allSatisfy { $0.result == .completed })
+        let counted = try await stack.background { try $0.column(Counter.all, \.last) }
+        #expect(counted == [Self.lanes * Self.perLane], "after \(kills) kills")
         for lane in 0..<Self.lanes {
             let ids = finished.filter { $0.lane == "\(lane)" }.map(\.id.number)
             #expect(ids == ids.sorted(), "lane \(lane) after \(kills) kills")
