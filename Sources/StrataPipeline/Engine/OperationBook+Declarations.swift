@@ -24,7 +24,7 @@ extension OperationBook {
                 [.text(other.rawValue), .integer(transaction.number), .integer(number)]
             )
         }
-        for number in numbers { try noteStep(of: number, ["pipeline", "status"]) }
+        for number in numbers { try noteStep(of: number, ["pipeline"] + Self.statusColumns) }
         try forgetRetention(of: Consumer.name(of: name))
         return !numbers.isEmpty
     }

@@ -50,7 +50,7 @@ struct OperationBook {
         let commit: Int64
     }
 
-    static let statusColumns = ["status"]
+    static let statusColumns = ["status", "awaitsPlace"]
 
     var version: StoredValue { .integer(transaction.number) }
 

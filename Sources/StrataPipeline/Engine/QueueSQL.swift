@@ -165,7 +165,7 @@ enum QueueSQL {
         UPDATE \(operations) SET "status" = ?, "worker" = NULL, "attempts" = "attempts" - ?, "constraint" = ?, \
         "request" = NULL, \(awaitsNothing), "_version" = ? WHERE "id" = ?
         """
-    static let putBackColumns = ["status", "worker", "attempts", "constraint", "request"]
+    static let putBackColumns = ["status", "worker", "attempts", "constraint", "request", "awaitsPlace"]
     static let request = """
         UPDATE \(operations) SET "request" = ?, "_version" = ? WHERE "id" = ? AND "request" IS NULL
         """
@@ -314,8 +314,7 @@ enum QueueSQL {
     static let selectOfPipeline = "SELECT \"id\" FROM \(operations) WHERE \"pipeline\" = ?"
     static let move = """
         UPDATE \(operations) SET "pipeline" = ?, "status" = CASE "status" WHEN 1 THEN 0 ELSE "status" END, \(awaitsNothing), \
-        "_version" = ? \
-        WHERE "id" = ?
+        "_version" = ? WHERE "id" = ?
         """
 
     static let selectAllWaiting = """
