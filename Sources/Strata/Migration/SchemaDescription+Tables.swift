@@ -46,9 +46,11 @@ extension SchemaDescription {
         }
     }
 
-    private static func indexes(of table: String, isUnique: Bool, on connection: Connection) throws -> [ColumnIndex<
-        String
-    >] {
+    private static func indexes(
+        of table: String,
+        isUnique: Bool,
+        on connection: Connection
+    ) throws -> [ColumnIndex<String>] {
         var names: [String] = []
         try connection.statement(MigrationSQL.indexes).run([.text(table), .integer(isUnique ? 1 : 0)]) { row in
             names.append(row.string(at: 0))

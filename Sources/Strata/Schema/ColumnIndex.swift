@@ -2,7 +2,7 @@
 struct ColumnIndex<Column: Hashable & Sendable>: Sendable, Hashable {
     let columns: [Column]
     /// Only rows that have a value in this column are in it; nil for all rows.
-    var present: Column?
+    let present: Column?
 
     init(_ columns: [Column], present: Column? = nil) {
         self.columns = columns

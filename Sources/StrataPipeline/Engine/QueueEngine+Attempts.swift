@@ -100,7 +100,6 @@ extension QueueEngine {
     ) async throws -> OperationBook.Report? {
         let operation = ending.operation
         let options = ending.consumer.options
-        let rules = Self.rules(of: state.withLock { Array($0.consumers.values) })
         let id = stack.id(operation.claim.operation, of: QueuedOperation.self)
         let releasedKey = Mutex<String?>(nil)
         let turn = JointTurn(self, ending)
@@ -112,7 +111,7 @@ extension QueueEngine {
         } prepared: {
             turn.begin()
         } alongside: { transaction in
-            try turn.write(transaction, rules) { book in
+            try turn.write(transaction) { book in
                 let report = try book.end(operation, .success(.done), options)
                 if case .lost = report { throw Self.lostError(operation.claim) }
                 if let key = releasedKey.withLock({ $0 }) {

@@ -65,18 +65,19 @@ extension QueueEngine {
 
         /// Writes the end of the operation, and what else the turn is to do.
         ///
-        /// - Parameters:
-        ///   - rules: those of all pipelines that are open.
-        ///   - end: writes the end.
+        /// - Parameter end: writes the end.
         func write(
             _ transaction: StoreTransaction,
-            _ rules: [PipelineName: OperationBook.Rules],
             _ end: (OperationBook) throws -> OperationBook.Report
         ) throws {
             let work: Work? = state.withLock { if case .begun(let work) = $0.phase { work } else { nil } }
-            let rules = work.map { QueueEngine.rules(of: $0.consumers.values) } ?? rules
+            let consumers = work?.consumers ?? engine.state.withLock { $0.consumers }
             let decided = try transaction.inserted(of: FinishedOperation.self)
-            let book = OperationBook(transaction, now: work?.now ?? engine.clock.now, rules)
+            let book = OperationBook(
+                transaction,
+                now: work?.now ?? engine.clock.now,
+                QueueEngine.rules(of: consumers.values)
+            )
             let isUnchanged = try book.remember(work?.sighting)
             let report = try end(book)
             state.withLock { ($0.untold, $0.decided) = (report, decided) }

@@ -128,11 +128,14 @@ struct JointTurnTests {
         let pipeline = try await Pipeline.open(stack, named: .work, maxConcurrent: 4) { (attempt: Attempt<Run>) in
             .done { $0.insert(Stamp(name: "\(attempt.payload.number)")) }
         }
-        try await Self.enqueue(300, stack)
-        for round in 0..<20 {
-            let other = try await Pipeline.open(stack, named: "other") { (attempt: Attempt<Run>) in
+        @Sendable func openOther() async throws -> Pipeline {
+            try await Pipeline.open(stack, named: "other") { (attempt: Attempt<Run>) in
                 .done { $0.insert(Stamp(name: "other \(attempt.payload.number)")) }
             }
+        }
+        try await Self.enqueue(300, stack)
+        for round in 0..<20 {
+            let other = try await openOther()
             try await stack.background { context in
                 context.enqueue(Run(number: round), in: "other")
                 try context.commit()
@@ -141,10 +144,7 @@ struct JointTurnTests {
             await other.close(grace: .seconds(60))
         }
         try await pipeline.drained()
-        let rest = try await Pipeline.open(stack, named: "other") { (attempt: Attempt<Run>) in
-            .done { $0.insert(Stamp(name: "other \(attempt.payload.number)")) }
-        }
-        try await rest.drained()
+        try await openOther().drained()
         let (stamps, ends) = try await stack.background { context in
             (try context.count(Stamp.all), try context.fetch(FinishedOperation.all).map(\.result))
         }
