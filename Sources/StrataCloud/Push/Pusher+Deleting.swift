@@ -67,11 +67,14 @@ extension Pusher {
 }
 
 extension RemoteNode {
+    /// Whether it belongs to a node that is to be at the remote.
+    var hasNode: Bool { node.map { $0.trunk != .detached } ?? false }
+
     /// What of this and everything below it belongs to no node any more, nor has anything below that does; folders first.
     fileprivate func doomed() throws -> [RemoteNode] {
         let all = try subtree()
         var living: Set<Int64> = []
-        for row in all where row.node.map({ $0.trunk != .detached }) ?? false {
+        for row in all where row.hasNode {
             var next: RemoteNode? = row
             while let this = next, living.insert(this.id.number).inserted { next = this.parent }
         }

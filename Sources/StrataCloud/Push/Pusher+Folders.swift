@@ -39,7 +39,7 @@ extension Pusher {
     /// - Returns: nil where it takes a person to find another name.
     func evadeRefusal(_ attempt: Attempt<CloudWork>) async throws -> Outcome? {
         let (facts, id, work) = (facts, attempt.id, attempt.payload)
-        let standIn = "strata-\(work.node)"
+        let standIn = Self.standIn(for: work.node)
         guard let folder = work.parent, work.kind != .message, work.name?.hasPrefix(standIn) == false else {
             return nil
         }
@@ -54,10 +54,20 @@ extension Pusher {
         return try await evade(attempt, key.appending(standIn), as: standIn)
     }
 
+    /// The name of no meaning that a node has until it is moved on.
+    static func standIn(for node: Int64) -> String { "strata-\(node)" }
+
     /// Gives way to what somebody else has put at the place where a node is to be made: the node takes another name that is free.
     ///
-    /// - Parameter name: which one, or with a number where that is taken; by default the one that it was to have.
-    func evade(_ attempt: Attempt<CloudWork>, _ key: RemoteKey, as name: String? = nil) async throws -> Outcome {
+    /// - Parameters:
+    ///   - name: which one, or with a number where that is taken; by default the one that it was to have.
+    ///   - other: the folder that it is put into instead of that which it was to lie in.
+    func evade(
+        _ attempt: Attempt<CloudWork>,
+        _ key: RemoteKey,
+        as name: String? = nil,
+        in other: Int64? = nil
+    ) async throws -> Outcome {
         let (facts, id, work) = (facts, attempt.id, attempt.payload)
         // Others lie there that were not heard of, it may be.
         let taken = try await names(in: key.parent ?? .root)
@@ -70,7 +80,7 @@ extension Pusher {
                 return try context.commit()
             }
             // Where it is to be made, wherever it is to be moved later.
-            let folder = try work.parent.flatMap { try context.find(cloud.nodeID($0)) } ?? parent
+            let folder = try (other ?? work.parent).flatMap { try context.find(cloud.nodeID($0)) } ?? parent
             // What is known to lie there may be somewhere else here, and is still to be moved or deleted there.
             let known = try cloud.remote(folder.id.number)?.children.fetch().filter { $0.id.number != work.node } ?? []
             let name = try cloud.freeName(
@@ -84,9 +94,12 @@ extension Pusher {
             // One that is to be moved on is at another place only until then.
             let isLast = try cloud.queued(for: work.node, .move).allSatisfy { $0.id == id }
             if isLast, node.name == work.name, parent.id.number == work.parent { cloud.setName(name, of: node) }
-            if let remote = try cloud.remote(work.node), !remote.isCertain { remote.segment = RemoteKey.escape(name) }
+            // What is to be moved may still lie where it was sent without an answer.
+            if work.kind != .move, let remote = try cloud.remote(work.node), !remote.isCertain {
+                remote.segment = RemoteKey.escape(name)
+            }
             var work = work
-            work.name = name
+            (work.parent, work.name) = (other ?? work.parent, name)
             try operation.setPayload(work)
             cloud.declare(operation, reads: [], writes: [.place(facts.rule.place(of: name), in: folder.id)], work)
             operation.retry()

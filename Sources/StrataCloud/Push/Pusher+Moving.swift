@@ -14,7 +14,7 @@ extension Pusher {
             // Somebody has taken away what it was to pass through, or that lies in it. It is moved on from where it lies, or deleted there.
             if target.node == nil { return try await delete(attempt) }
             try target.checkMovedOn(work, isBelow: place != nil)
-            return .done
+            return try await leaveDeleted(attempt, source) ?? .done
         }
         let destination = place.key
         if place.isTaken { return try await evade(attempt, destination) }
@@ -49,6 +49,22 @@ extension Pusher {
             try remote.note(tags, at: destination)
             if isDoubtful { try cloud.lookAgain(at: Set(remote.subtree().dropFirst().map(\.key))) }
         }
+    }
+
+    /// Has a node that is to be moved on lie in its trunk until then, under a name of no meaning, where it lies in a folder that was deleted
+    /// here: the delete of that does not wait for the moves behind this one, and leaves what still has nodes in it.
+    ///
+    /// - Returns: nil where it may lie where it is.
+    private func leaveDeleted(_ attempt: Attempt<CloudWork>, _ source: RemoteKey) async throws -> Outcome? {
+        let (facts, number) = (facts, attempt.payload.node)
+        let isInDeleted = try await stack.overStore { context in
+            try CloudContext(context, facts).remote(number)?.lineage.dropFirst().contains { !$0.hasNode } ?? false
+        }
+        guard isInDeleted, let segment = source.segments.first,
+            let trunk = Trunk(rawValue: segment).flatMap({ facts.trunks[$0] })
+        else { return nil }
+        let standIn = Self.standIn(for: number)
+        return try await evade(attempt, RemoteKey(escaped: [segment]).appending(standIn), as: standIn, in: trunk.number)
     }
 
     /// Whether what is there is of the version that was heard of last, or is not there any more, since it was moved before.

@@ -80,4 +80,37 @@ import Testing
         #expect(try await stage.queued() == [])
         await stage.account.close()
     }
+
+    @Test(arguments: abilities)
+    func `what was to pass through a folder that is gone leaves the one that it lies in before that is deleted`(
+        _ abilities: RemoteCapabilities
+    ) async throws {
+        let remote = StrictRemote(abilities) { request, _ in
+            request.key.split(separator: "/").contains("bad") ? .before(RemoteError(.invalidKey, "No such name.")) : nil
+        }
+        let stage = try await CloudStage(remote)
+        try await stage.commit { cloud in
+            _ = try cloud.createNode(at: "/a/x")
+            try cloud.createFolder(at: "/b")
+        }
+        try await stage.drain()
+        try await stage.commit { try $0.move($0.node(at: "/b"), to: "/bad") }
+        try await stage.commit { try $0.move($0.node(at: "/a/x"), to: "/bad/x") }
+        try await stage.commit { cloud in
+            try cloud.move(cloud.node(at: "/bad/x"), to: "/y")
+            try cloud.delete(cloud.node(at: "/bad"))
+            try cloud.delete(cloud.node(at: "/a"))
+            // Its place is free when it is made.
+            try cloud.createFolder(at: "/a")
+        }
+        try await stage.drain()
+        #expect(remote.tree.keys.sorted() == ["home/", "home/a/", "home/y"])
+        #expect(try await stage.queued() == [])
+        #expect(try await stage.tree().keys.sorted() == ["home/a/", "home/y"])
+        let known = try await stage.read {
+            try $0.context.fetch(RemoteNode.all).filter { $0.parent != nil }.map { "\($0.key)" }
+        }
+        #expect(known.sorted() == ["home/a", "home/y"])
+        await stage.account.close()
+    }
 }
