@@ -35,8 +35,12 @@ extension CloudContext {
 
     /// The node of a name in a folder, by the account's rule for names; nil where there is none.
     public func child(_ name: String, of folder: CloudNode) throws -> CloudNode? {
-        let (place, id) = (facts.rule.place(of: name), folder.id)
-        return try context.first(CloudNode.where { $0.parent == id && $0.place == place })
+        try child(name, of: folder.id)
+    }
+
+    private func child(_ name: String, of folder: ObjectID<CloudNode>) throws -> CloudNode? {
+        let place = facts.rule.place(of: name)
+        return try context.first(CloudNode.where { $0.parent == folder && $0.place == place })
     }
 
     /// A name that is free in a folder: the one that is asked for, or with a number before its extension: `name 2.ext`.
@@ -44,22 +48,22 @@ extension CloudContext {
     /// - Throws: ``CloudError`` with `invalidName`; what the store reports.
     /// - Complexity: a look-up for each name that is taken.
     public func freeName(for name: String, in folder: CloudNode) throws -> String {
-        try freeName(for: name, in: folder, besides: [])
+        try freeName(for: name, in: folder.id, besides: [])
     }
 
-    /// The same, where places are taken that the context does not know of.
+    /// The same, where places are taken that the context does not know of, also in a folder that is gone here.
     ///
     /// - Parameter isForNow: whether places count as taken which anything that is queued fills or frees.
     func freeName(
         for name: String,
-        in folder: CloudNode,
+        in folder: ObjectID<CloudNode>,
         besides taken: Set<String>,
         isForNow: Bool = false
     ) throws -> String {
         func isFree(_ name: String) throws -> Bool {
             let place = facts.rule.place(of: name)
             guard try !taken.contains(place) && child(name, of: folder) == nil else { return false }
-            let resource = CloudResource.place(place, in: folder.id).text
+            let resource = CloudResource.place(place, in: folder).text
             return try !isForNow || !context.exists(CloudAccess.where { $0.resource == resource })
         }
         try check(name)

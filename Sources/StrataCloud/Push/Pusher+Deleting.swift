@@ -9,9 +9,11 @@ extension Pusher {
         let row: RemoteNode.Row
     }
 
-    /// Deletes a node, what lies below it first: what is as it was last heard of, and nothing else.
+    /// Deletes a node, what lies below it first: what is as it was last heard of, and nothing else. What still has nodes in it that are to be
+    /// moved out of it stays until then.
     func delete(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
-        let (facts, number) = (facts, attempt.payload.node)
+        let (facts, work) = (facts, attempt.payload)
+        let number = work.node
         let doomed = try await stack.overStore { context in
             guard let remote = try CloudContext(context, facts).remote(number) else { return [] as [Doomed] }
             return try remote.doomed().map { Doomed(key: $0.key, row: $0.snapshot) }
@@ -21,7 +23,12 @@ extension Pusher {
         return .done { [staying] context in
             let cloud = CloudContext(context, facts)
             guard let remote = try cloud.remote(number) else { return }
-            for remote in try remote.doomed().reversed() { context.delete(remote) }
+            let doomed = try remote.doomed()
+            for remote in doomed.reversed() { context.delete(remote) }
+            // The delete of a node waits for these; what takes another operation's place does not.
+            if work.kind != .delete, doomed.first !== remote {
+                cloud.queue(CloudWork(kind: .delete, node: number), reads: [], writes: [.node(cloud.nodeID(number))])
+            }
             // It may have changed long ago, so that no feed tells of it any more.
             if !staying.isEmpty { try cloud.lookAgain(at: staying) }
         }

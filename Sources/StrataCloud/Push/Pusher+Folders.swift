@@ -34,7 +34,7 @@ extension Pusher {
     }
 
     /// What becomes of an operation whose name the remote refuses, where that is not the last word: what is to be moved on has a name of no
-    /// meaning until then, and what was deleted here is deleted where it lies there.
+    /// meaning until then, and so has a folder that was deleted here, which others pass through; a file that was deleted here is deleted there.
     ///
     /// - Returns: nil where it takes a person to find another name.
     func evadeRefusal(_ attempt: Attempt<CloudWork>) async throws -> Outcome? {
@@ -45,19 +45,18 @@ extension Pusher {
         }
         let (key, isGone, isMovedOn) = try await stack.overStore { context in
             let cloud = CloudContext(context, facts)
-            let node = try context.find(cloud.nodeID(work.node))
             let moves = try cloud.queued(for: work.node, .move).filter { $0.id > id }
-            return try (cloud.remote(folder)?.key, node == nil || node?.trunk == .detached, !moves.isEmpty)
+            return try (cloud.remote(folder)?.key, cloud.isGone(work.node), !moves.isEmpty)
         }
-        if isGone { return try await delete(attempt) }
-        guard let key, isMovedOn else { return nil }
-        return try await evade(attempt, key.appending(standIn), as: standIn)
+        guard let key else { return isGone ? try await delete(attempt) : nil }
+        return isGone || isMovedOn ? try await evade(attempt, key.appending(standIn), as: standIn) : nil
     }
 
-    /// The name of no meaning that a node has until it is moved on.
+    /// The name of no meaning that a node has until it is moved on, or deleted.
     static func standIn(for node: Int64) -> String { "strata-\(node)" }
 
-    /// Gives way to what somebody else has put at the place where a node is to be made: the node takes another name that is free.
+    /// Gives way to what somebody else has put at the place where a node is to be made: the node takes another name that is free. A file that
+    /// was deleted here meanwhile is deleted there, where it lies.
     ///
     /// - Parameters:
     ///   - name: which one, or with a number where that is taken; by default the one that it was to have.
@@ -71,20 +70,20 @@ extension Pusher {
         let (facts, id, work) = (facts, attempt.id, attempt.payload)
         // Others lie there that were not heard of, it may be.
         let taken = try await names(in: key.parent ?? .root)
-        try await stack.overStore { context in
+        let isNeeded = try await stack.overStore { context in
             let cloud = CloudContext(context, facts)
-            guard let operation = try context.find(id) else { return }
-            guard let node = try context.find(cloud.nodeID(work.node)), let parent = node.parent else {
-                operation.skip()
-                try cloud.forgetPlace(of: work)
-                return try context.commit()
-            }
+            guard let operation = try context.find(id) else { return true }
+            let isGone = try cloud.isGone(work.node)
+            guard !isGone || work.isFolder ?? false else { return false }
+            let node = try context.find(cloud.nodeID(work.node))
             // Where it is to be made, wherever it is to be moved later.
-            let folder = try (other ?? work.parent).flatMap { try context.find(cloud.nodeID($0)) } ?? parent
+            guard let number = other ?? work.parent ?? node?.parent?.id.number else { return true }
+            let folder = cloud.nodeID(number)
             // What is known to lie there may be somewhere else here, and is still to be moved or deleted there.
-            let known = try cloud.remote(folder.id.number)?.children.fetch().filter { $0.id.number != work.node } ?? []
+            let known = try cloud.remote(number)?.children.fetch().filter { $0.id.number != work.node } ?? []
+            let ownName = isGone ? nil : work.name ?? node?.name
             let name = try cloud.freeName(
-                for: name ?? work.name ?? node.name,
+                for: name ?? ownName ?? Self.standIn(for: work.node),
                 in: folder,
                 besides: taken.union(
                     known.compactMap { RemoteKey(escaped: [$0.segment]).name?.name }.map(facts.rule.place)
@@ -93,19 +92,22 @@ extension Pusher {
             )
             // One that is to be moved on is at another place only until then.
             let isLast = try cloud.queued(for: work.node, .move).allSatisfy { $0.id == id }
-            if isLast, node.name == work.name, parent.id.number == work.parent { cloud.setName(name, of: node) }
+            if let node, isLast, node.name == work.name, node.parent?.id.number == work.parent {
+                cloud.setName(name, of: node)
+            }
             // What is to be moved may still lie where it was sent without an answer.
             if work.kind != .move, let remote = try cloud.remote(work.node), !remote.isCertain {
                 remote.segment = RemoteKey.escape(name)
             }
             var work = work
-            (work.parent, work.name) = (other ?? work.parent, name)
+            (work.parent, work.name) = (number, name)
             try operation.setPayload(work)
-            cloud.declare(operation, reads: [], writes: [.place(facts.rule.place(of: name), in: folder.id)], work)
+            cloud.declare(operation, reads: [], writes: [.place(facts.rule.place(of: name), in: folder)], work)
             operation.retry()
             try context.commit()
+            return true
         }
-        return .retry(after: .zero)
+        return isNeeded ? .retry(after: .zero) : try await delete(attempt)
     }
 
     private func names(in folder: RemoteKey) async throws -> Set<String> {
@@ -120,15 +122,10 @@ extension CloudContext {
         try context.fetch(queued(for: number)).filter { try $0.payload(as: CloudWork.self).kind == kind }
     }
 
-    /// Lets go of the place that something did not get which was deleted here meanwhile.
-    fileprivate func forgetPlace(of work: CloudWork) throws {
-        if work.kind == .move {
-            // It lies where it was, and is deleted there.
-            queue(CloudWork(kind: .delete, node: work.node), reads: [], writes: [.node(nodeID(work.node))])
-        } else if let remote = try remote(work.node), !remote.isCertain {
-            // Somebody else's is there, and nothing of this.
-            for row in try remote.subtree().reversed() { context.delete(row) }
-        }
+    /// Whether a node was deleted here, or is to be at no remote any more.
+    fileprivate func isGone(_ number: Int64) throws -> Bool {
+        let node = try context.find(nodeID(number))
+        return node == nil || node?.trunk == .detached
     }
 }
 

@@ -81,14 +81,37 @@ import Testing
         await stage.account.close()
     }
 
-    @Test(arguments: abilities)
-    func `what was to pass through a folder that is gone leaves the one that it lies in before that is deleted`(
-        _ abilities: RemoteCapabilities
-    ) async throws {
-        let remote = StrictRemote(abilities) { request, _ in
+    /// A remote that has no file or folder of the name `bad`.
+    private static func choosy(_ abilities: RemoteCapabilities) -> StrictRemote {
+        StrictRemote(abilities) { request, _ in
             request.key.split(separator: "/").contains("bad") ? .before(RemoteError(.invalidKey, "No such name.")) : nil
         }
-        let stage = try await CloudStage(remote)
+    }
+
+    /// Carries out what is queued, and checks what is there then, here and at the remote, and what is known of that.
+    private static func check(_ stage: CloudStage, _ keys: [String], _ location: SourceLocation = #_sourceLocation)
+        async throws
+    {
+        try await stage.drain()
+        #expect(stage.remote.tree.keys.sorted() == ["home/"] + keys, sourceLocation: location)
+        #expect(try await stage.queued() == [], sourceLocation: location)
+        #expect(try await stage.tree().keys.sorted() == keys, sourceLocation: location)
+        let known = try await stage.read { cloud in
+            try cloud.context.fetch(RemoteNode.all).filter { $0.parent != nil }.map {
+                "\($0.key)" + ($0.isFolder ? "/" : "")
+            }
+        }
+        #expect(known.sorted() == keys, sourceLocation: location)
+        await stage.account.close()
+    }
+
+    @Test(arguments: abilities)
+    func
+        `what passes through a folder whose move was refused, and that was deleted then, leaves the one that it lies in`(
+            _ abilities: RemoteCapabilities
+        ) async throws
+    {
+        let stage = try await CloudStage(Self.choosy(abilities))
         try await stage.commit { cloud in
             _ = try cloud.createNode(at: "/a/x")
             try cloud.createFolder(at: "/b")
@@ -103,14 +126,62 @@ import Testing
             // Its place is free when it is made.
             try cloud.createFolder(at: "/a")
         }
+        try await Self.check(stage, ["home/a/", "home/y"])
+    }
+
+    @Test(arguments: abilities)
+    func `a folder that was to lie in one that was never made leaves its place before both are deleted`(
+        _ abilities: RemoteCapabilities
+    ) async throws {
+        let stage = try await CloudStage(Self.choosy(abilities))
+        try await stage.commit { _ = try $0.createNode(at: "/c/f") }
         try await stage.drain()
-        #expect(remote.tree.keys.sorted() == ["home/", "home/a/", "home/y"])
-        #expect(try await stage.queued() == [])
-        #expect(try await stage.tree().keys.sorted() == ["home/a/", "home/y"])
-        let known = try await stage.read {
-            try $0.context.fetch(RemoteNode.all).filter { $0.parent != nil }.map { "\($0.key)" }
+        try await stage.commit { _ = try $0.createFolder(at: "/bad") }
+        try await stage.commit { try $0.move($0.node(at: "/c"), to: "/bad/c") }
+        try await stage.commit { try $0.move($0.node(at: "/bad/c/f"), to: "/g") }
+        try await stage.commit { cloud in
+            _ = try cloud.createNode(at: "/c")
+            try cloud.delete(cloud.node(at: "/bad"))
         }
-        #expect(known.sorted() == ["home/a", "home/y"])
-        await stage.account.close()
+        try await Self.check(stage, ["home/c", "home/g"])
+    }
+
+    @Test(arguments: abilities)
+    func `what passes through a folder that others have deleted leaves the one that it lies in`(
+        _ abilities: RemoteCapabilities
+    ) async throws {
+        let stage = try await CloudStage(StrictRemote(abilities))
+        try await stage.commit { cloud in
+            _ = try cloud.createNode(at: "/a/x")
+            try cloud.createFolder(at: "/b")
+        }
+        try await stage.drain()
+        try await stage.commit { try $0.move($0.node(at: "/a/x"), to: "/b/x") }
+        try await stage.commit { cloud in
+            try cloud.move(cloud.node(at: "/b/x"), to: "/y")
+            try cloud.delete(cloud.node(at: "/a"))
+            try cloud.createFolder(at: "/a")
+        }
+        stage.remote.write("home/b", nil)
+        try await stage.account.pull()
+        try await Self.check(stage, ["home/a/", "home/y"])
+    }
+
+    @Test(arguments: abilities)
+    func `a folder that was to lie in one that others have deleted is deleted behind what is moved out of it`(
+        _ abilities: RemoteCapabilities
+    ) async throws {
+        let stage = try await CloudStage(StrictRemote(abilities))
+        try await stage.commit { cloud in
+            _ = try cloud.createNode(at: "/c/f")
+            try cloud.createFolder(at: "/b")
+        }
+        try await stage.drain()
+        try await stage.commit { try $0.move($0.node(at: "/c"), to: "/b/c") }
+        try await stage.commit { try $0.move($0.node(at: "/b/c/f"), to: "/g") }
+        try await stage.commit { try $0.delete($0.node(at: "/b")) }
+        stage.remote.write("home/b", nil)
+        try await stage.account.pull()
+        try await Self.check(stage, ["home/g"])
     }
 }
