@@ -155,6 +155,80 @@ import Testing
         for stage in [first, second] { try await stage.close() }
     }
 
+    @Test("L4 L11 what its processes keep ending with lets the next one have its place once it counts as failed")
+    func quarantine() async throws {
+        let stage = try await Stage.open(maxPerLane: 1)
+        try await Self.commit(stage, "a1", "a2")
+        for _ in 0..<5 {
+            try stage.stack.transact(author: "test") { transaction in
+                let book = OperationBook(transaction: transaction, now: stage.clock.now) { _ in
+                    OperationBook.Rules(laneLimit: 1)
+                }
+                let worker = try book.register(WorkerIdentity(process: 1, start: 1, machine: "elsewhere"))
+                let claims = try book.claim(8, of: .work, by: worker).claims
+                #expect(claims.compactMap { stage.name(of: $0.claim.operation) } == ["a1"])
+                try book.rescue(worker)
+            }
+        }
+        #expect(try await stage.row("a1")?.status == .failed)
+        try await stage.play([.resume("a2"), .done("a2")])
+        try await stage.close()
+    }
+
+    @Test(
+        "L11 what waits for a place and is deleted has its turn when that is undone, also where the place is free by then"
+    )
+    func undone() async throws {
+        for isFree in [false, true] {
+            let stage = try await Stage.open(maxPerLane: 1)
+            try await Self.commit(stage, "a1", "a2")
+            try await stage.play([.resume("a1")])
+            let row = try #require(try await stage.row("a2"))
+            #expect(row.awaitsPlace == true)
+            let form = try stage.stack.create(.private, named: "form")
+            try await form.perform { context in
+                context.undoLevels = 10
+                context.delete(try #require(try context.find(row.id)))
+                try context.commit()
+            }
+            if isFree { try await stage.play([.done("a1")]) }
+            try await form.perform { context in
+                try context.undo()
+                try context.commit()
+            }
+            await stage.pipeline.settled()
+            if isFree {
+                #expect(stage.takeStarts() == ["a2"])
+            } else {
+                #expect(try await Self.blockers(stage, "a2") == [.fullLane(limit: 1)])
+                try await stage.play([.done("a1", "a2")])
+            }
+            try await stage.play([.done("a2")])
+            try await stage.close()
+        }
+    }
+
+    @Test("C15 L11 a commit says that an operation waits for a place, and that it does no more")
+    func changes() async throws {
+        let stage = try await Stage.open(maxPerLane: 1)
+        try await Self.commit(stage, "a1", "a2")
+        let noted = Mutex<[Set<String>]>([])
+        let id = stage.id("a2")
+        let listening = stage.stack.listen { news in
+            for change in news ?? [] where change.contains(QueuedOperation.self) {
+                let columns = change.of(QueuedOperation.self).updatedColumns(of: id)
+                if columns.contains("awaitsPlace") { noted.withLock { $0.append(columns) } }
+            }
+        }
+        try await stage.play([.resume("a1")])
+        #expect(noted.withLock { $0 } == [["status", "awaitsPlace"]])
+        try await stage.play([.done("a1", "a2")])
+        #expect(noted.withLock { $0.count } == 2)
+        try await stage.play([.done("a2")])
+        withExtendedLifetime(listening) {}
+        try await stage.close()
+    }
+
     @Test("L9 L11 a handler that lingers behind its operation keeps its own lane waiting, and no other one")
     func lingering() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
