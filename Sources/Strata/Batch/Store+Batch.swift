@@ -33,7 +33,7 @@ extension Store {
         _ body: (BatchJob) throws -> Void
     ) throws -> ChangeSet {
         var done: ChangeSet?
-        var isAlone = true
+        var followed: ChangeSet?
         try write(for: context()) { connection in
             watch?.hasBegun()
             let base = try connection.sequence()
@@ -46,19 +46,26 @@ extension Store {
                 return []
             }
             done = try announce(job, author)
-            let followed =
-                isFollowed ? try follow(job.sequence, job.changes, [:], author, on: connection) : []
-            isAlone = followed.isEmpty
-            return job.tables.union(followed).sorted()
+            guard isFollowed, let (commit, tables) = try follow(job.sequence, job.changes, [:], author, on: connection)
+            else { return job.tables.sorted() }
+            followed = commit
+            return job.tables.union(tables).sorted()
         } afterCommit: { isCommitted in
             guard isCommitted, let done, !done.changes.isEmpty else { return layers.hub.withdraw() }
-            if isAlone, layers.absorb(done.changes, through: done.token.sequence, schema) { return }
-            // Rows that layers have changed as well are read anew, as after the commit of another process. Where that fails, the
-            // next one who reads does it.
-            try? takeInCommits()
+            takeIn(followed.map { [done, $0] } ?? [done])
         }
         // After a transaction without an error there is one.
         return done!
+    }
+
+    /// Takes in commits of this process, in their order, which are in the store and not known to the layers.
+    func takeIn(_ commits: [ChangeSet]) {
+        for commit in commits where !layers.absorb(commit.changes, through: commit.token.sequence, schema) {
+            // Rows that layers have changed as well are read anew, as after the commit of another process. Where that fails, the
+            // next one who reads does it.
+            try? takeInCommits()
+            return
+        }
     }
 
     /// Writes what a job has changed into the history, under its number, and has it told once that is committed.

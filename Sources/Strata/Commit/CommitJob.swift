@@ -301,8 +301,8 @@ struct PendingCommit: Sendable {
         let layers = store.layers
         defer { layers.thaw(Set(request.frozen.values.joined())) }
         var record: CommitRecord?
-        /// Whether an engine has written behind it.
-        var isFollowed = false
+        /// What an engine has committed behind it.
+        var followed: ChangeSet?
         var taken = TakenSegments()
         defer { layers.letGo(of: taken) }
         var externals: ExternalWriter?
@@ -330,7 +330,7 @@ struct PendingCommit: Sendable {
             try job.run()
             if !job.isEmpty { record = job.record }
             if store.schema.followers.isEmpty && alongside == nil { return job.tables }
-            let followed = try store.follow(
+            let following = try store.follow(
                 record?.sequence ?? base,
                 record?.changes?.changes ?? CommitChanges(),
                 job.written,
@@ -338,8 +338,9 @@ struct PendingCommit: Sendable {
                 on: connection,
                 alongside: alongside?.body
             )
-            isFollowed = !followed.isEmpty
-            return job.tables + followed
+            guard let (commit, tables) = following else { return job.tables }
+            followed = commit
+            return job.tables + tables
         } beforeCommit: {
             if let record { layers.announce(record) }
         } afterCommit: { isCommitted in
@@ -352,8 +353,8 @@ struct PendingCommit: Sendable {
             if let record {
                 if isCommitted { layers.settle(record) } else { layers.abandonCommit(record) }
             }
-            // As those of a batch: where they cannot be taken in here, the next one who reads does it.
-            if isFollowed { if isCommitted { try? store.takeInCommits() } else { layers.hub.withdraw() } }
+            guard let followed else { return }
+            if isCommitted { store.takeIn([followed]) } else { layers.hub.withdraw() }
         }
         return record
     }

@@ -8,7 +8,7 @@ extension Store {
     ///   - changes: what that has changed.
     ///   - parts: its rows as far as they are known, by entity.
     ///   - alongside: what else is to be done.
-    /// - Returns: the tables that were written to.
+    /// - Returns: what it has committed, and the tables that were written to; nil where that is nothing.
     func follow(
         _ base: Int64,
         _ changes: CommitChanges,
@@ -16,7 +16,7 @@ extension Store {
         _ author: String?,
         on connection: Connection,
         alongside: ((StoreTransaction) throws -> Void)? = nil
-    ) throws -> Set<String> {
+    ) throws -> (commit: ChangeSet, tables: Set<String>)? {
         let due = schema.followers.compactMap { entity, type in
             changes.tables[schema.entities[entity].info.table].map { (type, $0, parts[entity]) }
         }
@@ -26,16 +26,15 @@ extension Store {
             }
         }
         .filter { !$0.1.isEmpty }
-        guard !due.isEmpty || !deletes.isEmpty || alongside != nil else { return [] }
+        guard !due.isEmpty || !deletes.isEmpty || alongside != nil else { return nil }
         let job = BatchJob(connection, schema, base: base, time: Date())
         let transaction = StoreTransaction(job, behind: changes)
         for (type, changes, part) in due { try passing { try type.follow(changes, part, in: transaction) } }
         for (type, owners) in deletes { try passing { try type.follow(deletesOf: owners, in: transaction) } }
         if let alongside { try passing { try alongside(transaction) } }
         transaction.finish()
-        guard !job.changes.isEmpty else { return [] }
-        _ = try announce(job, author)
-        return job.tables
+        guard !job.changes.isEmpty else { return nil }
+        return (try announce(job, author), job.tables)
     }
 
     /// Lets errors of engines through as they are.
