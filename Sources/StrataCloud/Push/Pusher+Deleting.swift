@@ -9,11 +9,9 @@ extension Pusher {
         let row: RemoteNode.Row
     }
 
-    /// Deletes a node, what lies below it first: what is as it was last heard of, and nothing else. What still has nodes in it that are to be
-    /// moved out of it stays until then.
+    /// Deletes a node, what lies below it first: what is as it was last heard of, and nothing else.
     func delete(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
-        let (facts, work) = (facts, attempt.payload)
-        let number = work.node
+        let (facts, number) = (facts, attempt.payload.node)
         let doomed = try await stack.overStore { context in
             guard let remote = try CloudContext(context, facts).remote(number) else { return [] as [Doomed] }
             return try remote.doomed().map { Doomed(key: $0.key, row: $0.snapshot) }
@@ -23,12 +21,7 @@ extension Pusher {
         return .done { [staying] context in
             let cloud = CloudContext(context, facts)
             guard let remote = try cloud.remote(number) else { return }
-            let doomed = try remote.doomed()
-            for remote in doomed.reversed() { context.delete(remote) }
-            // The delete of a node waits for these; what takes another operation's place does not.
-            if work.kind != .delete, doomed.first !== remote {
-                cloud.queue(CloudWork(kind: .delete, node: number), reads: [], writes: [.node(cloud.nodeID(number))])
-            }
+            for remote in try remote.doomed().reversed() { context.delete(remote) }
             // It may have changed long ago, so that no feed tells of it any more.
             if !staying.isEmpty { try cloud.lookAgain(at: staying) }
         }
@@ -74,14 +67,11 @@ extension Pusher {
 }
 
 extension RemoteNode {
-    /// Whether it belongs to a node that is to be at the remote.
-    var hasNode: Bool { node.map { $0.trunk != .detached } ?? false }
-
     /// What of this and everything below it belongs to no node any more, nor has anything below that does; folders first.
     fileprivate func doomed() throws -> [RemoteNode] {
         let all = try subtree()
         var living: Set<Int64> = []
-        for row in all where row.hasNode {
+        for row in all where row.node.map({ $0.trunk != .detached }) ?? false {
             var next: RemoteNode? = row
             while let this = next, living.insert(this.id.number).inserted { next = this.parent }
         }

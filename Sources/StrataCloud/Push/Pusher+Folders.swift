@@ -33,30 +33,37 @@ extension Pusher {
         }
     }
 
-    /// What becomes of an operation whose name the remote refuses, where that is not the last word: what is to be moved on has a name of no
-    /// meaning until then, and so has a folder that was deleted here, which others pass through; a file that was deleted here is deleted there.
+    /// What becomes of an operation whose name the remote refuses, where that is not the last word: what is to be moved on, or was deleted
+    /// here, has a name of no meaning until then.
     ///
     /// - Returns: nil where it takes a person to find another name.
     func evadeRefusal(_ attempt: Attempt<CloudWork>) async throws -> Outcome? {
         let (facts, id, work) = (facts, attempt.id, attempt.payload)
-        let standIn = Self.standIn(for: work.node)
-        guard let folder = work.parent, work.kind != .message, work.name?.hasPrefix(standIn) == false else {
-            return nil
-        }
+        guard let folder = work.parent, work.kind != .message else { return nil }
         let (key, isGone, isMovedOn) = try await stack.overStore { context in
             let cloud = CloudContext(context, facts)
             let moves = try cloud.queued(for: work.node, .move).filter { $0.id > id }
             return try (cloud.remote(folder)?.key, cloud.isGone(work.node), !moves.isEmpty)
         }
-        guard let key else { return isGone ? try await delete(attempt) : nil }
-        return isGone || isMovedOn ? try await evade(attempt, key.appending(standIn), as: standIn) : nil
+        guard isGone || isMovedOn else { return nil }
+        let standIn = Self.standIn(for: work.node)
+        if work.name?.hasPrefix(standIn) ?? false {
+            // Not even that: it is not made, or stays where it lies, until it is deleted there.
+            guard isGone else { return nil }
+            return work.kind == .move
+                ? .done { CloudContext($0, facts).deleteLater(work.node) } : try await delete(attempt)
+        }
+        // Without a folder to lie in it is not sent.
+        guard let key else { return .retry(after: .zero) }
+        return try await evade(attempt, key.appending(standIn), as: standIn)
     }
 
     /// The name of no meaning that a node has until it is moved on, or deleted.
     static func standIn(for node: Int64) -> String { "strata-\(node)" }
 
-    /// Gives way to what somebody else has put at the place where a node is to be made: the node takes another name that is free. A file that
-    /// was deleted here meanwhile is deleted there, where it lies.
+    /// Gives way to what somebody else has put at the place where a node is to be made: the node takes another name that is free. What was
+    /// deleted here meanwhile need not be made, but for folders, which others may pass through; it is moved all the same, since its place is to be
+    /// free for others, and deleted behind what reads it.
     ///
     /// - Parameters:
     ///   - name: which one, or with a number where that is taken; by default the one that it was to have.
@@ -70,14 +77,18 @@ extension Pusher {
         let (facts, id, work) = (facts, attempt.id, attempt.payload)
         // Others lie there that were not heard of, it may be.
         let taken = try await names(in: key.parent ?? .root)
-        let isNeeded = try await stack.overStore { context in
+        try await stack.overStore { context in
             let cloud = CloudContext(context, facts)
-            guard let operation = try context.find(id) else { return true }
-            let isGone = try cloud.isGone(work.node)
-            guard !isGone || work.isFolder ?? false else { return false }
-            let node = try context.find(cloud.nodeID(work.node))
+            guard let operation = try context.find(id) else { return }
+            let (node, isGone) = try (context.find(cloud.nodeID(work.node)), cloud.isGone(work.node))
             // Where it is to be made, wherever it is to be moved later.
-            guard let number = other ?? work.parent ?? node?.parent?.id.number else { return true }
+            guard let number = other ?? work.parent ?? node?.parent?.id.number,
+                !isGone || work.kind == .move || work.isFolder ?? false
+            else {
+                operation.skip()
+                try cloud.forgetUncertain(work.node)
+                return try context.commit()
+            }
             let folder = cloud.nodeID(number)
             // What is known to lie there may be somewhere else here, and is still to be moved or deleted there.
             let known = try cloud.remote(number)?.children.fetch().filter { $0.id.number != work.node } ?? []
@@ -91,7 +102,7 @@ extension Pusher {
                 isForNow: true
             )
             // One that is to be moved on is at another place only until then.
-            let isLast = try cloud.queued(for: work.node, .move).allSatisfy { $0.id == id }
+            let isLast = try !isGone && cloud.queued(for: work.node, .move).allSatisfy { $0.id == id }
             if let node, isLast, node.name == work.name, node.parent?.id.number == work.parent {
                 cloud.setName(name, of: node)
             }
@@ -103,16 +114,22 @@ extension Pusher {
             (work.parent, work.name) = (number, name)
             try operation.setPayload(work)
             cloud.declare(operation, reads: [], writes: [.place(facts.rule.place(of: name), in: folder)], work)
+            // What deletes the folder that it was to lie in does not find it.
+            if isGone, other != nil { cloud.deleteLater(work.node) }
             operation.retry()
             try context.commit()
-            return true
         }
-        return isNeeded ? .retry(after: .zero) : try await delete(attempt)
+        return .retry(after: .zero)
     }
 
     private func names(in folder: RemoteKey) async throws -> Set<String> {
-        let names = try await remote.everything(in: folder).compactMap { $0.key.name?.name }
-        return Set(names.map(facts.rule.place))
+        do {
+            let names = try await remote.everything(in: folder).compactMap { $0.key.name?.name }
+            return Set(names.map(facts.rule.place))
+        } catch let error as RemoteError where error.code == .invalidKey {
+            // In what cannot be there is nothing.
+            return []
+        }
     }
 }
 
@@ -126,6 +143,17 @@ extension CloudContext {
     fileprivate func isGone(_ number: Int64) throws -> Bool {
         let node = try context.find(nodeID(number))
         return node == nil || node?.trunk == .detached
+    }
+
+    /// Deletes at the remote what is gone here, behind everything that is queued for it.
+    fileprivate func deleteLater(_ number: Int64) {
+        queue(CloudWork(kind: .delete, node: number), reads: [], writes: [.node(nodeID(number))])
+    }
+
+    /// Forgets what may have been sent of something to a place where something else lies.
+    fileprivate func forgetUncertain(_ number: Int64) throws {
+        guard let remote = try remote(number), !remote.isCertain else { return }
+        for row in try remote.subtree().reversed() { context.delete(row) }
     }
 }
 

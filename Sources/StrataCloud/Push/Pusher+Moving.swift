@@ -11,10 +11,9 @@ extension Pusher {
         guard let source = target.key, target.remote != nil else { return .done }
         let place = try await destination(of: work)
         guard let place, !place.isBelow else {
-            // Somebody has taken away what it was to pass through, or that lies in it. It is moved on from where it lies, or deleted there.
-            if target.node == nil { return try await delete(attempt) }
+            // Somebody has taken away what it was to pass through, or that lies in it.
             try target.checkMovedOn(work, isBelow: place != nil)
-            return try await leaveDeleted(attempt, source) ?? .done
+            return try await stepAside(attempt, from: source)
         }
         let destination = place.key
         if place.isTaken { return try await evade(attempt, destination) }
@@ -51,19 +50,12 @@ extension Pusher {
         }
     }
 
-    /// Has a node that is to be moved on lie in its trunk until then, under a name of no meaning, where it lies in a folder that was deleted
-    /// here: the delete of that does not wait for the moves behind this one, and leaves what still has nodes in it.
-    ///
-    /// - Returns: nil where it may lie where it is.
-    private func leaveDeleted(_ attempt: Attempt<CloudWork>, _ source: RemoteKey) async throws -> Outcome? {
-        let (facts, number) = (facts, attempt.payload.node)
-        let isInDeleted = try await stack.overStore { context in
-            try CloudContext(context, facts).remote(number)?.lineage.dropFirst().contains { !$0.hasNode } ?? false
-        }
-        guard isInDeleted, let segment = source.segments.first,
-            let trunk = Trunk(rawValue: segment).flatMap({ facts.trunks[$0] })
-        else { return nil }
-        let standIn = Self.standIn(for: number)
+    /// Has a node that is to be moved on, or deleted, lie in its trunk until then, under a name of no meaning: what is queued behind its move
+    /// counts on its place being free, and on nothing being left in the folder that it leaves.
+    private func stepAside(_ attempt: Attempt<CloudWork>, from source: RemoteKey) async throws -> Outcome {
+        guard let segment = source.segments.first, let trunk = Trunk(rawValue: segment).flatMap({ facts.trunks[$0] })
+        else { return .done }
+        let standIn = Self.standIn(for: attempt.payload.node)
         return try await evade(attempt, RemoteKey(escaped: [segment]).appending(standIn), as: standIn, in: trunk.number)
     }
 

@@ -149,7 +149,7 @@ final class Pusher: Sendable {
 
         /// Checks of something that the remote has no folder for, or has that below it, that it lies in another one by now.
         func checkMovedOn(_ work: CloudWork, isBelow: Bool = false) throws {
-            guard let node, node.parent?.number == work.parent else { return }
+            guard let node, node.trunk != .detached, node.parent?.number == work.parent else { return }
             let message =
                 if isBelow {
                     "At the remote, the folder that node \(work.node) is to lie in lies below it. Skip this, move that folder, and then this node."

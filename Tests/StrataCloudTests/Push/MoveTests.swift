@@ -179,9 +179,88 @@ import Testing
         try await stage.drain()
         try await stage.commit { try $0.move($0.node(at: "/c"), to: "/b/c") }
         try await stage.commit { try $0.move($0.node(at: "/b/c/f"), to: "/g") }
-        try await stage.commit { try $0.delete($0.node(at: "/b")) }
+        try await stage.commit { cloud in
+            _ = try cloud.createNode(at: "/c")
+            try cloud.delete(cloud.node(at: "/b"))
+        }
         stage.remote.write("home/b", nil)
         try await stage.account.pull()
+        try await Self.check(stage, ["home/c", "home/g"])
+    }
+
+    @Test(arguments: abilities)
+    func `what passes through a folder that others have deleted leaves its place to what comes there`(
+        _ abilities: RemoteCapabilities
+    ) async throws {
+        let stage = try await CloudStage(StrictRemote(abilities))
+        try await stage.commit { cloud in
+            _ = try cloud.createNode(at: "/x")
+            try cloud.createFolder(at: "/b")
+        }
+        try await stage.drain()
+        try await stage.commit { try $0.move($0.node(at: "/x"), to: "/b/x") }
+        try await stage.commit { cloud in
+            try cloud.move(cloud.node(at: "/b/x"), to: "/y")
+            _ = try cloud.createNode(at: "/x")
+        }
+        stage.remote.write("home/b", nil)
+        try await stage.account.pull()
+        try await Self.check(stage, ["home/x", "home/y"])
+    }
+
+    @Test(arguments: abilities)
+    func `what reads a file that finds its place taken and is deleted then finds it`(
+        _ abilities: RemoteCapabilities
+    ) async throws {
+        let stage = try await CloudStage(StrictRemote(abilities))
+        let node = try await stage.commit { try $0.createNode(at: "/x").id }
+        stage.handler.set("only there", of: node)
+        try await stage.drain()
+        stage.handler.set(nil, of: node)
+        try await stage.commit { try $0.move($0.node(at: "/x"), to: "/p") }
+        try await stage.commit { _ = try $0.copy($0.node(at: "/p"), to: "/q") }
+        try await stage.commit { cloud in
+            try cloud.delete(cloud.node(at: "/p"))
+            _ = try cloud.createNode(at: "/x")
+        }
+        stage.remote.write("home/p", "another one's")
+        try await stage.drain()
+        #expect(stage.remote.tree.keys.sorted() == ["home/", "home/p", "home/q", "home/x"])
+        #expect(stage.remote.tree["home/q"] == "only there" && stage.remote.tree["home/p"] == "another one's")
+        #expect(try await stage.queued() == [])
+        #expect(try await stage.tree().keys.sorted() == ["home/q", "home/x"])
+        await stage.account.close()
+    }
+
+    @Test(arguments: abilities)
+    func `a folder whose name was refused keeps it while it is detached`(_ abilities: RemoteCapabilities) async throws {
+        let stage = try await CloudStage(Self.choosy(abilities))
+        let folder = try await stage.commit { try $0.createFolder(at: "/a/bad").id }
+        try await stage.drain()
+        try await stage.commit { try $0.move($0.node(at: "/a"), into: $0.root(.detached)) }
+        try await stage.drain()
+        #expect(try await stage.queued() == [])
+        #expect(stage.remote.tree.keys.sorted() == ["home/"])
+        #expect(try await stage.read { try $0.context.find(folder)?.name } == "bad")
+        await stage.account.close()
+    }
+
+    @Test(arguments: abilities)
+    func `where no name will do, what was deleted here is deleted there where it lies`(
+        _ abilities: RemoteCapabilities
+    ) async throws {
+        let stage = try await CloudStage(
+            StrictRemote(abilities) { request, _ in
+                let isRefused = request.key.split(separator: "/").contains { $0 == "bad" || $0.hasPrefix("strata-") }
+                return isRefused ? .before(RemoteError(.invalidKey, "No such name.")) : nil
+            }
+        )
+        try await stage.commit { _ = try $0.createNode(at: "/c/f") }
+        try await stage.drain()
+        try await stage.commit { _ = try $0.createFolder(at: "/bad") }
+        try await stage.commit { try $0.move($0.node(at: "/c"), to: "/bad/c") }
+        try await stage.commit { try $0.move($0.node(at: "/bad/c/f"), to: "/g") }
+        try await stage.commit { try $0.delete($0.node(at: "/bad")) }
         try await Self.check(stage, ["home/g"])
     }
 }

@@ -6,7 +6,11 @@ import Testing
 
 @testable import StrataPipeline
 
-@Suite("P5 P10 full disks", .enabled(if: SmallDisk.isAllowed, "needs the right to mount a file system"))
+@Suite(
+    "P5 P10 full disks",
+    .enabled(if: SmallDisk.isAllowed, "needs the right to mount a file system"),
+    .timeLimit(.minutes(1))
+)
 struct FullDiskTests {
     private struct Run: OperationPayload {
         var number: Int
