@@ -15,15 +15,18 @@ extension Entity {
     func setBack(in level: [Segment], fixed: Set<Int>) -> SetBack? {
         // The places of members are not compared column by column.
         guard !info.isJoin else { return nil }
+        // Before every commit, mostly of few rows: nothing is made for nothing.
+        let candidates = candidates(in: level)
+        if candidates.isEmpty { return nil }
         let parts = level.enumerated().compactMap { position, segment in
             segment.parts[info.index].map { (position, $0.typed(Row.self)) }
         }
         var edits = EntityEdits<Row>()
         var rows: [Change<Row>] = []
-        for number in candidates(parts.map(\.1)) {
+        for number in candidates {
             let stack = parts.compactMap { position, part in part[number].map { (position, $0) } }
             guard stack.allSatisfy({ $0.1.kind.isPlainUpdate && !fixed.contains(level[$0.0].id) }) else { continue }
-            let setBack = columnsSetBack(by: stack.map(\.1), of: stack.map { level[$0.0].carriers })
+            let setBack = columnsSetBack(by: stack.map { $0.1 }, of: stack.map { level[$0.0].carriers })
             if setBack.isEmpty { continue }
             rows.append(stack[stack.count - 1].1)
             for (position, change) in stack {
@@ -37,24 +40,31 @@ extension Entity {
 
     /// The rows of which something may have been set back, ascending: those with several changes, or with one that shows what it
     /// has seen.
-    private func candidates(_ parts: [Part<Row>]) -> [Int64] {
-        var candidates: Set<Int64> = []
+    private func candidates(in level: [Segment]) -> [Int64] {
+        var candidates: [Int64] = []
+        var first: Part<Row>?
         var seen: Set<Int64> = []
-        for part in parts where !part.kinds.isDisjoint(with: .updates) {
-            if parts.count > 1 {
-                for number in part.numbers where !seen.insert(number).inserted { candidates.insert(number) }
+        for segment in level {
+            guard let part = segment.parts[info.index]?.typed(Row.self), !part.kinds.isDisjoint(with: .updates) else {
+                continue
+            }
+            if let first {
+                if seen.isEmpty { seen.formUnion(first.numbers) }
+                for number in part.numbers where !seen.insert(number).inserted { candidates.append(number) }
+            } else {
+                first = part
             }
             part.changes.withUnsafeBufferPointer { changes in
                 for index in changes.indices where changes[index].kind.isPlainUpdate {
                     guard let base = changes[index].base else { continue }
                     let columns = changes[index].columns.subtracting(info.automatic)
                     if !columns.subtracting(changes[index].row._$differences(from: base.seen)).isEmpty {
-                        candidates.insert(part.numbers[index])
+                        candidates.append(part.numbers[index])
                     }
                 }
             }
         }
-        return candidates.sorted()
+        return candidates.count > 1 ? Set(candidates).sorted() : candidates
     }
 
     /// The columns that a row's changes in one layer, oldest first, have set back together.
