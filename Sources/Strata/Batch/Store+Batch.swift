@@ -52,7 +52,7 @@ extension Store {
             return job.tables.union(tables).sorted()
         } afterCommit: { isCommitted in
             guard isCommitted, let done, !done.changes.isEmpty else { return layers.hub.withdraw() }
-            takeIn(followed.map { [done, $0] } ?? [done])
+            takeIn([done, followed].compactMap(\.self))
         }
         // After a transaction without an error there is one.
         return done!

@@ -43,7 +43,8 @@ extension Pusher {
         let (key, isGone, isMovedOn) = try await stack.overStore { context in
             let cloud = CloudContext(context, facts)
             let moves = try cloud.queued(for: work.node, .move).filter { $0.id > id }
-            return try (cloud.remote(folder)?.key, cloud.isGone(work.node), !moves.isEmpty)
+            let isGone = try Self.isGone(context.find(cloud.nodeID(work.node)))
+            return try (cloud.remote(folder)?.key, isGone, !moves.isEmpty)
         }
         guard isGone || isMovedOn else { return nil }
         let standIn = Self.standIn(for: work.node)
@@ -57,6 +58,9 @@ extension Pusher {
         guard let key else { return .retry(after: .zero) }
         return try await evade(attempt, key.appending(standIn), as: standIn)
     }
+
+    /// Whether a node was deleted here, or is to be at no remote any more.
+    private static func isGone(_ node: CloudNode?) -> Bool { node.map { $0.trunk == .detached } ?? true }
 
     /// The name of no meaning that a node has until it is moved on, or deleted.
     static func standIn(for node: Int64) -> String { "strata-\(node)" }
@@ -80,7 +84,8 @@ extension Pusher {
         try await stack.overStore { context in
             let cloud = CloudContext(context, facts)
             guard let operation = try context.find(id) else { return }
-            let (node, isGone) = try (context.find(cloud.nodeID(work.node)), cloud.isGone(work.node))
+            let node = try context.find(cloud.nodeID(work.node))
+            let isGone = Self.isGone(node)
             // Where it is to be made, wherever it is to be moved later.
             guard let number = other ?? work.parent ?? node?.parent?.id.number,
                 !isGone || work.kind == .move || work.isFolder ?? false
@@ -137,12 +142,6 @@ extension CloudContext {
     /// The operations of one kind that are queued for a node.
     fileprivate func queued(for number: Int64, _ kind: CloudWork.Kind) throws -> [QueuedOperation] {
         try context.fetch(queued(for: number)).filter { try $0.payload(as: CloudWork.self).kind == kind }
-    }
-
-    /// Whether a node was deleted here, or is to be at no remote any more.
-    fileprivate func isGone(_ number: Int64) throws -> Bool {
-        let node = try context.find(nodeID(number))
-        return node == nil || node?.trunk == .detached
     }
 
     /// Deletes at the remote what is gone here, behind everything that is queued for it.

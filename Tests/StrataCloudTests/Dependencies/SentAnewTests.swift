@@ -9,11 +9,7 @@ import Testing
 @Suite struct SentAnewTests {
     private func stage(_ paths: [TreePath], folders: [TreePath] = []) async throws -> CloudStage {
         let stage = try await CloudStage()
-        try await stage.commit { cloud in
-            for path in folders { try cloud.createFolder(at: path) }
-            for path in paths { try cloud.createNode(at: path) }
-        }
-        try await stage.drain()
+        try await stage.fill(paths, folders: folders)
         return stage
     }
 

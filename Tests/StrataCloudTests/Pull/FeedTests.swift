@@ -14,8 +14,7 @@ import Testing
     ) async throws -> CloudStage {
         let remote = StrictRemote(RemoteCapabilities(hasChangeFeed: true, isLocal: true), fault: fault)
         let stage = try await CloudStage(remote, handler: handler)
-        try await stage.commit { cloud in for path in paths { try cloud.createNode(at: path) } }
-        try await stage.drain()
+        try await stage.fill(paths)
         // The first one asks for everything.
         #expect(try await stage.account.pull() == PullSummary())
         stage.remote.state.withLock { $0.requests = [] }

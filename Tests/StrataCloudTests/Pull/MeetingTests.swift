@@ -14,8 +14,7 @@ import StrataTesting
             remote,
             options: CloudOptions(retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2)))
         )
-        try await stage.commit { cloud in for path in paths { try cloud.createNode(at: path) } }
-        try await stage.drain()
+        try await stage.fill(paths)
         _ = stage.handler.pulled()
         return stage
     }

@@ -12,8 +12,7 @@ import StrataTesting
     /// A stage whose remote has a tree that is known here.
     private func stage(_ paths: [TreePath]) async throws -> CloudStage {
         let stage = try await CloudStage()
-        try await stage.commit { cloud in for path in paths { try cloud.createNode(at: path) } }
-        try await stage.drain()
+        try await stage.fill(paths)
         #expect(try await stage.account.pull() == PullSummary())
         return stage
     }

@@ -112,11 +112,7 @@ import Testing
         ) async throws
     {
         let stage = try await CloudStage(Self.choosy(abilities))
-        try await stage.commit { cloud in
-            _ = try cloud.createNode(at: "/a/x")
-            try cloud.createFolder(at: "/b")
-        }
-        try await stage.drain()
+        try await stage.fill(["/a/x"], folders: ["/b"])
         try await stage.commit { try $0.move($0.node(at: "/b"), to: "/bad") }
         try await stage.commit { try $0.move($0.node(at: "/a/x"), to: "/bad/x") }
         try await stage.commit { cloud in
@@ -134,8 +130,7 @@ import Testing
         _ abilities: RemoteCapabilities
     ) async throws {
         let stage = try await CloudStage(Self.choosy(abilities))
-        try await stage.commit { _ = try $0.createNode(at: "/c/f") }
-        try await stage.drain()
+        try await stage.fill(["/c/f"])
         try await stage.commit { _ = try $0.createFolder(at: "/bad") }
         try await stage.commit { try $0.move($0.node(at: "/c"), to: "/bad/c") }
         try await stage.commit { try $0.move($0.node(at: "/bad/c/f"), to: "/g") }
@@ -151,11 +146,7 @@ import Testing
         _ abilities: RemoteCapabilities
     ) async throws {
         let stage = try await CloudStage(StrictRemote(abilities))
-        try await stage.commit { cloud in
-            _ = try cloud.createNode(at: "/a/x")
-            try cloud.createFolder(at: "/b")
-        }
-        try await stage.drain()
+        try await stage.fill(["/a/x"], folders: ["/b"])
         try await stage.commit { try $0.move($0.node(at: "/a/x"), to: "/b/x") }
         try await stage.commit { cloud in
             try cloud.move(cloud.node(at: "/b/x"), to: "/y")
@@ -172,11 +163,7 @@ import Testing
         _ abilities: RemoteCapabilities
     ) async throws {
         let stage = try await CloudStage(StrictRemote(abilities))
-        try await stage.commit { cloud in
-            _ = try cloud.createNode(at: "/c/f")
-            try cloud.createFolder(at: "/b")
-        }
-        try await stage.drain()
+        try await stage.fill(["/c/f"], folders: ["/b"])
         try await stage.commit { try $0.move($0.node(at: "/c"), to: "/b/c") }
         try await stage.commit { try $0.move($0.node(at: "/b/c/f"), to: "/g") }
         try await stage.commit { cloud in
@@ -193,11 +180,7 @@ import Testing
         _ abilities: RemoteCapabilities
     ) async throws {
         let stage = try await CloudStage(StrictRemote(abilities))
-        try await stage.commit { cloud in
-            _ = try cloud.createNode(at: "/x")
-            try cloud.createFolder(at: "/b")
-        }
-        try await stage.drain()
+        try await stage.fill(["/x"], folders: ["/b"])
         try await stage.commit { try $0.move($0.node(at: "/x"), to: "/b/x") }
         try await stage.commit { cloud in
             try cloud.move(cloud.node(at: "/b/x"), to: "/y")
@@ -255,8 +238,7 @@ import Testing
                 return isRefused ? .before(RemoteError(.invalidKey, "No such name.")) : nil
             }
         )
-        try await stage.commit { _ = try $0.createNode(at: "/c/f") }
-        try await stage.drain()
+        try await stage.fill(["/c/f"])
         try await stage.commit { _ = try $0.createFolder(at: "/bad") }
         try await stage.commit { try $0.move($0.node(at: "/c"), to: "/bad/c") }
         try await stage.commit { try $0.move($0.node(at: "/bad/c/f"), to: "/g") }

@@ -214,6 +214,15 @@ struct CloudStage {
         try await account.read(body)
     }
 
+    /// Has folders and files here and at the remote.
+    func fill(_ paths: [TreePath], folders: [TreePath] = []) async throws {
+        try await commit { cloud in
+            for path in folders { try cloud.createFolder(at: path) }
+            for path in paths { try cloud.createNode(at: path) }
+        }
+        try await drain()
+    }
+
     /// Lets the account work until nothing is queued but what waits for somebody.
     ///
     /// - Returns: whether it has come to an end.

@@ -244,16 +244,7 @@ import Testing
         try await stage.commit(["A", "B"])
         let id = stage.id("A")
         try await stage.edit("B") { try $0.addDependencies([id], whenFailed: .fail) }
-        for _ in 0..<5 {
-            try stage.stack.transact(author: "test") { transaction in
-                let book = OperationBook(transaction: transaction, now: stage.clock.now) { _ in
-                    OperationBook.Rules(ordering: .flat, whenFailed: .park)
-                }
-                let worker = try book.register(WorkerIdentity(process: 1, start: 1, machine: "elsewhere"))
-                _ = try book.claim(1, of: .work, by: worker)
-                try book.rescue(worker)
-            }
-        }
+        for _ in 0..<5 { #expect(try stage.crashElsewhere(claiming: 1) == ["A"]) }
         let row = try #require(try await stage.row("A"))
         #expect(row.status == .failed && row.crashes == 5 && row.attempts == 0 && row.failures.list.count == 1)
         #expect(try await stage.row("B")?.status == .failed)

@@ -160,15 +160,7 @@ import Testing
         let stage = try await Stage.open(maxPerLane: 1)
         try await Self.commit(stage, "a1", "a2")
         for _ in 0..<5 {
-            try stage.stack.transact(author: "test") { transaction in
-                let book = OperationBook(transaction: transaction, now: stage.clock.now) { _ in
-                    OperationBook.Rules(laneLimit: 1)
-                }
-                let worker = try book.register(WorkerIdentity(process: 1, start: 1, machine: "elsewhere"))
-                let claims = try book.claim(8, of: .work, by: worker).claims
-                #expect(claims.compactMap { stage.name(of: $0.claim.operation) } == ["a1"])
-                try book.rescue(worker)
-            }
+            #expect(try stage.crashElsewhere(claiming: 8, OperationBook.Rules(laneLimit: 1)) == ["a1"])
         }
         #expect(try await stage.row("a1")?.status == .failed)
         try await stage.play([.resume("a2"), .done("a2")])

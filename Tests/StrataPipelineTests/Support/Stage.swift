@@ -1,10 +1,11 @@
 import Foundation
 import Logging
 import Strata
-import StrataPipeline
 import StrataTesting
 import Synchronization
 import Testing
+
+@testable import StrataPipeline
 
 /// A store with one pipeline, whose handlers wait for the test to say what comes of them.
 final class Stage: Sendable {
@@ -136,6 +137,20 @@ final class Stage: Sendable {
             try context.commit()
         }
         await pipeline.settled()
+    }
+
+    /// As if a process elsewhere had claimed so many operations, and had ended before they did.
+    ///
+    /// - Returns: which.
+    func crashElsewhere(claiming limit: Int, _ rules: OperationBook.Rules = OperationBook.Rules()) throws -> [String?] {
+        var names: [String?] = []
+        try stack.transact(author: "test") { transaction in
+            let book = OperationBook(transaction: transaction, now: clock.now) { _ in rules }
+            let worker = try book.register(WorkerIdentity(process: 1, start: 1, machine: "elsewhere"))
+            names = try book.claim(limit, of: .work, by: worker).claims.map { name(of: $0.claim.operation) }
+            try book.rescue(worker)
+        }
+        return names
     }
 
     /// Hands out ids for operations that are yet to be queued, in this order, unless they have any.
