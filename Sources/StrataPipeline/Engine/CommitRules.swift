@@ -32,16 +32,26 @@ extension QueuedOperation: CommitFollower {
         var finished: Set<Int64> = []
         var stale: Set<Int64> = []
         var awaited: Set<Int64> = []
+        var torn: Set<Int64> = []
         // In most commits there is none between the first and the last.
         try book.transaction.rows(QueueSQL.selectUnfit, [.integer(first), .integer(last)]) { row in
             let number = try row.read(Int64.self, at: 0)
             switch try row.read(Int.self, at: 1) {
             case 1: finished.insert(number)
             case 2: stale.insert(number)
-            default: awaited.insert(number)
+            case 3: awaited.insert(number)
+            default: torn.insert(number)
             }
         }
-        if finished.isEmpty, stale.isEmpty, awaited.isEmpty { return [] }
+        if finished.isEmpty, stale.isEmpty, awaited.isEmpty, torn.isEmpty { return [] }
+        torn.formIntersection(inserted)
+        guard torn.isEmpty else {
+            throw PipelineError(
+                .invalidArgument,
+                "What operations say of themselves cannot be: only an active one has a worker, and only one that waits, for a place.",
+                operations: torn.sorted()
+            )
+        }
         let known = finished.intersection(inserted)
         guard known.isEmpty else {
             throw PipelineError(

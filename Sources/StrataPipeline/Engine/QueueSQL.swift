@@ -320,12 +320,13 @@ enum QueueSQL {
     static let selectAllWaiting = """
         SELECT "id" FROM \(operations) WHERE "status" = 1 OR "status" = 2 AND "constraint" IS NULL
         """
-    /// Of a range of ids, those that are finished, those that are queued and do not stand where one does that begins, and those
-    /// that others have been waiting for. The plus has SQLite take the range of ids, of which there are few, and not all that wait;
+    /// Of a range of ids, those that are finished (1), those that are queued and do not stand where one does that begins (2), those
+    /// that others have been waiting for (3), and those that contradict themselves (4). The plus has SQLite take the range of ids, of which there are few, and not all that wait;
     /// the groups come in the order of the index, where DISTINCT would make a temporary table at each commit.
     static let selectUnfit = """
         SELECT "id", 1 FROM "FinishedOperation" WHERE "id" BETWEEN ?1 AND ?2 UNION ALL \
-        SELECT "id", 2 FROM \(operations) WHERE "id" BETWEEN ?1 AND ?2 AND +"status" BETWEEN 1 AND 3 UNION ALL \
+        SELECT "id", CASE WHEN \(StatusRules.isTorn("+")) THEN 4 ELSE 2 END FROM \(operations) \
+        WHERE "id" BETWEEN ?1 AND ?2 AND (+"status" BETWEEN 1 AND 3 OR \(StatusRules.isTorn("+"))) UNION ALL \
         SELECT "prerequisite", 3 FROM \(dependencies) WHERE "prerequisite" BETWEEN ?1 AND ?2 GROUP BY "prerequisite"
         """
     static let beginAnew = """

@@ -10,23 +10,27 @@ enum StatusRules {
         .failed: [.pending],
     ]
 
-    /// The triggers that check it. Only an operation that is active has a worker, only one that waits may do so
-    /// for a place in its lane, and epochs only grow.
+    /// The trigger that checks it, whichever statement updates. Only an operation that is active has a worker, only one that waits may
+    /// do so for a place in its lane, and epochs only grow. What is inserted is looked at behind its commit: a trigger on inserts would
+    /// have SQLite keep a journal of each one.
     static let guards = [
-        trigger("insert", "INSERT", "NEW.\"status\" NOT BETWEEN 0 AND 4 OR \(isTorn)"),
-        trigger(
-            "update",
-            "UPDATE OF \"status\", \"worker\", \"epoch\"",
-            """
-            NEW."status" NOT BETWEEN 0 AND 4 OR (\(mask) >> (OLD."status" * 5 + NEW."status")) & 1 = 0 OR \(isTorn) \
-            OR NEW."epoch" < OLD."epoch"
-            """
-        ),
+        """
+        CREATE TEMP TRIGGER IF NOT EXISTS "strata_guard_operation_update" \
+        AFTER UPDATE OF "status", "worker", "epoch" ON main."QueuedOperation" \
+        WHEN \(isTorn("NEW.")) OR (\(mask) >> (OLD."status" * 5 + NEW."status")) & 1 = 0 OR NEW."epoch" < OLD."epoch" \
+        BEGIN SELECT RAISE(ABORT, 'an operation would go where no operation may go'); END
+        """
     ]
 
-    private static let isTorn = """
-        (NEW."status" = 3) <> (NEW."worker" IS NOT NULL) OR NEW."awaitsPlace" IS NOT NULL AND NEW."status" <> 1
+    /// The condition that what a row says contradicts itself.
+    ///
+    /// - Parameter prefix: what stands before the names of its columns; a plus keeps SQLite from looking for it by an index.
+    static func isTorn(_ prefix: String) -> String {
         """
+        (\(prefix)"status" NOT BETWEEN 0 AND 4 OR (\(prefix)"status" = 3) <> (\(prefix)"worker" IS NOT NULL) \
+        OR \(prefix)"awaitsPlace" IS NOT NULL AND \(prefix)"status" <> 1)
+        """
+    }
 
     /// A bit for each step that is allowed; to stay is allowed.
     private static var mask: Int {
@@ -34,12 +38,5 @@ enum StatusRules {
             let next = (successors[status] ?? []).union([status])
             return next.reduce(mask) { $0 | 1 << (status.rawValue * 5 + $1.rawValue) }
         }
-    }
-
-    private static func trigger(_ name: String, _ event: String, _ fault: String) -> String {
-        """
-        CREATE TEMP TRIGGER IF NOT EXISTS "strata_guard_operation_\(name)" AFTER \(event) ON main."QueuedOperation" WHEN \(fault) \
-        BEGIN SELECT RAISE(ABORT, 'an operation would go where no operation may go'); END
-        """
     }
 }

@@ -70,6 +70,39 @@ struct TransitionTests {
         try await stage.close()
     }
 
+    @Test(
+        "L17 nor does anything like that come in by an insert",
+        arguments: [
+            #"{"worker":1}"#, #"{"status":3}"#, #"{"awaitsPlace":true}"#, #"{"status":4,"worker":1}"#,
+            #"{"status":3,"worker":1,"awaitsPlace":true}"#,
+        ]
+    )
+    func tornInsert(_ values: String) async throws {
+        let stage = try await Stage.open()
+        try await stage.commit(["A"])
+        let (line, torn) = try await Self.line(of: stage.stack, setting: values)
+        let error = await #expect(throws: PipelineError.self) { try await stage.stack.importLines([line, torn]) }
+        #expect(error?.code == .invalidArgument)
+        #expect(try await stage.stack.background { try $0.count(QueuedOperation.all) } == 1)
+        // It was that and nothing else.
+        try await stage.stack.importLines([line])
+        #expect(try await stage.stack.background { try $0.count(QueuedOperation.all) } == 2)
+        try await stage.close()
+    }
+
+    /// The line that an operation is exported as, and the same of another one with other values.
+    private static func line(
+        of stack: ContextStack,
+        setting values: String
+    ) async throws -> (line: String, torn: String) {
+        func object(_ text: String) throws -> [String: Any] {
+            try #require(JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+        }
+        let line = try #require(try await stack.lines(of: [QueuedOperation.self]).first { _ in true })
+        let torn = try object(line).merging(object(values)) { $1 }.merging(["$id": "torn"]) { $1 }
+        return (line, String(decoding: try JSONSerialization.data(withJSONObject: torn), as: UTF8.self))
+    }
+
     @Test("L17 every step is in the journal of a pipeline that keeps one, and of no other one")
     func journal() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)

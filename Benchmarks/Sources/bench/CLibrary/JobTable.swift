@@ -67,11 +67,46 @@ enum JobTable {
         return database
     }
 
+    private static let history = """
+        CREATE TABLE history (sequence INTEGER PRIMARY KEY, time REAL NOT NULL, author TEXT, total INTEGER NOT NULL, changes BLOB);
+        INSERT INTO history VALUES (0, 0, NULL, 0, NULL)
+        """
+    private static let newest = "SELECT sequence, total FROM history ORDER BY sequence DESC LIMIT 1"
+    private static let note = "INSERT INTO history VALUES (?, ?, NULL, ?, ?)"
+
+    /// Inserts jobs, so many in a transaction, each of which has an entry in a history of commits that says what it has inserted.
+    static func enqueueNoting(_ count: Int, perCommit: Int, _ database: Database) throws {
+        try database.execute(history)
+        let newest = try database.prepare(newest)
+        let note = try database.prepare(note)
+        try enqueue(count, perCommit: perCommit, database) { numbers in
+            guard try newest.step() else { throw BenchError("no history") }
+            let (sequence, total) = (newest.integer(0), newest.integer(1))
+            newest.reset()
+            var changes = "QueuedOperation+\(numbers.lowerBound)-\(numbers.upperBound)"
+            note.bind(sequence + 1, at: 1)
+            note.bind(Date().timeIntervalSinceReferenceDate, at: 2)
+            note.bind(total + changes.utf8.count, at: 3)
+            try changes.withUTF8 { bytes in
+                sqlite3_bind_blob(note.pointer, 4, bytes.baseAddress, Int32(bytes.count), nil)
+                try note.run()
+            }
+        }
+    }
+
     /// Inserts jobs, so many in a transaction.
-    static func enqueue(_ count: Int, perCommit: Int, _ database: Database) throws {
+    ///
+    /// - Parameter noting: what else is to be done in each transaction, by the numbers of its jobs.
+    static func enqueue(
+        _ count: Int,
+        perCommit: Int,
+        _ database: Database,
+        noting: (ClosedRange<Int>) throws -> Void = { _ in }
+    ) throws {
         let statement = try database.prepare(insert)
         var number = 0
         while number < count {
+            let first = number + 1
             try database.transaction {
                 for _ in 0..<min(perCommit, count - number) {
                     number += 1
@@ -84,6 +119,7 @@ enum JobTable {
                         try statement.run()
                     }
                 }
+                try noting(first...number)
             }
         }
     }

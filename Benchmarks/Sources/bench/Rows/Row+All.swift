@@ -11,7 +11,7 @@ extension Row {
             batchUpdate(sizes), savepoints(sizes), undo(sizes), live(sizes), history(sizes), pending(sizes),
             open(sizes, reserving: false), open(sizes, reserving: true), migration(sizes),
             gitImport(sizes),
-            enqueue(sizes, perCommit: 1, .normal), enqueue(sizes, perCommit: 1, .full),
+            enqueue(sizes, perCommit: 1, .normal), enqueueNoting(sizes), enqueue(sizes, perCommit: 1, .full),
             enqueue(sizes, perCommit: 100, .normal), enqueue(sizes, perCommit: 100, .full),
             enqueue(sizes, perCommit: 10_000, .normal), enqueue(sizes, perCommit: 10_000, .full),
             work(sizes, handlers: 1, .normal), work(sizes, handlers: 8, .normal), work(sizes, handlers: 64, .normal),

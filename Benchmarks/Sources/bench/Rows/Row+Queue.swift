@@ -6,17 +6,42 @@ extension Row {
     /// Equal: columns, indexes and payloads, and as many transactions at the same synchronous level. Strata also makes objects,
     /// encodes the payload by `Codable`, and writes the entry of its history.
     static func enqueue(_ sizes: Sizes, perCommit: Int, _ synchronous: Synchronous) -> Row {
-        let count = sizes.enqueued(perCommit)
-        return Row(
+        enqueue(
+            sizes,
+            perCommit,
+            synchronous,
             work: .enqueue(perCommit: perCommit, synchronous),
             name: "enqueue, \(perCommit) a commit, \(synchronous.rawValue)",
-            unit: .microseconds,
-            target: perCommit == 1 ? 1.25 : nil,
-            operations: count
-        ) { round in
+            target: perCommit == 1 ? 1.25 : nil
+        ) { try JobTable.enqueue($0, perCommit: perCommit, $1) }
+    }
+
+    /// The same beside bare SQL that keeps a history of commits as well: what objects and contexts cost, and what the history does not.
+    static func enqueueNoting(_ sizes: Sizes) -> Row {
+        enqueue(
+            sizes,
+            1,
+            .normal,
+            work: .enqueueNoting,
+            name: "enqueue, 1 a commit, NORMAL (reference: with a history)",
+            target: nil
+        ) { try JobTable.enqueueNoting($0, perCommit: 1, $1) }
+    }
+
+    private static func enqueue(
+        _ sizes: Sizes,
+        _ perCommit: Int,
+        _ synchronous: Synchronous,
+        work: Work,
+        name: String,
+        target: Double?,
+        reference: @escaping @Sendable (_ count: Int, Database) throws -> Void
+    ) -> Row {
+        let count = sizes.enqueued(perCommit)
+        return Row(work: work, name: name, unit: .microseconds, target: target, operations: count) { round in
             let database = try JobTable.make(round, synchronous)
             let watch = Stopwatch()
-            try JobTable.enqueue(count, perCommit: perCommit, database)
+            try reference(count, database)
             let seconds = watch.seconds
             var check = Checksum()
             check.add(number: try JobTable.count("job", database))

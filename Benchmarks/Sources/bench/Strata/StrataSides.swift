@@ -19,6 +19,7 @@ enum StrataSides {
             .group: group, .searchInsert: searchInsert, .search: search, .open: open, .openReserving: open,
             .migration: migrate, .gitImport: gitImport,
             .enqueue: { try await enqueue($0, perCommit: 1, .normal) },
+            .enqueueNoting: { try await enqueue($0, perCommit: 1, .normal) },
             .enqueueFull: { try await enqueue($0, perCommit: 1, .full) },
             .enqueueMany: { try await enqueue($0, perCommit: 100, .normal) },
             .enqueueManyFull: { try await enqueue($0, perCommit: 100, .full) },
