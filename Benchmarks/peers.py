@@ -439,11 +439,11 @@ def enqueue(peer: type[Peer], folder: Path, level: Level, operations: int) -> fl
     return seconds
 
 
-def work(peer: type[Peer], folder: Path, workers: int, operations: int) -> float:
+def work(peer: type[Peer], folder: Path, level: Level, workers: int, operations: int) -> float:
     """Claims and completes operations that have been queued. Returns the seconds."""
     with opened(peer, folder, Level.NORMAL) as queue:
         fill(queue, operations)
-    with opened(peer, folder, Level.NORMAL, workers) as queue:
+    with opened(peer, folder, level, workers) as queue:
         numbers, seconds = drain(queue)
     if sorted(numbers) != list(range(1, operations + 1)):
         raise BenchError(f"{peer.name}: {len(numbers)} operations were done, and not each of {operations} once")
@@ -499,11 +499,13 @@ def enqueue_row(sizes: Sizes, level: Level) -> Row:
     )
 
 
-def work_row(sizes: Sizes, workers: int) -> Row:
+def work_row(sizes: Sizes, level: Level, workers: int) -> Row:
     """The counterpart of `Row.work`."""
-    operations = sizes.worked
+    operations = sizes.worked if level is Level.NORMAL else min(sizes.worked, sizes.commits * min(workers, 2))
     return Row(
-        f"claim and complete, {workers} at once", operations, lambda peer, folder: work(peer, folder, workers, operations)
+        f"claim and complete, {workers} at once, {level.name}",
+        operations,
+        lambda peer, folder: work(peer, folder, level, workers, operations),
     )
 
 
@@ -512,8 +514,10 @@ def all_rows(sizes: Sizes) -> list[Row]:
     return [
         enqueue_row(sizes, Level.NORMAL),
         enqueue_row(sizes, Level.FULL),
-        work_row(sizes, 1),
-        work_row(sizes, 8),
+        work_row(sizes, Level.NORMAL, 1),
+        work_row(sizes, Level.NORMAL, 8),
+        work_row(sizes, Level.FULL, 1),
+        work_row(sizes, Level.FULL, 8),
     ]
 
 
