@@ -41,7 +41,10 @@ extension Entity {
         let changes = try part.changes.map { change in
             guard change.kind == .insert else { return change }
             var change = change
-            try change.row._$set(.integer(job.sequence), at: column)
+            // One that joins an earlier commit says the number of that, below zero.
+            var number = job.sequence
+            if case .integer(let said) = try change.row._$value(at: column), said < 0 { number = min(-said, number) }
+            try change.row._$set(.integer(number), at: column)
             numbered.append(.insert(change.row))
             return change
         }

@@ -91,6 +91,6 @@ extension ObjectContext {
             ? all.sorted { [$0.sortKey.descending, $0.commit.descending, $0.id.descending] }
             : all.sorted { [$0.sortKey.ascending, $0.commit.ascending, $0.id.ascending] }
         // What no commit has queued yet comes behind those that are.
-        return try first(ordered.where { $0.commit != 0 }) ?? first(ordered)
+        return try first(ordered.where { $0.commit > 0 }) ?? first(ordered)
     }
 }

@@ -43,7 +43,7 @@ public final class QueuedOperation {
     /// Sorts by descending priority.
     @Derived var rank: Int { ~priority }
 
-    /// The number of the commit that has queued it; 0 before that.
+    /// The number of the commit that has queued it, or that it has joined by ``join(_:)``; not above 0 before it is queued.
     @Attribute(.commitNumber) public internal(set) var commit: Int64 = 0
     /// Where it stands.
     @Attribute(.bookkeeping) public internal(set) var status: OperationStatus = OperationStatus.pending

@@ -29,6 +29,40 @@ extension QueuedOperation {
         payloadVersion = Payload.payloadVersion
     }
 
+    // MARK: Order
+
+    /// Has this operation, which no commit has queued yet, count as one of those that an earlier commit has queued: it has its turn with them,
+    /// before what was queued since.
+    ///
+    /// ```swift
+    /// try context.enqueue(Upload(file: "index"), in: .uploads).join(first)
+    /// ```
+    ///
+    /// Where the others are done with by the time of its own commit, it comes before all that is queued behind them. One that no commit has queued yet
+    /// gives nothing to join: what is queued by one commit belongs together anyway.
+    ///
+    /// - Parameter other: one of them, of the same pipeline. Its ``sortKey`` is taken over.
+    /// - Throws: ``PipelineError`` with `invalidArgument` where this one is queued already, or the other one is in another pipeline.
+    public func join(_ other: QueuedOperation) throws {
+        _ = try requireContext()
+        guard commit <= 0 else {
+            throw PipelineError(
+                .invalidArgument,
+                "The operation is queued already. Only one that no commit has queued yet can join an earlier commit.",
+                operations: [id.number]
+            )
+        }
+        guard other.pipeline == pipeline else {
+            throw PipelineError(
+                .invalidArgument,
+                "An operation of '\(pipeline)' cannot join the commit of one of '\(other.pipeline)'.",
+                operations: [other.id.number]
+            )
+        }
+        sortKey = other.sortKey
+        commit = min(-other.commit, other.commit)
+    }
+
     // MARK: Dependencies
 
     /// Lets this operation start only when others are completed or skipped.

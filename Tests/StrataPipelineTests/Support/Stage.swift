@@ -105,7 +105,13 @@ final class Stage: Sendable {
     // MARK: What a test does
 
     /// One commit that queues these operations.
-    func commit(_ entries: [Entry], lane: @Sendable (String) -> String = { _ in "" }) async throws {
+    ///
+    /// - Parameter other: the operation whose commit they join.
+    func commit(
+        _ entries: [Entry],
+        lane: @Sendable (String) -> String = { _ in "" },
+        joining other: String? = nil
+    ) async throws {
         let known = state.state.withLock { $0.ids }
         let lanes = Dictionary(entries.map { ($0.name, lane($0.name)) }) { $1 }
         // Ids of operations that are named before they are queued.
@@ -130,6 +136,7 @@ final class Stage: Sendable {
                         priority: entry.priority
                     )
                 )
+                if let other { try operation.join(try #require(try context.find(all[other]!))) }
                 if !entry.prerequisites.isEmpty {
                     try operation.addDependencies(entry.prerequisites.map { all[$0]! })
                 }

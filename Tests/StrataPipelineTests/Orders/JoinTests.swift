@@ -1,0 +1,87 @@
+import Foundation
+import StoreModels
+import Strata
+import StrataPipeline
+import StrataTesting
+import Testing
+
+@Suite("Operations that join an earlier commit", .timeLimit(.minutes(1))) struct JoinTests {
+    @Test("have their turn with it, before what was queued since")
+    func turn() async throws {
+        for ordering in [PipelineOrdering.commits, .fifo, .flat] {
+            let stage = try await Stage.open(ordering: ordering, max: 1)
+            try await stage.commit(["A", "B"])
+            try await stage.commit(["C"])
+            try await stage.commit(["D"], joining: "B")
+            // Also by way of another one that has joined.
+            try await stage.commit(["E"], joining: "D")
+            try await stage.play([
+                .resume("A"), .done("A", "B"), .done("B", "D"), .done("D", "E"), .done("E", "C"), .done("C"),
+            ])
+            try await stage.close()
+        }
+    }
+
+    @Test("in `commits` the next commit waits for them, also where they have come while the others ran")
+    func late() async throws {
+        let stage = try await Stage.open(ordering: .commits)
+        try await stage.commit(["A"])
+        try await stage.commit(["B"])
+        try await stage.play([.resume("A")])
+        try await stage.commit(["C"], joining: "A")
+        #expect(stage.takeStarts() == ["C"])
+        try await stage.play([.done("A"), .done("C", "B"), .done("B")])
+        try await stage.close()
+    }
+
+    @Test("take over the key of the order, and stand behind what they have joined when the store is opened again")
+    func sortKey() async throws {
+        let folder = try ScratchFolder()
+        let stage = try await Stage.open(.sqlite(folder.file("s.sqlite")), ordering: .fifo)
+        try await stage.commit(["A"])
+        try await stage.commit(["B"])
+        try await stage.edit("A") { $0.sortKey = 5 }
+        try await stage.commit(["C"], joining: "A")
+        let (first, joined) = (try await stage.row("A"), try await stage.row("C"))
+        #expect(joined?.commit == first?.commit && joined?.sortKey == 5 && first?.commit ?? 0 > 0)
+        try await stage.close()
+        let again = try await Stage.open(.sqlite(folder.file("s.sqlite")), ordering: .fifo)
+        again.learn(from: stage)
+        try await again.play([.resume("B"), .done("B", "A"), .done("A", "C"), .done("C")])
+        try await again.close()
+    }
+
+    @Test("that would wait for what waits for them are refused")
+    func ring() async throws {
+        let stage = try await Stage.open(ordering: .commits)
+        try await stage.commit(["A"])
+        try await stage.commit(["B"])
+        let error = await #expect(throws: PipelineError.self) { try await stage.commit(["C←B"], joining: "A") }
+        #expect(error?.code == .dependencyCycle)
+        try await stage.play([.resume("A"), .done("A", "B"), .done("B")])
+        try await stage.close()
+    }
+
+    @Test(
+        "an operation that is queued already, or is queued elsewhere, does not join; one that nobody has queued yet gives nothing to join"
+    )
+    func refused() async throws {
+        let stage = try await Stage.open()
+        try await stage.commit(["A", "B"])
+        let (first, second) = (stage.id("A"), stage.id("B"))
+        try await stage.stack.background { context in
+            let (first, second) = (try #require(try context.find(first)), try #require(try context.find(second)))
+            let other = context.enqueue(Named(name: "other"), in: "other")
+            let fresh = context.enqueue(Named(name: "fresh"), in: .work)
+            for body in [{ try first.join(second) }, { try other.join(first) }] {
+                let error = #expect(throws: PipelineError.self) { try body() }
+                #expect(error?.code == .invalidArgument)
+            }
+            let another = context.enqueue(Named(name: "another"), in: .work)
+            try another.join(fresh)
+            try context.commit()
+            #expect(another.commit == fresh.commit && fresh.commit > first.commit)
+        }
+        try await stage.close()
+    }
+}
