@@ -57,6 +57,17 @@ public final class VirtualClock: PipelineClock {
         for body in due { body() }
     }
 
+    /// Sets the clock to a moment, as somebody sets that of a machine, also back. What is to be done then is still as far away as it was: alarms of
+    /// a ``StrataPipeline/SystemClock`` count the time that passes.
+    public func set(to date: Date) {
+        state.withLock { state in
+            let seconds = date.timeIntervalSince(state.now)
+            state.now = date
+            for number in state.alarms.keys { state.alarms[number]!.date.addTimeInterval(seconds) }
+            for place in state.waiters.indices { state.waiters[place].date.addTimeInterval(seconds) }
+        }
+    }
+
     /// The moments at which something is to be done, in order.
     public var alarms: [Date] { state.withLock { $0.alarms.values.map(\.date).sorted() } }
 

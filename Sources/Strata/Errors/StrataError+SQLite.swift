@@ -73,6 +73,12 @@ extension StrataError {
     /// Whether SQLite refused what broke a constraint of the tables.
     var isOfConstraint: Bool { resultCode.map { $0 & 0xFF == SQLITE_CONSTRAINT } ?? false }
 
+    /// Whether the store could not be read or written at that moment, whatever was asked of it: the same may succeed later.
+    package var isOfAccess: Bool {
+        let codes = [SQLITE_BUSY, SQLITE_LOCKED, SQLITE_FULL, SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_READONLY]
+        return resultCode.map { codes.contains($0 & 0xFF) } ?? false
+    }
+
     /// Whether this process can open no more files.
     private static var areDescriptorsUsedUp: Bool {
         let descriptor = open("/dev/null", O_RDONLY)

@@ -19,3 +19,16 @@ extension PipelineClock where Self == SystemClock {
     /// The clock of the machine.
     public static var system: SystemClock { SystemClock() }
 }
+
+extension PipelineClock {
+    /// Waits for some seconds.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled, at once.
+    func pause(for seconds: Double) async throws {
+        let (moments, continuation) = AsyncStream.makeStream(of: Void.self)
+        let alarm = alarm(at: now.addingTimeInterval(seconds)) { continuation.finish() }
+        defer { alarm.cancel() }
+        for await _ in moments {}
+        try Task.checkCancellation()
+    }
+}

@@ -21,13 +21,15 @@ extension OperationBook {
             known = (try row.read(Int64.self, at: 0), try row.read(Double.self, at: 1), try row.read(Date.self, at: 2))
         }
         guard let known else { return Budget(id: nil, limit: limit, tokens: Double(limit.count)) }
-        // Where the clock was set back, nothing has come in.
-        let elapsed = max(now.timeIntervalSince(known.at), 0)
-        return Budget(
+        let elapsed = now.timeIntervalSince(known.at)
+        var budget = Budget(
             id: known.id,
             limit: limit,
-            tokens: min(known.tokens + elapsed * limit.rate, Double(limit.count))
+            tokens: min(known.tokens + max(elapsed, 0) * limit.rate, Double(limit.count))
         )
+        // The clock was set back: nothing has come in, and what does is counted from now on.
+        if elapsed < -Self.clockTolerance { try spend(0, of: &budget, name) }
+        return budget
     }
 
     /// Takes tokens away.

@@ -74,6 +74,7 @@ final class PipelineTelemetry: Sendable {
     func note(_ event: PipelineEvent) {
         switch event {
         case .started(let id, _): log(.debug, "an operation has started", id.number)
+        case .stuck(let id, _): log(.warning, "a handler has not returned within its timeout", id.number)
         case .finished(let id, let result): end(id.number, Outcome(result), .debug)
         case .retrying(let id, let date, let message):
             end(id.number, .retried, .info, [PipelineLogKey.until: "\(date)", PipelineLogKey.reason: "\(message)"])

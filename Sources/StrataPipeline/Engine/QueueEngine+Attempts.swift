@@ -40,7 +40,8 @@ extension QueueEngine {
     private func setDeadline(_ timeout: Duration, of operation: ClaimedOperation, _ consumer: Consumer) {
         let number = operation.claim.operation
         let deadline = clock.alarm(at: clock.now.addingTimeInterval(timeout.seconds)) { [weak self] in
-            guard let self else { return }
+            guard let self, isOpen(operation.claim) else { return }
+            consumer.events.send(.stuck(stack.id(number, of: QueuedOperation.self), after: timeout))
             let error = PipelineError(
                 .timedOut,
                 "The attempt has taken longer than \(timeout).",
@@ -54,6 +55,13 @@ extension QueueEngine {
             return state.running[number]!.isEnding
         }
         if isOver { deadline.cancel() }
+    }
+
+    /// Whether an attempt runs still, and nobody has said what has come of it.
+    private func isOpen(_ claim: Claim) -> Bool {
+        state.withLock { state in
+            state.running[claim.operation].map { $0.claim == claim && !$0.isEnding } ?? false
+        }
     }
 
     private func cancelDeadline(of claim: Claim) {
@@ -71,7 +79,7 @@ extension QueueEngine {
             if case .doneCommitting(let changes) = outcome.kind {
                 // The handler was in time, however long its changes wait for those of others.
                 cancelDeadline(of: operation.claim)
-                guard let report = try await commit(changes, ending) else { return }
+                guard let report = try await commitWhenPossible(changes, ending) else { return }
                 ending.written = report
             }
         } catch {
@@ -89,6 +97,24 @@ extension QueueEngine {
             "The handler has thrown a CancellationError, and nobody had cancelled it.",
             underlying: error
         )
+    }
+
+    /// Commits a handler's changes and the end of its operation together. Where the store cannot be written to, it is tried again as with
+    /// what ends without changes: the handler has done its part, and its attempt has not failed by that.
+    ///
+    /// - Returns: as ``commit(_:_:)``.
+    private func commitWhenPossible(
+        _ changes: @escaping @Sendable (ObjectContext) throws -> Void,
+        _ ending: Ending
+    ) async throws -> OperationBook.Report? {
+        while true {
+            do {
+                return try await commit(changes, ending)
+            } catch let error as StrataError where error.isOfAccess && !Task.isCancelled {
+                tellOfStore(error, [ending.consumer])
+            }
+            try await clock.pause(for: Self.storePause)
+        }
     }
 
     /// Commits a handler's changes and the end of its operation together.

@@ -27,6 +27,8 @@ extension QueueEngine {
         /// Who comes last where not all can be served.
         var lastServed = 0
         var isBeatDue = false
+        /// By how many seconds the clock was set back since the last beat; nil where it was not.
+        var setBack: Double?
         var haveConstraintsChanged = false
         var haveSchedulesChanged = false
         /// Whether there are attempts for which this worker has to live.
@@ -146,7 +148,11 @@ extension QueueEngine {
             work.isNews = state.isNews
             work.slots = freeSlots(afterEnds: work.ended.count, state)
             work.lastServed = state.lastServed
-            work.isBeatDue = state.nextBeat <= now || state.nextBeat > now.addingTimeInterval(2 * Self.beatInterval)
+            let untilBeat = state.nextBeat.timeIntervalSince(now)
+            // The beat is never further away than its interval, unless somebody has set the clock.
+            let isSetBack = untilBeat > OperationBook.clockTolerance + Self.beatInterval
+            work.setBack = isSetBack ? untilBeat - Self.beatInterval : nil
+            work.isBeatDue = untilBeat <= 0 || untilBeat > 2 * Self.beatInterval
             work.isTimeUp = work.isBeatDue || state.nextDue.map { $0 <= now } ?? false
             work.isDue = state.isNews || work.isTimeUp
             work.haveConstraintsChanged = state.haveConstraintsChanged
@@ -166,9 +172,16 @@ extension QueueEngine {
     /// The store could not be written to. Nothing is lost; it is tried again.
     private func putBack(_ work: Work, _ error: any Error) {
         putBack(work)
-        setAlarm(at: clock.now.addingTimeInterval(1))
+        setAlarm(at: clock.now.addingTimeInterval(Self.storePause))
+        tellOfStore(error, work.consumers.values)
+    }
+
+    /// When a store that could not be written to is tried again, in seconds.
+    static let storePause = 1.0
+
+    func tellOfStore(_ error: any Error, _ consumers: some Collection<Consumer>) {
         stack.log(.error, "The pipelines could not write, and will try again: \(error)")
-        for consumer in work.consumers.values { consumer.events.send(.storeFailed(error)) }
+        for consumer in consumers { consumer.events.send(.storeFailed(error)) }
     }
 
     /// Has the next turn do what one has not done.
@@ -199,6 +212,7 @@ extension QueueEngine {
         try tellOfDecided(work, transaction, &done)
         if work.isTimeUp || work.haveSchedulesChanged { try book.plan() }
         if work.isBeatDue { try book.planAfterClockChange() }
+        if let seconds = work.setBack { try book.moveRetries(by: seconds) }
         if work.isTimeUp {
             while try book.releaseDueHolds() {}
             try book.runDueSchedules()

@@ -190,6 +190,8 @@ enum QueueSQL {
     static let selectNextDue = """
         SELECT min("at") FROM (SELECT min("until") AS "at" FROM \(holds) UNION ALL SELECT min("nextAt") FROM \(schedules) WHERE "nextAt" > ?)
         """
+    static let selectHoldsAfter = "SELECT \"id\" FROM \(holds) WHERE \"name\" = ? AND \"until\" > ?"
+    static let moveHold = "UPDATE \(holds) SET \"until\" = \"until\" - ?, \"_version\" = ? WHERE \"id\" = ?"
     static let selectHoldOwners = "SELECT \"operation\" FROM \(holds) WHERE \"id\" = ?"
 
     // Schedules.
@@ -308,8 +310,11 @@ enum QueueSQL {
         """
     static let deleteRecord = "DELETE FROM \"PipelineRecord\" WHERE \"id\" = ?"
     static let selectWaiting = "SELECT \"id\" FROM \(operations) WHERE \"status\" = 1 AND \"pipeline\" = ?"
+    /// One look into the index for each name, however much is queued under it.
     static let selectNames = """
-        SELECT DISTINCT "pipeline" FROM \(operations) UNION SELECT "pipeline" FROM \(schedules)
+        WITH RECURSIVE names("name") AS (SELECT min("pipeline") FROM \(operations) UNION ALL \
+        SELECT (SELECT min("pipeline") FROM \(operations) WHERE "pipeline" > "name") FROM names WHERE "name" IS NOT NULL) \
+        SELECT "name" FROM names WHERE "name" IS NOT NULL UNION SELECT "pipeline" FROM \(schedules)
         """
     static let selectOfPipeline = "SELECT \"id\" FROM \(operations) WHERE \"pipeline\" = ?"
     static let move = """

@@ -13,6 +13,8 @@ public struct PipelineSnapshot: Sendable, Hashable {
         public let blockers: [Blocker]
         /// When its last attempt began; nil where it had none.
         public let lastAttempt: Date?
+        /// Since when it has been the trouble, as far as is known: its last attempt, or where it had none, its queueing.
+        public let since: Date?
         /// How many operations wait behind it: without those that have failed, and in `commits` without those of its commit.
         public let waiting: Int
     }
@@ -23,9 +25,10 @@ public struct PipelineSnapshot: Sendable, Hashable {
     public let counts: [OperationStatus: Int]
     /// When the operation was queued that has been queued longest; nil where there is none.
     public let oldest: Date?
-    /// Lanes whose first operation has failed, or waits for a moment, a constraint or a person.
+    /// Lanes whose first operation has failed, or waits for a moment, a constraint or a person, or for another operation that does.
     ///
-    /// Of orderings that are serial; of very many, those among a thousand lanes in which anything is held or has failed.
+    /// Of orderings that are serial; of very many, those among a thousand lanes in which anything is held or has failed, and a thousand in which
+    /// anything waits for an operation elsewhere.
     public let blockedLanes: [BlockedLane]
 
     /// How many operations are queued.
@@ -58,22 +61,37 @@ extension ObjectContext {
     private func blockedLanes(of name: PipelineName) throws -> [PipelineSnapshot.BlockedLane] {
         guard let record = try record(of: name), record.ordering.isSerial else { return [] }
         let standing = QueuedOperation.where { $0.pipeline == name && ($0.status == .held || $0.status == .failed) }
+        let waiting = QueuedOperation.where { $0.pipeline == name && $0.status == .waiting }
         var lanes: [PipelineSnapshot.BlockedLane] = []
-        for (lane, _) in try groups(standing.grouped { $0.lane }.limit(1000), { $0.count }) {
-            guard let head = try first(of: lane, in: record), head.status == .held || head.status == .failed else {
+        for lane in try Set(names(of: standing) + names(of: waiting)).sorted() {
+            guard let head = try first(of: lane, in: record) else { continue }
+            let blockers = try head.blockers()
+            guard try head.status == .held || head.status == .failed || blockers.contains(where: stands) else {
                 continue
             }
             lanes.append(
                 PipelineSnapshot.BlockedLane(
                     lane: lane,
                     head: head.id,
-                    blockers: try head.blockers(),
+                    blockers: blockers,
                     lastAttempt: head.startedAt,
+                    since: head.startedAt ?? head.enqueuedAt,
                     waiting: try countWaiting(behind: head, in: record)
                 )
             )
         }
         return lanes
+    }
+
+    /// The lanes of operations, of very many some.
+    private func names(of operations: Query<QueuedOperation>) throws -> [String] {
+        try groups(operations.grouped { $0.lane }.limit(1000)) { $0.count }.map(\.0)
+    }
+
+    /// Whether an operation waits for another one that does not go on by itself.
+    private func stands(_ blocker: Blocker) throws -> Bool {
+        guard case .dependency(let id) = blocker, let other = try find(id) else { return false }
+        return other.status == .held || other.status == .failed
     }
 
     private func countWaiting(behind head: QueuedOperation, in record: PipelineRecord) throws -> Int {

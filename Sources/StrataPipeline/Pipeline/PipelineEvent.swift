@@ -5,6 +5,9 @@ public import Strata
 public enum PipelineEvent: Sendable {
     /// Its handler was started.
     case started(ObjectID<QueuedOperation>, attempt: Int)
+    /// Its handler has not returned within the timeout: it is cancelled, and what it says from now on does not count. How the attempt has
+    /// ended is told of next.
+    case stuck(ObjectID<QueuedOperation>, after: Duration)
     /// It is done with. Where somebody has left it out, or taken it as done, without an attempt, all processes that run its pipeline tell of it.
     case finished(ObjectID<QueuedOperation>, OperationResult)
     /// An attempt has failed, and another one comes after a moment.
@@ -26,6 +29,7 @@ extension PipelineEvent: CustomStringConvertible {
     public var description: String {
         switch self {
         case .started(let id, let attempt): "\(id) was started, attempt \(attempt)"
+        case .stuck(let id, let duration): "\(id) has not come to an end in \(duration)"
         case .finished(let id, let result): "\(id) is \(result.rawValue)"
         case .retrying(let id, let date, let message): "\(id) is tried again at \(date): \(message)"
         case .waiting(let id, let constraint): "\(id) waits for '\(constraint.rawValue)'"

@@ -21,7 +21,8 @@ public struct PipelineName: RawRepresentable, ExpressibleByStringInterpolation, 
     /// Whether it begins with a text, byte by byte.
     public func hasPrefix(_ text: String) -> Bool { rawValue.utf8.starts(with: text.utf8) }
 
-    /// Takes the operations of pipelines that nobody declares any more.
+    /// The name for a pipeline that takes over what is queued under names which nobody declares any more, when it is told to: see
+    /// ``Pipeline/adoptUndeclared()``.
     public static let `default`: PipelineName = "default"
 
     /// The text of the name.

@@ -66,6 +66,57 @@ import Testing
         try await stage.close()
     }
 
+    @Test("L13 nor one whose end has changes of the application's, whatever its attempts are")
+    func busyBesideChanges() async throws {
+        let folder = try ScratchFolder()
+        let location = StoreLocation.sqlite(folder.file("s.sqlite"))
+        let models = Pipeline.models + [Stamp.self]
+        let stack = try await ContextStack.open(
+            location,
+            models: models,
+            stack: .rootOnly,
+            configuration: StoreConfiguration(busyTimeout: 0.05)
+        )
+        let other = try await ContextStack.open(location, models: models, stack: .rootOnly)
+        let clock = VirtualClock()
+        let (begun, hasBegun) = AsyncStream.makeStream(of: Void.self)
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let pipeline = try await Pipeline.open(stack, named: .work, retry: RetryPolicy(maxAttempts: 1), clock: clock) {
+            (_: Attempt<Named>) in
+            hasBegun.finish()
+            for await _ in gate {}
+            return .done { $0.insert(Stamp(name: "A")) }
+        }
+        let log = EventLog(pipeline)
+        try await stack.background { context in
+            context.enqueue(Named(name: "A"), in: .work)
+            try context.commit()
+        }
+        for await _ in begun {}
+        let writer = await HeldWriter(other)
+        open.finish()
+        @Sendable func refusals(_ events: [PipelineEvent]) -> Int {
+            events.count { if case .storeFailed = $0 { true } else { false } }
+        }
+        // It is tried again each second, until the other one has let go.
+        for count in 1...2 {
+            try await log.wait { refusals($0) == count }
+            await clock.waitForAlarm(after: .seconds(1))
+            if count == 2 { writer.release() }
+            clock.advance(by: .seconds(1))
+        }
+        while log.finished.isEmpty {
+            clock.advance(by: .seconds(1))
+            await pipeline.settled()
+        }
+        let (stamps, results) = try await stack.background { context in
+            (try context.count(Stamp.all), try context.fetch(FinishedOperation.all).map(\.attempts))
+        }
+        #expect(stamps == 1 && results == [1] && log.started.count == 1)
+        try await other.close()
+        try await stack.close()
+    }
+
     @Test("L16 P10 no statement of a turn looks through a table")
     func plans() async throws {
         let stage = try await Stage.open()

@@ -72,6 +72,10 @@ import Testing
         stage.clock.advance(by: .seconds(2))
         try await stage.log.waitForEnd(of: stage.id("A"))
         #expect(stage.takeStarts() == ["B"])
+        let isTold = stage.log.events.contains { event in
+            if case .stuck(stage.id("A"), after: .seconds(60)) = event { true } else { false }
+        }
+        #expect(isTold)
         let row = try #require(try await stage.row("A"))
         #expect(row.status == .failed && row.failures.list.first?.message.hasPrefix("timedOut") == true)
         try await stage.play([.done("B")])

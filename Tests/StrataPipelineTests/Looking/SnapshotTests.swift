@@ -71,6 +71,27 @@ import Testing
         try await stage.close()
     }
 
+    @Test(
+        "K8 a lane whose head waits for an operation elsewhere that does not go on is one as well, and one that goes on is none"
+    )
+    func blockedElsewhere() async throws {
+        let stage = try await Stage.open(ordering: .fifo)
+        try await stage.commit(["a1", "b1←a1", "b2", "c1", "d1←c1"], lane: { String($0.first!) })
+        try await stage.play([.resume("a1", "c1")])
+        try await stage.end("a1", .success(.fail("poison")))
+        await stage.pipeline.settled()
+        let snapshots = try await stage.stack.background { try $0.pipelineSnapshots() }
+        let lanes = try #require(snapshots.first).blockedLanes
+        #expect(lanes.map(\.lane) == ["a", "b"])
+        #expect(lanes.map(\.blockers) == [[.failed("poison")], [.dependency(stage.id("a1"))]])
+        let queued = try await stage.row("b1")?.enqueuedAt
+        #expect(lanes.map(\.lastAttempt) == [stage.clock.now, nil] && lanes.map(\.since) == [stage.clock.now, queued])
+        #expect(lanes.map(\.waiting) == [0, 1] && queued != nil)
+        try await stage.end("c1")
+        try await stage.end("d1")
+        try await stage.close()
+    }
+
     @Test("a snapshot counts, and names the lanes that are stuck and why")
     func snapshot() async throws {
         let stage = try await Stage.open(ordering: .fifo)

@@ -1,0 +1,70 @@
+import Foundation
+import StoreModels
+import Strata
+import StrataPipeline
+import StrataTesting
+import Testing
+
+@Suite("L6 the clock of the machine is set back", .timeLimit(.minutes(1))) struct ClockTests {
+    private static let back = -3 * 3600.0
+
+    @Test("a rate limit goes on from then")
+    func rateLimit() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        let clock = VirtualClock()
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            rateLimit: RateLimit(2, per: .seconds(20)),
+            clock: clock
+        ) { (_: Attempt<Named>) in .done }
+        let log = EventLog(pipeline)
+        try await stack.background { context in
+            for number in 0..<5 { context.enqueue(Named(name: "\(number)"), in: .work) }
+            try context.commit()
+        }
+        @Sendable func ends(_ events: [PipelineEvent]) -> Int {
+            events.count { if case .finished = $0 { true } else { false } }
+        }
+        try await log.wait { ends($0) == 2 }
+        clock.set(to: clock.now.addingTimeInterval(Self.back))
+        // At the latest by the second look: the first one sees where the clock is.
+        for _ in 0..<2 {
+            clock.advance(by: .seconds(10))
+            await pipeline.settled()
+        }
+        try await log.wait { ends($0) >= 3 }
+        for count in 4...5 {
+            clock.advance(by: .seconds(10))
+            try await log.wait { ends($0) >= count }
+        }
+        #expect(ends(log.events) == 5)
+        try await stack.close()
+    }
+
+    @Test("what was to be tried again after a pause is, and what waits for a time of day waits for that")
+    func pauses() async throws {
+        let stage = try await Stage.open(retry: RetryPolicy(base: .seconds(60), cap: .seconds(60)))
+        let due = stage.clock.now.addingTimeInterval(120)
+        try await stage.commit(["A", "B"])
+        try await stage.edit("B") { try $0.hold("embargo", until: due) }
+        try await stage.play([.resume("A")])
+        try await stage.end("A", .failure(CocoaError(.fileNoSuchFile)))
+        stage.clock.set(to: stage.clock.now.addingTimeInterval(Self.back))
+        // A worker looks each ten seconds.
+        for _ in 0..<7 {
+            stage.clock.advance(by: .seconds(10))
+            await stage.pipeline.settled()
+        }
+        #expect(stage.takeStarts() == ["A"])
+        try await stage.end("A")
+        stage.clock.advance(by: .seconds(1000))
+        await stage.pipeline.settled()
+        #expect(stage.takeStarts() == [])
+        stage.clock.advance(to: due)
+        await stage.pipeline.settled()
+        #expect(stage.takeStarts() == ["B"])
+        try await stage.end("B")
+        try await stage.close()
+    }
+}
