@@ -186,7 +186,10 @@ let package = Package(
         .executableTarget(
             name: "strata-crash",
             dependencies: [
-                "CKillSwitch", "Strata", "StrataPipeline", "StoreModels", .product(name: "GRDB", package: "GRDB.swift"),
+                "CKillSwitch", "Strata", "StrataPipeline", "StoreModels",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             path: "Tests/Helpers/StrataCrash"
         ),

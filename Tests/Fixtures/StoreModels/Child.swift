@@ -71,6 +71,9 @@ public final class Child: Sendable {
         }
     }
 
+    /// Asks it to end.
+    public func terminate() { process.withLock { $0.terminate() } }
+
     /// Waits for its end.
     public func wait() async { for await _ in ended {} }
 

@@ -1,12 +1,15 @@
+import Foundation
 import InMemoryLogging
 import Logging
 import MetricsTestKit
 import ServiceLifecycle
 import ServiceLifecycleTestKit
+import StoreModels
 import Strata
-import StrataPipeline
 import StrataTesting
 import Testing
+
+@testable import StrataPipeline
 
 @Suite("P11 L5 pipelines as services, and what they tell", .timeLimit(.minutes(1))) struct ServiceTests {
     @Test("a graceful shutdown lets handlers end within the grace, and gives the others back")
@@ -26,6 +29,42 @@ import Testing
         let row = try #require(try await stage.row("B"))
         #expect(row.status == .pending && row.attempts == 0 && row.crashes == 0)
         try await stage.close()
+    }
+
+    @Test("L5 SIGTERM: what ends within the grace is done, what does not is given back, and nothing more is begun")
+    func terminated() async throws {
+        let folder = try ScratchFolder()
+        let url = folder.file("s.sqlite")
+        let first = try await Self.open(url)
+        try await first.background { context in
+            for number in 0..<3 { context.enqueue(Chore(number: number), in: "chores") }
+            try context.commit()
+        }
+        try await first.close()
+        let child = try Child("serve", url.path)
+        let begun = [try await child.next(), try await child.next()]
+        #expect(begun.sorted() == ["started 0", "started 1"])
+        child.terminate()
+        try Data().write(to: folder.file("s.sqlite.go"))
+        let rest = await child.end()
+        #expect(rest == ["closed"])
+        let stack = try await Self.open(url)
+        let marks = try await stack.background { try $0.count(Mark.all) }
+        let results = try await stack.background { try $0.fetch(FinishedOperation.all).map(\.result) }
+        let left = try await stack.background { context in
+            let queued = try context.fetch(QueuedOperation.all.sorted { $0.commit })
+            return queued.map { operation in operation.snapshot }
+        }
+        #expect(marks == 1 && results == [OperationResult.completed] && left.count == 2)
+        for row in left { #expect(row.status == .pending && row.attempts == 0 && row.crashes == 0) }
+        #expect(Set(left.map { row in row.epoch }) == [0, 1])
+        try await stack.close()
+    }
+
+    private struct Chore: OperationPayload { var number: Int }
+
+    private static func open(_ url: URL) async throws -> ContextStack {
+        try await ContextStack.open(.sqlite(url), models: [Mark.self] + Pipeline.models, stack: .rootOnly)
     }
 
     @Test("a cancelled task gives everything back at once")
