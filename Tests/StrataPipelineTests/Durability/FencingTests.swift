@@ -1,0 +1,168 @@
+import Foundation
+import StoreModels
+import Strata
+import StrataTesting
+import Testing
+
+@testable import StrataPipeline
+
+@Suite("P12 L2 L3 who has lost an operation has no say any more", .timeLimit(.minutes(1))) struct FencingTests {
+    /// A handler that does not heed its cancellation, and is done when it is told to be, with a note.
+    private final class Straggler: Sendable {
+        /// Says when nobody has it any more.
+        private final class Ticket: Sendable {
+            let gone: AsyncStream<Never>.Continuation
+
+            init(_ gone: AsyncStream<Never>.Continuation) { self.gone = gone }
+
+            deinit { gone.finish() }
+        }
+
+        private let begun = AsyncStream.makeStream(of: Never.self)
+        private let goes = AsyncStream.makeStream(of: Never.self)
+        private let gone = AsyncStream.makeStream(of: Never.self)
+
+        func run() async -> Outcome {
+            begun.continuation.finish()
+            let goes = goes.stream
+            await Task { for await _ in goes {} }.value
+            // The block is let go when it is known what comes of it, whether it is run or not.
+            let ticket = Ticket(gone.continuation)
+            return .done { context in
+                withExtendedLifetime(ticket) { _ = context.insert(Note(text: "late")) }
+            }
+        }
+
+        func waitForStart() async { for await _ in begun.stream {} }
+
+        /// Lets it be done, and waits until it is known what comes of that.
+        func finish() async {
+            goes.continuation.finish()
+            for await _ in gone.stream {}
+        }
+    }
+
+    private static func open(_ location: StoreLocation) async throws -> ContextStack {
+        try await ContextStack.open(location, models: Pipeline.models + [Note.self], stack: .rootOnly)
+    }
+
+    private static func enqueue(_ stack: ContextStack) async throws -> ObjectID<QueuedOperation> {
+        try await stack.background { context in
+            let operation = context.enqueue(Named(name: "A"), in: .work)
+            try context.commit()
+            return operation.id
+        }
+    }
+
+    private static func notes(_ stack: ContextStack) async throws -> [String] {
+        try await stack.background { try $0.column(Note.all, \.text) }
+    }
+
+    private static func names(_ log: EventLog) -> [String] {
+        log.events.map { event in
+            switch event {
+            case .started: "started"
+            case .retrying: "retrying"
+            case .finished: "finished"
+            case .lost: "lost"
+            default: "\(event)"
+            }
+        }
+    }
+
+    @Test("done after its operation was taken over: nothing of it stays", arguments: [true, false])
+    func takenOver(isDoneBefore: Bool) async throws {
+        let folder = try ScratchFolder()
+        let location = StoreLocation.sqlite(folder.file("s.sqlite"))
+        let stack = try await Self.open(location)
+        let straggler = Straggler()
+        let pipeline = try await Pipeline.open(stack, named: .work, clock: VirtualClock()) { (_: Attempt<Named>) in
+            await straggler.run()
+        }
+        let log = EventLog(pipeline)
+        let id = try await Self.enqueue(stack)
+        await straggler.waitForStart()
+        // As if the process were gone: nothing speaks for the worker any more.
+        pipeline.handle.engine.abandon()
+        let otherStack = try await Self.open(location)
+        let (goes, go) = AsyncStream.makeStream(of: Never.self)
+        let other = try await Pipeline.open(otherStack, named: .work, isSuspended: true, clock: VirtualClock()) {
+            (_: Attempt<Named>) in
+            for await _ in goes {}
+            return .done { $0.insert(Note(text: "in time")) }
+        }
+        let otherLog = EventLog(other)
+        other.resume()
+        if isDoneBefore {
+            go.finish()
+            try await otherLog.waitForEnd(of: id)
+        } else {
+            try await otherLog.wait { !$0.isEmpty }
+        }
+        await straggler.finish()
+        try await log.waitForEnd(of: id)
+        #expect(try await Self.notes(otherStack) == (isDoneBefore ? ["in time"] : []))
+        #expect(try await otherStack.background { try $0.find(id)?.status } == (isDoneBefore ? nil : .active))
+        go.finish()
+        try await otherLog.waitForEnd(of: id)
+        await pipeline.settled()
+        #expect(try await Self.notes(otherStack) == ["in time"])
+        let finished = try await otherStack.background { try $0.rows(FinishedOperation.all) }
+        #expect(finished.map(\.id.number) == [id.number])
+        #expect(finished.map(\.result) == [.completed] && finished.map(\.attempts) == [1])
+        #expect(Self.names(log) == ["started", "lost"])
+        #expect(Self.names(otherLog) == ["started", "finished"])
+        try await otherStack.close()
+        try await stack.close()
+    }
+
+    /// When a handler is done whose time was over before.
+    enum Moment: CaseIterable {
+        case beforeNextAttempt, besideNextAttempt, behindNextAttempt
+    }
+
+    @Test("done after its time was over: nothing of it stays", arguments: Moment.allCases)
+    func timedOut(_ moment: Moment) async throws {
+        let stack = try await Self.open(.inMemory)
+        let clock = VirtualClock()
+        let straggler = Straggler()
+        let (goes, go) = AsyncStream.makeStream(of: Never.self)
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            retry: RetryPolicy(base: .zero),
+            timeout: .seconds(7),
+            clock: clock
+        ) { (attempt: Attempt<Named>) in
+            if attempt.number == 1 { return await straggler.run() }
+            for await _ in goes {}
+            return .done { $0.insert(Note(text: "in time")) }
+        }
+        let log = EventLog(pipeline)
+        let id = try await Self.enqueue(stack)
+        await straggler.waitForStart()
+        clock.advance(by: .seconds(7))
+        try await log.waitForEnd(of: id)
+        if moment == .beforeNextAttempt {
+            await straggler.finish()
+            #expect(try await Self.notes(stack) == [])
+            #expect(try await stack.background { try $0.find(id)?.status } == .held)
+        }
+        clock.advance(by: .seconds(1))
+        try await log.wait { $0.count == 3 }
+        if moment == .besideNextAttempt {
+            await straggler.finish()
+            #expect(try await Self.notes(stack) == [])
+            #expect(try await stack.background { try $0.find(id)?.status } == .active)
+        }
+        go.finish()
+        try await log.waitForEnd(of: id, count: 2)
+        if moment == .behindNextAttempt { await straggler.finish() }
+        await pipeline.settled()
+        #expect(try await Self.notes(stack) == ["in time"])
+        let finished = try await stack.background { try $0.rows(FinishedOperation.all) }
+        #expect(finished.map(\.result) == [.completed] && finished.map(\.attempts) == [2])
+        #expect(Self.names(log) == ["started", "retrying", "started", "finished"])
+        try await stack.close()
+    }
+}
