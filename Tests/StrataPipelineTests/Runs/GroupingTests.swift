@@ -1,0 +1,86 @@
+import Strata
+import StrataTesting
+import Testing
+
+@testable import StrataPipeline
+
+@Suite("P10 what handlers end at once is one commit, and what is claimed next is with it", .timeLimit(.minutes(1)))
+struct GroupingTests {
+    private struct Run: OperationPayload {
+        var number: Int
+    }
+
+    private static func stack() async throws -> ContextStack {
+        try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+    }
+
+    private static func enqueue(_ count: Int, _ stack: ContextStack) async throws -> [ObjectID<QueuedOperation>] {
+        try await stack.background { context in
+            let ids = (0..<count).map { context.enqueue(Run(number: $0), in: .work).id }
+            try context.commit()
+            return ids
+        }
+    }
+
+    /// How many commits there have been.
+    private static func commits(_ stack: ContextStack) throws -> Int64 {
+        var number: Int64 = 0
+        // Where nothing is written its number is the next one's.
+        try stack.transact(author: "test") { number = $0.number - 1 }
+        return number
+    }
+
+    @Test("a thousand operations, 64 at once, take far fewer commits")
+    func many() async throws {
+        let stack = try await Self.stack()
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            maxConcurrent: 64,
+            isSuspended: true,
+            clock: VirtualClock()
+        ) { (_: Attempt<Run>) in
+            await Task.yield()
+            return .done
+        }
+        await pipeline.settled()
+        _ = try await Self.enqueue(1000, stack)
+        let before = try Self.commits(stack)
+        pipeline.resume()
+        try await pipeline.drained()
+        let commits = try Self.commits(stack) - before
+        #expect(commits <= 250, "\(commits) commits")
+        let results = try await stack.background { try $0.column(FinishedOperation.all, \.result) }
+        #expect(results == [OperationResult](repeating: .completed, count: 1000))
+        try await stack.close()
+    }
+
+    @Test(
+        "one alone takes a commit to begin and one to end, and waits for nobody, whether others run or not",
+        arguments: [0, 63]
+    )
+    func alone(others: Int) async throws {
+        let stack = try await Self.stack()
+        let clock = VirtualClock()
+        let (goes, go) = AsyncStream.makeStream(of: Never.self)
+        let pipeline = try await Pipeline.open(stack, named: .work, maxConcurrent: 64, isSuspended: true, clock: clock)
+        {
+            (attempt: Attempt<Run>) in
+            if attempt.payload.number > 0 { await Task { for await _ in goes {} }.value }
+            return .done
+        }
+        await pipeline.settled()
+        let log = EventLog(pipeline)
+        let (start, alarms) = (clock.now, clock.alarms)
+        let ids = try await Self.enqueue(1 + others, stack)
+        let before = try Self.commits(stack)
+        pipeline.resume()
+        try await log.waitForEnd(of: ids[0])
+        #expect(try Self.commits(stack) - before == 2)
+        #expect(log.finished == [ids[0]])
+        #expect(clock.now == start && clock.alarms == alarms)
+        go.finish()
+        try await pipeline.drained()
+        try await stack.close()
+    }
+}
