@@ -67,21 +67,30 @@ import Testing
         try await stage.close()
     }
 
-    @Test("T5 T23 an operation is changed in its own commit, and later by one that is for that")
+    @Test(
+        "T5 T23 an operation is changed in its own commit, and later by one that is for that, which outlives a restart"
+    )
     func modify() async throws {
-        let stage = try await Stage.open()
-        try await stage.commit(["A"])
-        try await stage.edit("A") { try $0.setPayload(Named(name: "B")) }
-        try await stage.commit(["C"])
-        try await stage.edit("C") { $0.priority = 1 }
+        let folder = try ScratchFolder()
+        let location = StoreLocation.sqlite(folder.file("s.sqlite"))
+        let first = try await Stage.open(location)
+        try await first.commit(["A"])
+        try await first.edit("A") { try $0.setPayload(Named(name: "B")) }
+        try await first.commit(["C"])
+        try await first.edit("C") { $0.priority = 1 }
         // What is changed in a context and not committed has no effect.
-        let id = stage.id("A")
-        try await stage.stack.background { try $0.find(id)?.priority = 9 }
-        stage.pipeline.resume()
-        await stage.pipeline.settled()
-        #expect(stage.takeStarts() == ["C", "A"])
-        #expect(try await stage.stack.background { try $0.find(id)?.payload(as: Named.self).name } == "B")
-        try await stage.close()
+        let id = first.id("A")
+        try await first.stack.background { try $0.find(id)?.priority = 9 }
+        try await first.close()
+        let second = try await Stage.open(location)
+        second.learn(from: first)
+        try await second.play([.resume("C", "A")])
+        #expect(try await second.stack.background { try $0.find(id)?.payload(as: Named.self).name } == "B")
+        // It is what its handler is given.
+        try await second.end("B", id: id)
+        try await second.play([.done("C")])
+        #expect(try await second.result("A") == .completed)
+        try await second.close()
     }
 
     @Test("T6 the order of commits is kept over a restart")
@@ -210,59 +219,88 @@ import Testing
         try await stage.close()
     }
 
-    @Test("T14 a pipeline takes over what is queued under a former name, in its order")
+    @Test("T14 a pipeline takes over what is queued under a former name, in its order, after a restart")
     func formerName() async throws {
-        let stage = try await Stage.open(max: 1)
+        let folder = try ScratchFolder()
+        let location = StoreLocation.sqlite(folder.file("s.sqlite"))
+        let stage = try await Stage.open(location, max: 1)
         try await stage.commit(["A"])
         try await stage.commit(["B"])
-        let other = try await Pipeline.open(
-            stage.stack,
-            named: "renamed",
-            formerNames: [.work],
-            maxConcurrent: 1,
-            isSuspended: true,
-            clock: stage.clock
-        ) { (_: Attempt<Named>) in .done }
-        let log = EventLog(other)
-        other.resume()
-        try await log.waitForEnd(of: stage.id("B"))
-        #expect(log.finished == [stage.id("A"), stage.id("B")])
         try await stage.close()
+        let (ids, names) = try await Self.drained(location, formerNames: [.work])
+        #expect(ids == [stage.id("A"), stage.id("B")] && names == ["renamed", "renamed"])
+        // Once more, with nothing left to take over.
+        #expect(try await Self.drained(location, formerNames: [.work]).names == ["renamed", "renamed"])
     }
 
-    @Test("T15 what is queued for a pipeline that is declared no more goes to the default one, in its order")
+    /// Has a pipeline run what there is, on a store that is opened for it.
+    ///
+    /// - Returns: what it has finished, in order, and where all that is finished was queued.
+    private static func drained(
+        _ location: StoreLocation,
+        formerNames: [PipelineName]
+    ) async throws -> (ids: [ObjectID<QueuedOperation>], names: [PipelineName]) {
+        let stack = try await ContextStack.open(location, models: Pipeline.models, stack: .rootOnly)
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: "renamed",
+            formerNames: formerNames,
+            maxConcurrent: 1,
+            isSuspended: true,
+            clock: VirtualClock()
+        ) { (_: Attempt<Named>) in .done }
+        let log = EventLog(pipeline)
+        pipeline.resume()
+        try await pipeline.drained()
+        let names = try await stack.background { try $0.column(FinishedOperation.all, \.pipeline) }
+        try await stack.close()
+        return (log.finished, names)
+    }
+
+    @Test(
+        "T15 what is queued for a pipeline that is declared no more goes to the default one, in its order, after a restart"
+    )
     func undeclared() async throws {
-        let stage = try await Stage.open(max: 1)
-        try await stage.stack.background { context in
-            for name in ["A", "B"] { context.enqueue(Named(name: name), in: "gone") }
+        let folder = try ScratchFolder()
+        let location = StoreLocation.sqlite(folder.file("s.sqlite"))
+        let first = try await ContextStack.open(location, models: Pipeline.models, stack: .rootOnly)
+        _ = try await Pipeline.open(first, named: "gone", isSuspended: true) { (_: Attempt<Named>) in .done }
+        let ids = try await first.background { context in
+            let ids = ["A", "B"].map { context.enqueue(Named(name: $0), in: "gone").id }
             try context.commit()
+            return ids
         }
+        try await first.close()
+        let stage = try await Stage.open(location, max: 1)
         #expect(try await stage.pipeline.adoptUndeclared() == ["gone"])
         stage.pipeline.resume()
-        let ids = try await stage.stack.background {
-            try $0.rows(QueuedOperation.all.sorted { $0.id.ascending }).map(\.id)
-        }
         try await stage.end("A", id: ids[0])
         try await stage.end("B", id: ids[1])
         #expect(stage.log.finished == ids)
+        #expect(try await stage.pipeline.adoptUndeclared() == [])
         try await stage.close()
     }
 
-    @Test("T24 what one commit does to the queue is told at once")
+    @Test("T24 what one commit does to the queue is told at once, and nothing of it once more")
     func changes() async throws {
         let stage = try await Stage.open()
         try await stage.commit(["B", "D"])
         let (b, d) = (stage.id("B"), stage.id("D"))
         var changes = stage.stack.changes(of: QueuedOperation.self).makeAsyncIterator()
-        let a = try await stage.stack.background { context in
-            let a = context.enqueue(Named(name: "A"), in: .work)
+        let inserted = try await stage.stack.background { context in
+            let inserted = ["A", "C"].map { context.enqueue(Named(name: $0), in: .work).id }
             try context.find(b)?.priority = 5
             context.delete(try #require(try context.find(d)))
             try context.commit()
-            return a.id
+            return inserted
         }
+        await stage.pipeline.settled()
+        // Whatever there is to tell of the first commit comes before the second one.
+        try await stage.commit(["E"])
         let told = try #require(try await changes.next())
-        #expect(told.inserted == [a] && told.updated == [b] && told.deleted == [d])
+        #expect(told.inserted == inserted && told.updated == [b] && told.deleted == [d])
+        let next = try #require(try await changes.next())
+        #expect(next.inserted == [stage.id("E")] && next.updated.isEmpty && next.deleted.isEmpty)
         try await stage.close()
     }
 
@@ -290,35 +328,34 @@ import Testing
         try await stage.close()
     }
 
-    @Test("T17 another ordering holds from the next opening on, and the order of commits stays known")
+    @Test(
+        "T17 another ordering holds from the next restart on, and the order of commits stays known, also over one more"
+    )
     func otherOrdering() async throws {
-        let stage = try await Stage.open(ordering: .commits, max: 1)
-        for name in ["A", "B", "C"] { try await stage.commit([Entry(stringLiteral: name)]) }
-        try await stage.play([.resume("A")])
-        await stage.pipeline.close()
+        let folder = try ScratchFolder()
+        let location = StoreLocation.sqlite(folder.file("s.sqlite"))
+        let names = ["A", "B", "C"]
+        let first = try await Stage.open(location, ordering: .commits)
+        for name in names { try await first.commit([Entry(stringLiteral: name)]) }
+        try await first.play([.resume("A")])
+        try await first.close()
         for _ in 0..<2 {
-            let seen = Mutex<[String]>([])
-            let flat = try await Pipeline.open(
-                stage.stack,
-                named: .work,
-                maxConcurrent: 1,
-                isSuspended: true,
-                clock: stage.clock
-            ) { (attempt: Attempt<Named>) in
-                seen.withLock { $0.append(attempt.payload.name) }
-                return .wait(.person)
-            }
-            let log = EventLog(flat)
-            try await stage.stack.background { context in
-                for operation in try context.fetch(QueuedOperation.all) { operation.retry() }
-                try context.commit()
-            }
-            flat.resume()
-            for name in ["A", "B", "C"] { try await log.waitForEnd(of: stage.id(name)) }
-            #expect(seen.withLock { $0 } == ["A", "B", "C"])
-            await flat.close()
+            let flat = try await Stage.open(location, max: 1)
+            flat.learn(from: first)
+            flat.pipeline.resume()
+            for name in names { try await flat.end(name, .success(.wait(.person))) }
+            #expect(flat.takeStarts() == names)
+            for name in names { try await flat.edit(name) { $0.retry() } }
+            // They run side by side now.
+            try flat.pipeline.setMaxConcurrent(3)
+            await flat.pipeline.settled()
+            #expect(Set(flat.takeStarts()) == Set(names))
+            try await flat.close()
         }
-        try await stage.close()
+        let last = try await Stage.open(location, ordering: .commits)
+        last.learn(from: first)
+        try await last.play([.resume("A"), .done("A", "B"), .done("B", "C"), .done("C")])
+        try await last.close()
     }
 
     @Test("T19 where all rows are deleted, the queue is empty and nothing starts")
