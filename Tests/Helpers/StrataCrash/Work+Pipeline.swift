@@ -10,9 +10,12 @@ struct Chore: OperationPayload {
 extension Work {
     /// Runs what is queued in a pipeline, with a mark for each operation in the commit of its end, and all of them counted in one row, until nothing
     /// is left.
+    ///
+    /// Handlers write into a diary when they begin and when they end, as ``DiaryEntry``.
     static func drain(_ path: String) async throws {
         let url = URL(fileURLWithPath: path)
         let models: [any Model.Type] = [Mark.self, Counter.self]
+        let diary = try Diary(path + ".diary")
         let stack = try await ContextStack.open(.sqlite(url), models: models + Pipeline.models, stack: .rootOnly)
         let pipeline = try await Pipeline.open(
             stack,
@@ -21,10 +24,14 @@ extension Work {
             maxConcurrent: 4,
             crashLimit: 1000
         ) { (attempt: Attempt<Chore>) in
-            let (number, process) = (attempt.id.number, Int(ProcessInfo.processInfo.processIdentifier))
-            try await Task.sleep(for: .milliseconds(Int.random(in: 0...3)))
+            let (number, process) = (attempt.id.number, ProcessInfo.processInfo.processIdentifier)
+            var entry = DiaryEntry(process: process, lane: attempt.lane, number: attempt.payload.number)
+            diary.write(entry)
+            try await Task.sleep(for: .milliseconds(Int.random(in: 0...10)))
+            entry.isEnd = true
+            diary.write(entry)
             return .done { context in
-                context.insert(Mark(operation: number, process: process))
+                context.insert(Mark(operation: number, process: Int(process)))
                 try context.first(Counter.all)!.last += 1
             }
         }

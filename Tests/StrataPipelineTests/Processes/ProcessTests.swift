@@ -1,8 +1,9 @@
 import Foundation
 import StoreModels
 import Strata
-import StrataPipeline
 import Testing
+
+@testable import StrataPipeline
 
 private struct Chore: OperationPayload {
     var number: Int
@@ -10,15 +11,20 @@ private struct Chore: OperationPayload {
 
 @Suite("P12 L1 L2 L3 several processes drain one pipeline, and are killed") struct ProcessTests {
     private static let lanes = 6
-    private static let perLane = 40
+    private static let perLane = 200
+    /// How many processes are killed, and how many of these are to have run an operation then.
+    private static let maximumKills = 20
+    private static let minimumLosses = 10
 
     @Test(
         "every operation ends once, with its mark, and is counted once in a row of all of them, and lanes keep their order",
-        .timeLimit(.minutes(5))
+        .timeLimit(.minutes(5)),
+        arguments: [2, 4]
     )
-    func killed() async throws {
+    func killed(_ count: Int) async throws {
         let folder = try ScratchFolder()
         let url = folder.file("s.sqlite")
+        let diary = try Diary(url.path + ".diary")
         let models: [any Model.Type] = [Mark.self, Counter.self]
         let stack = try await ContextStack.open(.sqlite(url), models: models + Pipeline.models, stack: .rootOnly)
         try await stack.background { context in
@@ -30,36 +36,76 @@ private struct Chore: OperationPayload {
             }
             try context.commit()
         }
-        var workers = try (0..<3).map { _ in try Child("drain", url.path) }
-        var kills = 0
+        var workers = try (0..<count).map { _ in try Child("drain", url.path) }
+        var killed: Set<Int32> = []
+        var losses = 0
         let deadline = Date(timeIntervalSinceNow: 120)
-        while try await stack.background({ try $0.count(QueuedOperation.all) }) > 0, Date() < deadline {
-            try await Task.sleep(for: .milliseconds(Int.random(in: 100...300)))
-            guard kills < 12 else { continue }
-            let victim = Int.random(in: 0..<workers.count)
-            workers[victim].kill()
-            await workers[victim].wait()
-            kills += 1
-            workers[victim] = try Child("drain", url.path)
+        let total = Self.lanes * Self.perLane
+        while Date() < deadline {
+            let left = try await stack.background { try $0.count(QueuedOperation.all) }
+            if left == 0 { break }
+            try await Task.sleep(for: .milliseconds(Int.random(in: 10...50)))
+            let place = Int.random(in: 0..<workers.count)
+            let victim = workers[place].id
+            // Spread over the whole of the queue.
+            let isDue =
+                total - left >= killed.count * total / (Self.maximumKills + 1) && killed.count < Self.maximumKills
+            guard isDue, try diary.entries().contains(where: { $0.process == victim }) else { continue }
+            workers[place].kill()
+            await workers[place].wait()
+            killed.insert(victim)
+            if try await stack.background({ try Self.isHolding(victim, $0) }) { losses += 1 }
+            workers[place] = try Child("drain", url.path)
         }
         for worker in workers { await worker.wait() }
+        let comment: Comment = "\(killed.count) kills, \(losses) of them during an operation"
+        #expect(losses >= Self.minimumLosses, comment)
         let (left, marks, finished) = try await stack.background { context in
             (
                 try context.rows(QueuedOperation.all), try context.rows(Mark.all).map(\.operation),
-                try context.rows(FinishedOperation.all.sorted { $0.finishedAt })
+                try context.rows(FinishedOperation.all)
             )
         }
-        #expect(left.isEmpty, "after \(kills) kills: \(left.map { "\($0.id) \($0.status)" })")
-        #expect(marks.count == Self.lanes * Self.perLane && Set(marks).count == marks.count, "after \(kills) kills")
-        #expect(finished.count == Self.lanes * Self.perLane && finished.allSatisfy { $0.result == .completed })
+        #expect(left.isEmpty, "\(comment): \(left.map { "\($0.id) \($0.status)" })")
+        #expect(marks.count == total && Set(marks).count == marks.count, comment)
+        #expect(finished.count == total && finished.allSatisfy { $0.result == .completed }, comment)
+        // A process that was killed has used no attempt.
+        #expect(finished.allSatisfy { $0.attempts == 1 }, comment)
         let counted = try await stack.background { try $0.column(Counter.all, \.last) }
-        #expect(counted == [Self.lanes * Self.perLane], "after \(kills) kills")
-        for lane in 0..<Self.lanes {
-            let ids = finished.filter { $0.lane == "\(lane)" }.map(\.id.number)
-            #expect(ids == ids.sorted(), "lane \(lane) after \(kills) kills")
-        }
-        #expect(kills > 0)
+        #expect(counted == [total], comment)
+        let entries = try diary.entries()
+        for lane in 0..<Self.lanes { Self.check(entries, lane: "\(lane)", killed, comment) }
         try await stack.close()
+    }
+
+    /// Whether a process is said to run an operation.
+    private static func isHolding(_ process: Int32, _ context: ObjectContext) throws -> Bool {
+        let workers = try context.rows(PipelineWorker.where { $0.process == Int(process) }).map(\.id.number)
+        return try context.rows(QueuedOperation.where { $0.status == .active }).contains { row in
+            row.worker.map(workers.contains) ?? false
+        }
+    }
+
+    /// Checks that the operations of a lane have begun one by one in their order, each when the handler of the one before had ended, and once
+    /// more only if the process that ran it was dead by then: it was killed, and writes nothing any more.
+    private static func check(_ entries: [DiaryEntry], lane: String, _ killed: Set<Int32>, _ comment: Comment) {
+        let last = Dictionary(entries.enumerated().map { ($1.process, $0) }) { $1 }
+        var former: DiaryEntry?
+        var ended = -1
+        for (place, entry) in entries.enumerated() where entry.lane == lane {
+            if entry.isEnd {
+                let isOfFormer = former?.process == entry.process && former?.number == entry.number
+                #expect(isOfFormer, "\(entry) ends behind \(former as Any), \(comment)")
+                ended = entry.number
+            } else {
+                let isNext = entry.number == ended + 1 && ended == former?.number ?? -1
+                let isDead = former.map { killed.contains($0.process) && last[$0.process]! < place } ?? false
+                let isAgain = entry.number == former?.number && isDead
+                #expect(isNext || isAgain, "\(entry) begins behind \(former as Any), \(ended) has ended, \(comment)")
+                former = entry
+            }
+        }
+        #expect(ended == perLane - 1, "lane \(lane), \(comment)")
     }
 
     @Test(
