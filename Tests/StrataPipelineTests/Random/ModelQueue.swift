@@ -8,80 +8,93 @@ struct ModelQueue {
         let commit: Int
         let lane: String
         var priority: Int
-        var prerequisites: Set<String>
-        /// What it waits for beside others.
-        var heldUntil: Int?
+        let prerequisites: Set<String>
+        /// Until when it waits, by the names of its holds.
+        var holds: [String: Int] = [:]
         var isConstrained = false
         var isFailed = false
         var isRunning = false
         var attempts = 0
         var crashes = 0
+        var failures = 0
     }
 
-    let ordering: PipelineOrdering
-    let whenFailed: FailurePolicy
-    var limit: Int
-    let limitPerLane: Int?
+    let rules: History.Rules
     var suspensions = 1
     var now = 0
     var queued: [String: Operation] = [:]
-    var results: [String: OperationResult] = [:]
+    var finished: [String: (operation: Operation, result: OperationResult)] = [:]
     private var lastCommit = 0
     private var lastNumber = 0
 
-    init(ordering: PipelineOrdering, whenFailed: FailurePolicy, limit: Int, perLane limitPerLane: Int?) {
-        self.ordering = ordering
-        self.whenFailed = whenFailed
-        self.limit = limit
-        self.limitPerLane = limitPerLane
-    }
+    init(_ rules: History.Rules) { self.rules = rules }
 
     var running: [Operation] { queued.values.filter(\.isRunning) }
 
     /// - Returns: false if operations would wait for each other; then nothing is queued.
-    mutating func commit(
-        _ entries: [(name: String, lane: String, priority: Int, prerequisites: Set<String>)]
-    ) -> Bool {
+    mutating func commit(_ drafts: [History.Draft]) -> Bool {
         let before = self
         lastCommit += 1
-        for entry in entries {
+        for draft in drafts {
             lastNumber += 1
-            queued[entry.name] = Operation(
-                name: entry.name,
+            queued[draft.name] = Operation(
+                name: draft.name,
                 number: lastNumber,
                 commit: lastCommit,
-                lane: entry.lane,
-                priority: entry.priority,
-                prerequisites: entry.prerequisites
+                lane: draft.lane,
+                priority: draft.priority,
+                prerequisites: draft.prerequisites
             )
         }
-        if entries.contains(where: { isInRing($0.name) }) { self = before }
+        if drafts.contains(where: { isInRing($0.name) }) { self = before }
         return lastCommit > before.lastCommit
     }
 
+    // MARK: Ends
+
     mutating func finish(_ name: String, _ result: OperationResult) {
-        queued[name] = nil
-        results[name] = result
+        queued.removeValue(forKey: name).map { finished[name] = ($0, result) }
     }
 
-    mutating func putBack(_ name: String, counting: Bool, heldFor: Int? = nil, constrained: Bool = false) {
+    mutating func putBack(_ name: String, counting: Bool, heldFor pause: Int? = nil) {
         queued[name]?.isRunning = false
         if !counting { queued[name]?.attempts -= 1 }
-        if let heldFor { queued[name]?.heldUntil = now + heldFor }
-        if constrained { queued[name]?.isConstrained = true }
+        if let pause { hold(name, "retry", for: pause) }
     }
 
     mutating func fail(_ name: String) {
-        if whenFailed == .drop { return finish(name, .dropped) }
+        queued[name]?.failures += 1
+        if rules.whenFailed == .drop { return finish(name, .dropped) }
         queued[name]?.isRunning = false
         queued[name]?.isFailed = true
     }
 
     mutating func retry(_ name: String) {
+        queued[name]?.isRunning = false
         queued[name]?.isFailed = false
-        queued[name]?.heldUntil = nil
         queued[name]?.isConstrained = false
+        queued[name]?.holds["retry"] = nil
         queued[name]?.attempts = 0
+        queued[name]?.crashes = 0
+    }
+
+    mutating func crash(_ names: [String]) {
+        for name in names {
+            putBack(name, counting: false)
+            queued[name]?.crashes += 1
+            if queued[name]!.crashes >= rules.crashLimit { fail(name) }
+        }
+    }
+
+    // MARK: Time
+
+    mutating func hold(_ name: String, _ hold: String, for seconds: Int) {
+        queued[name]?.holds[hold] = seconds > 0 ? now + seconds : nil
+    }
+
+    mutating func pass(_ seconds: Int) {
+        now += seconds
+        for name in queued.keys { queued[name]!.holds = queued[name]!.holds.filter { $0.value > now } }
     }
 
     // MARK: Choosing
@@ -90,45 +103,78 @@ struct ModelQueue {
         (-left.priority, left.commit, left.number) < (-right.priority, right.commit, right.number)
     }
 
+    /// Those whose turn in their lane is before an operation's.
+    private func before(_ operation: Operation) -> [Operation] {
+        queued.values.filter { other in
+            guard other.lane == operation.lane else { return false }
+            return switch rules.ordering {
+            case .flat: false
+            case .commits: other.commit < operation.commit
+            case .fifo: other.number < operation.number
+            case .lifo: other.number > operation.number
+            }
+        }
+    }
+
+    private func blocks(_ operation: Operation) -> Bool { rules.whenFailed == .block || !operation.isFailed }
+
     /// Whether it is an operation's turn in its lane.
     private func isFirst(_ operation: Operation) -> Bool {
-        let lane = queued.values.filter { $0.lane == operation.lane }
-        let counting = lane.filter { whenFailed == .block || !$0.isFailed }
-        switch ordering {
-        case .flat: return limitPerLane.map { lane.count(where: \.isRunning) < $0 } ?? true
-        case .commits: return counting.allSatisfy { $0.commit >= operation.commit }
-        case .fifo: return counting.allSatisfy { $0.number >= operation.number } && !lane.contains(where: \.isRunning)
-        case .lifo: return counting.allSatisfy { $0.number <= operation.number } && !lane.contains(where: \.isRunning)
+        let running = running.count { $0.lane == operation.lane }
+        return switch rules.ordering {
+        case .flat: rules.limitPerLane.map { running < $0 } ?? true
+        case .commits: !before(operation).contains(where: blocks)
+        case .fifo, .lifo: !before(operation).contains(where: blocks) && running == 0
         }
+    }
+
+    private func hasToWait(_ operation: Operation) -> Bool {
+        operation.prerequisites.contains { queued[$0] != nil } || !isFirst(operation)
     }
 
     private func isReady(_ operation: Operation) -> Bool {
-        !operation.isRunning && !operation.isFailed && !operation.isConstrained
-            && (operation.heldUntil.map { $0 <= now } ?? true)
-            && operation.prerequisites.allSatisfy { queued[$0] == nil } && isFirst(operation)
+        !operation.isRunning && !operation.isFailed && !operation.isConstrained && operation.holds.isEmpty
+            && !hasToWait(operation)
     }
 
-    /// Starts what may be started, and gives the names in their order.
-    mutating func start() -> [String] {
-        var started: [String] = []
-        while suspensions == 0, running.count < limit,
-            let next = queued.values.filter(isReady).min(by: isBefore)
-        {
+    /// Has so many taken that are ready, and gives the names in their order.
+    mutating func claim(_ limit: Int) -> [String] {
+        var names: [String] = []
+        while names.count < limit, let next = queued.values.filter(isReady).min(by: isBefore) {
             queued[next.name]?.isRunning = true
             queued[next.name]?.attempts += 1
-            queued[next.name]?.heldUntil = nil
-            started.append(next.name)
+            names.append(next.name)
         }
-        return started
+        return names
     }
 
-    // MARK: Rings
+    private var freeSlots: Int { suspensions > 0 ? 0 : rules.limit - running.count }
+
+    /// Starts what may be started, and gives the names in their order.
+    mutating func start() -> [String] { claim(freeSlots) }
+
+    /// How an operation may stand in the store: whether it has to wait is found when its turn comes.
+    func statuses(of operation: Operation) -> Set<OperationStatus> {
+        if operation.isRunning { return [.active] }
+        if operation.isFailed { return [.failed] }
+        if operation.isConstrained { return [.held] }
+        var statuses: Set<OperationStatus> = []
+        if freeSlots == 0 { statuses.insert(.pending) }
+        if !operation.holds.isEmpty { statuses.insert(.held) }
+        // A better one may be meant to have the place that is free in its lane.
+        if hasToWait(operation) || freeSlots == 0 && rules.limitPerLane != nil { statuses.insert(.waiting) }
+        return statuses
+    }
+
+    // MARK: Waiting
 
     /// Whether an operation would wait for itself, once all of them wait for their turns.
     private func isInRing(_ name: String) -> Bool {
         var (seen, pending): (Set<String>, [String]) = ([], [name])
         while let next = pending.popLast() {
-            for other in waitedFor(queued[next]!) where seen.insert(other).inserted {
+            let operation = queued[next]!
+            let others = before(operation).map(\.name) + operation.prerequisites.filter { queued[$0] != nil }
+            for other in others where seen.insert(other).inserted {
                 if other == name { return true }
                 pending.append(other)
             }
@@ -136,15 +182,17 @@ struct ModelQueue {
         return false
     }
 
-    private func waitedFor(_ operation: Operation) -> [String] {
-        let before = queued.values.filter { other in
-            switch ordering {
-            case .flat: false
-            case .commits: other.lane == operation.lane && other.commit < operation.commit
-            case .fifo: other.lane == operation.lane && other.number < operation.number
-            case .lifo: other.lane == operation.lane && other.number > operation.number
+    /// Those that do not end by themselves: what has failed, and what waits for that.
+    var stuck: Set<String> {
+        var stuck = Set(queued.values.filter(\.isFailed).map(\.name))
+        var count = 0
+        while count != stuck.count {
+            count = stuck.count
+            for operation in queued.values {
+                let others = before(operation).filter(blocks).map(\.name) + operation.prerequisites
+                if others.contains(where: stuck.contains) { stuck.insert(operation.name) }
             }
         }
-        return before.map(\.name) + operation.prerequisites.filter { queued[$0] != nil }
+        return stuck
     }
 }

@@ -61,12 +61,14 @@ final class Stage: Sendable {
         retry: RetryPolicy = .standard,
         whenFailed: FailurePolicy? = nil,
         timeout: Duration? = nil,
+        crashLimit: Int = 5,
         constraints: [any ConstraintObserver] = [],
         retention: FinishedRetention = .standard,
         shutdownGrace: Duration = .seconds(20),
         logger: Logger = Logger(label: "strata"),
         diagnostics: Diagnostics = Diagnostics(),
-        busyTimeout: TimeInterval = 5
+        busyTimeout: TimeInterval = 5,
+        clock: VirtualClock = VirtualClock()
     ) async throws -> Stage {
         let stack = try await ContextStack.open(
             location,
@@ -77,7 +79,6 @@ final class Stage: Sendable {
             diagnostics: diagnostics
         )
         let hall = Hall()
-        let clock = VirtualClock()
         let pipeline = try await Pipeline.open(
             stack,
             named: .work,
@@ -89,6 +90,7 @@ final class Stage: Sendable {
             timeout: timeout,
             constraints: constraints,
             retention: retention,
+            crashLimit: crashLimit,
             isSuspended: true,
             shutdownGrace: shutdownGrace,
             clock: clock
@@ -190,9 +192,15 @@ final class Stage: Sendable {
         await pipeline.settled()
     }
 
+    /// How often an attempt of an operation has ended so far, or the operation without one.
+    func ends(of name: String) -> Int {
+        let id = id(name)
+        return log.events.count { $0.isEnd(of: id) }
+    }
+
     /// Deletes the letter that an operation is about, and waits until that has left the operation out.
     func deleteLetter(_ name: String) async throws {
-        let count = log.events.count { $0.isEnd(of: id(name)) }
+        let count = ends(of: name)
         try await stack.background { context in
             context.delete(try #require(try context.first(Letter.where { $0.text == name })))
             try context.commit()

@@ -1,0 +1,273 @@
+import Foundation
+import StoreModels
+import Strata
+import StrataTesting
+
+@testable import StrataPipeline
+
+/// A pipeline and the model of one, to which the same happens.
+struct History {
+    struct Stop: Error {}
+
+    /// How the pipeline is declared, and where it is kept.
+    struct Rules {
+        let ordering: PipelineOrdering
+        let whenFailed: FailurePolicy
+        let limit: Int
+        let limitPerLane: Int?
+        let crashLimit: Int
+        /// What is in memory cannot be opened again.
+        let isOnFile: Bool
+
+        init(_ dice: inout Dice) {
+            ordering = dice.pick(PipelineOrdering.allCases)!
+            whenFailed = dice.pick([.block, .park, .drop])!
+            limit = dice.number(1..<5)
+            limitPerLane = ordering == .flat ? dice.pick([nil, 1, 2])! : nil
+            crashLimit = dice.number(2..<4)
+            isOnFile = dice.chance(50)
+        }
+    }
+
+    /// An operation that is to be queued.
+    struct Draft {
+        let name: String
+        let lane: String
+        let priority: Int
+        let prerequisites: Set<String>
+        let hasLetter: Bool
+    }
+
+    /// What a handler comes to.
+    enum End {
+        case done, thrown, waiting, failing, retrying
+        case doneWithChanges
+        /// The changes are refused by the block itself, or by the store.
+        case doneInVain(byBlock: Bool)
+    }
+
+    enum Action {
+        case commit([Draft])
+        case end(String, End)
+        case decide(String, OperationRequest)
+        case prioritise(String, Int)
+        case hold(String, name: String, seconds: Int)
+        case release(String, name: String)
+        case deleteLetter(String)
+        case suspend, resume, network
+        case pass(Int)
+        /// A process elsewhere claims so many and ends before they do.
+        case crashElsewhere(Int)
+        /// The process ends, and what it has left is opened again.
+        case crash
+        /// All is closed and opened again.
+        case reopen
+    }
+
+    let rules: Rules
+    private(set) var model: ModelQueue
+    private(set) var lastName = 0
+    private(set) var stage: Stage
+    private(set) var letters: Set<String> = []
+    /// How many stamps there are: each end with changes brings one with it, and no other one of this name.
+    private(set) var stamps = 1
+    private let network = ManualConstraint(.network, isSatisfied: false)
+    let start: Date
+    private let folder: ScratchFolder?
+
+    static let maximumNames = 150
+
+    init(_ rules: Rules) async throws {
+        self.rules = rules
+        model = ModelQueue(rules)
+        folder = rules.isOnFile ? try ScratchFolder() : nil
+        stage = try await Self.open(rules, folder, network, VirtualClock())
+        start = stage.clock.now
+        // Those of one commit are in the order of their ids.
+        try stage.reserve((1...Self.maximumNames).lazy.map { "op\($0)" })
+        try await stage.stack.background { context in
+            context.insert(Stamp(name: "there"))
+            try context.commit()
+        }
+    }
+
+    private static func open(
+        _ rules: Rules,
+        _ folder: ScratchFolder?,
+        _ network: ManualConstraint,
+        _ clock: VirtualClock
+    ) async throws -> Stage {
+        try await Stage.open(
+            folder.map { .sqlite($0.file("s.sqlite")) } ?? .inMemory,
+            models: [Letter.self, Folder.self, Stamp.self],
+            ordering: rules.ordering,
+            max: rules.limit,
+            maxPerLane: rules.limitPerLane,
+            retry: RetryPolicy(maxAttempts: nil, base: .zero),
+            whenFailed: rules.whenFailed,
+            crashLimit: rules.crashLimit,
+            constraints: [network],
+            clock: clock
+        )
+    }
+
+    func close() async throws { try await stage.close() }
+
+    // MARK: Steps
+
+    /// Has something happen to both, if it can. Gives what they do not agree about then.
+    mutating func step(_ action: Action) async throws -> String? {
+        guard try await perform(action) else { return "what happened is not what was to happen" }
+        await stage.pipeline.settled()
+        let (wanted, started) = (model.start(), stage.takeStarts())
+        if wanted != started { return "\(started) were started, not \(wanted)" }
+        return try await difference()
+    }
+
+    private mutating func perform(_ action: Action) async throws -> Bool {
+        switch action {
+        case .commit(let drafts): return try await commit(drafts)
+        case .end(let name, let end): try await finish(name, end)
+        case .decide(let name, let request): try await decide(name, request)
+        case .prioritise(let name, let priority):
+            guard model.queued[name] != nil else { break }
+            model.queued[name]!.priority = priority
+            try await stage.edit(name) { $0.priority = priority }
+        case .hold(let name, let hold, let seconds):
+            guard model.queued[name] != nil else { break }
+            model.hold(name, hold, for: seconds)
+            let date = stage.clock.now.addingTimeInterval(Double(seconds))
+            try await stage.edit(name) { try $0.hold(hold, until: date) }
+        case .release(let name, let hold):
+            guard model.queued[name] != nil else { break }
+            model.queued[name]!.holds[hold] = nil
+            try await stage.edit(name) { try $0.release(hold) }
+        case .deleteLetter(let name):
+            guard model.queued[name] != nil, letters.remove(name) != nil else { break }
+            model.finish(name, .skipped)
+            try await stage.deleteLetter(name)
+        case .suspend:
+            model.suspensions += 1
+            stage.pipeline.suspend()
+        case .resume:
+            model.suspensions = max(model.suspensions - 1, 0)
+            stage.pipeline.resume()
+        case .network:
+            for name in model.queued.keys { model.queued[name]!.isConstrained = false }
+            network.set(true)
+            await stage.pipeline.settled()
+            network.set(false)
+        case .pass(let seconds):
+            model.pass(seconds)
+            stage.clock.advance(by: .seconds(seconds))
+        case .crashElsewhere(let count):
+            let claimed = model.claim(count)
+            model.crash(claimed)
+            return try stage.crashElsewhere(claiming: count, bookRules) == claimed
+        case .crash:
+            model.crash(model.running.map(\.name))
+            // Nothing speaks for the worker any more.
+            stage.pipeline.handle.engine.abandon()
+            let former = stage
+            try await openAgain()
+            try await former.close()
+        case .reopen:
+            for name in model.running.map(\.name) { model.putBack(name, counting: false) }
+            try await stage.close()
+            try await openAgain()
+        }
+        return true
+    }
+
+    private var bookRules: OperationBook.Rules {
+        OperationBook.Rules(
+            ordering: rules.ordering,
+            whenFailed: rules.whenFailed,
+            crashLimit: rules.crashLimit,
+            laneLimit: rules.limitPerLane
+        )
+    }
+
+    private mutating func openAgain() async throws {
+        model.suspensions = 1
+        let former = stage
+        stage = try await Self.open(rules, folder, network, VirtualClock(former.clock.now))
+        stage.learn(from: former)
+    }
+
+    /// - Returns: whether it was refused if operations would wait for each other, and only then.
+    private mutating func commit(_ drafts: [Draft]) async throws -> Bool {
+        lastName += drafts.count
+        let isQueued = model.commit(drafts)
+        if isQueued { letters.formUnion(drafts.filter(\.hasLetter).map(\.name)) }
+        let entries = drafts.map { draft in
+            var entry = Entry(stringLiteral: draft.name)
+            entry.priority = draft.priority
+            entry.prerequisites = draft.prerequisites.sorted()
+            entry.hasLetter = draft.hasLetter
+            return entry
+        }
+        let lanes = Dictionary(uniqueKeysWithValues: drafts.map { ($0.name, $0.lane) })
+        do {
+            try await stage.commit(entries) { lanes[$0]! }
+        } catch let error as PipelineError where error.code == .dependencyCycle {
+            return !isQueued
+        }
+        return isQueued
+    }
+
+    private mutating func finish(_ name: String, _ end: End) async throws {
+        guard model.queued[name]?.isRunning == true else { return }
+        switch end {
+        case .done:
+            model.finish(name, .completed)
+            try await stage.end(name)
+        case .doneWithChanges:
+            // In a commit that the next claims share.
+            model.finish(name, .completed)
+            stamps += 1
+            try await stage.end(name, .success(.done { $0.insert(Stamp(name: name)) }))
+        case .doneInVain(let isBlock):
+            model.putBack(name, counting: true, heldFor: 1)
+            model.queued[name]!.failures += 1
+            let changes: @Sendable (ObjectContext) throws -> Void = { context in
+                if isBlock { throw Stop() }
+                context.insert(Stamp(name: "there"))
+            }
+            try await stage.end(name, .success(.done(changes)))
+        case .thrown:
+            model.putBack(name, counting: true, heldFor: 1)
+            model.queued[name]!.failures += 1
+            try await stage.end(name, .failure(Stop()))
+        case .waiting:
+            model.putBack(name, counting: false)
+            model.queued[name]!.isConstrained = true
+            try await stage.end(name, .success(.wait(.network)))
+        case .failing:
+            model.fail(name)
+            try await stage.end(name, .success(.fail("no")))
+        case .retrying:
+            model.putBack(name, counting: true, heldFor: 5)
+            try await stage.end(name, .success(.retry(after: .seconds(5))))
+        }
+    }
+
+    private mutating func decide(_ name: String, _ request: OperationRequest) async throws {
+        guard let isRunning = model.queued[name]?.isRunning else { return }
+        switch request {
+        case .skip: model.finish(name, .skipped)
+        case .complete: model.finish(name, .completed)
+        case .retry: model.retry(name)
+        }
+        let ends = stage.ends(of: name)
+        try await stage.edit(name) { operation in
+            switch request {
+            case .skip: operation.skip()
+            case .complete: operation.complete()
+            case .retry: operation.retry()
+            }
+        }
+        // Its handler is cancelled first.
+        if isRunning { try await stage.log.waitForEnd(of: stage.id(name), count: ends + 1) }
+    }
+}
