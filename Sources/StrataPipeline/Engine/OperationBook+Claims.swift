@@ -36,12 +36,15 @@ extension OperationBook {
             if candidates.isEmpty { return (claims, true) }
             var ready: [Candidate] = []
             var failing: (number: Int64, prerequisite: Int64)?
-            for candidate in candidates where claims.count + ready.count < limit && looks > 0 && failing == nil {
+            // One that is worse than those before, and better than those to come, may have its turn by now.
+            var isStale = false
+            for candidate in candidates
+            where claims.count + ready.count < limit && looks > 0 && failing == nil && !isStale {
                 looks -= 1
                 switch try look(at: candidate, of: pipeline, rules, busy, &occupancy) {
                 case .ready: ready.append(candidate)
                 case .passed: passed.insert(candidate.number)
-                case .waits: isMarked = true
+                case .waits(let hasPassedOn): (isMarked, isStale) = (true, hasPassedOn)
                 // What is known of the others may not be so any more.
                 case .fails(let prerequisite): failing = (candidate.number, prerequisite)
                 }
@@ -117,8 +120,8 @@ extension OperationBook {
     /// What came of looking at an operation that may be claimed.
     private enum Look {
         case ready
-        /// It has to wait, and is marked so.
-        case waits
+        /// It has to wait, and is marked so; whether another one has its place in the lane instead.
+        case waits(hasPassedOn: Bool)
         /// It is to fail with what it depends on, and others may have to with it.
         case fails(prerequisite: Int64)
         /// A handler of this process stands in its way.
@@ -135,20 +138,18 @@ extension OperationBook {
         let number = candidate.number
         if let hold = candidate.heldUntil, hold > now {
             try mark(.held, number)
-            try passOnPlace(of: candidate, in: pipeline, occupancy)
-            return .waits
+            return .waits(hasPassedOn: try passOnPlace(of: candidate, in: pipeline, occupancy))
         }
         if candidate.isDependent {
             if let failed = try transaction.integer(QueueSQL.selectFailedPrerequisite, [.integer(number)]) {
                 return .fails(prerequisite: failed)
             }
             try mark(.waiting, number)
-            try passOnPlace(of: candidate, in: pipeline, occupancy)
-            return .waits
+            return .waits(hasPassedOn: try passOnPlace(of: candidate, in: pipeline, occupancy))
         }
         if rules.ordering.isSerial, try !isFirst(number, candidate.group, candidate.lane, of: pipeline, rules) {
             try mark(.waiting, number)
-            return .waits
+            return .waits(hasPassedOn: false)
         }
         // A handler that has lost its operation ends soon, or has just committed its end.
         let lane = Lane(pipeline: pipeline, name: candidate.lane)
@@ -161,8 +162,13 @@ extension OperationBook {
     }
 
     /// Lets another one of a lane have the place for which an operation was looked at that cannot take it.
-    private func passOnPlace(of candidate: Candidate, in pipeline: PipelineName, _ occupancy: Occupancy?) throws {
-        if let occupancy, !occupancy.isFull(candidate.lane) { try goOn(pipeline, candidate.lane) }
+    ///
+    /// - Returns: whether there may be another one.
+    private func passOnPlace(of candidate: Candidate, in pipeline: PipelineName, _ occupancy: Occupancy?) throws -> Bool
+    {
+        guard let occupancy, !occupancy.isFull(candidate.lane), try areAwaited() else { return false }
+        try goOn(pipeline, candidate.lane)
+        return true
     }
 
     /// How many operations of each lane run, where only some may at once.
@@ -193,7 +199,7 @@ extension OperationBook {
         /// Takes a place for one more, if there is one.
         mutating func take(in lane: String) -> Look {
             let taken = active[lane, default: 0]
-            if taken + passed[lane, default: 0] >= limit { return .waits }
+            if taken + passed[lane, default: 0] >= limit { return .waits(hasPassedOn: false) }
             if taken + ending[lane, default: 0] >= limit {
                 passed[lane, default: 0] += 1
                 return .passed

@@ -62,6 +62,7 @@ import Testing
         log.events.map { event in
             switch event {
             case .started: "started"
+            case .stuck: "stuck"
             case .retrying: "retrying"
             case .finished: "finished"
             case .lost: "lost"
@@ -149,7 +150,7 @@ import Testing
             #expect(try await stack.background { try $0.find(id)?.status } == .held)
         }
         clock.advance(by: .seconds(1))
-        try await log.wait { $0.count == 3 }
+        try await log.wait { $0.count == 4 }
         if moment == .besideNextAttempt {
             await straggler.finish()
             #expect(try await Self.notes(stack) == [])
@@ -162,7 +163,7 @@ import Testing
         #expect(try await Self.notes(stack) == ["in time"])
         let finished = try await stack.background { try $0.rows(FinishedOperation.all) }
         #expect(finished.map(\.result) == [.completed] && finished.map(\.attempts) == [2])
-        #expect(Self.names(log) == ["started", "retrying", "started", "finished"])
+        #expect(Self.names(log) == ["started", "stuck", "retrying", "started", "finished"])
         try await stack.close()
     }
 }

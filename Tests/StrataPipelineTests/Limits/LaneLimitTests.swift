@@ -62,6 +62,22 @@ import Testing
         try await stage.close()
     }
 
+    @Test("L11 a place that one cannot take is another one's before what is worse starts in other lanes")
+    func placeBeforeWorse() async throws {
+        let stage = try await Stage.open(max: 2, maxPerLane: 1)
+        try await Self.commit(stage, "a1")
+        try await stage.play([.resume("a1")])
+        try await Self.commit(stage, "a2:9←b1", "a3:8")
+        #expect(try await stage.row("a3")?.awaitsPlace == true)
+        // The place is a2's when a1 ends; before its turn comes, what it depends on is queued.
+        try await stage.play([.suspend(), .done("a1"), .limit(1)])
+        try await Self.commit(stage, "b1")
+        #expect(try await stage.row("a2")?.status == .pending)
+        #expect(try await stage.row("a3")?.status == .waiting)
+        try await stage.play([.resume("a3")])
+        try await stage.close()
+    }
+
     @Test("L11 those that are left out, or put back by hand, take no place with them")
     func edits() async throws {
         let stage = try await Stage.open(maxPerLane: 1)
