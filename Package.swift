@@ -145,13 +145,6 @@ let package = Package(
         ),
         .testTarget(name: "HistoryKitTests", dependencies: ["ExampleArguments", "HistoryKit", "TestRepositories"]),
         .testTarget(name: "HistoryTests", dependencies: ["history", "HistoryKit", "TestRepositories"]),
-        .testTarget(
-            name: "StrataMacrosTests",
-            dependencies: [
-                "StrataMacros",
-                .product(name: "SwiftSyntaxMacrosGenericTestSupport", package: "swift-syntax"),
-            ]
-        ),
         .target(
             name: "PublicModels",
             dependencies: ["Strata"],

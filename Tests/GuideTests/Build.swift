@@ -14,13 +14,6 @@ enum Build {
         return Repository.root.appending(path: ".build/debug")
     }()
 
-    /// SwiftPM builds everything twice where tests of a macro take part; the second set bears this suffix, and the tests are
-    /// linked with it.
-    private static let suffix: String = {
-        let second = folder.appending(path: "strataPackageTests-tool.product/Objects.LinkFileList").path
-        return FileManager.default.fileExists(atPath: second) ? "-tool" : ""
-    }()
-
     /// What the compiler has to be told where the tests were built for a sanitizer: `Scripts/sanitize` says so.
     static let sanitizer = ProcessInfo.processInfo.environment["STRATA_SANITIZER"].map { ["-sanitize=\($0)"] } ?? []
 
@@ -36,8 +29,9 @@ enum Build {
     /// Where the compiler finds the modules, those in C that others are made of among them.
     static let modules: [URL] = {
         let checkouts = folder.appending(path: "../../checkouts").standardizedFileURL
-        return [folder.appending(path: "Modules\(suffix)")]
-            + moduleMaps(in: folder, depth: 1) { $0.hasSuffix("\(suffix).build") }
+        // What ends in "-tool" is built for macros.
+        return [folder.appending(path: "Modules")]
+            + moduleMaps(in: folder, depth: 1) { $0.hasSuffix(".build") && !$0.hasSuffix("-tool.build") }
             + moduleMaps(in: checkouts, depth: 4) { _ in true }
     }()
 
@@ -54,9 +48,9 @@ enum Build {
 
     /// The object files of these modules that the running tests are linked with. Others may lie about from earlier builds.
     static func objects(of modules: [String]) throws -> [String] {
-        let list = folder.appending(path: "strataPackageTests\(suffix).product/Objects.LinkFileList")
+        let list = folder.appending(path: "strataPackageTests.product/Objects.LinkFileList")
         return try String(contentsOf: list, encoding: .utf8).split(separator: "\n").map(String.init).filter { line in
-            modules.contains { line.contains("/\($0)\(suffix).build/") }
+            modules.contains { line.contains("/\($0).build/") }
         }
     }
 }

@@ -30,10 +30,8 @@ struct Compiler {
     }
 
     private func flags() throws -> [String] {
-        let modules = try existing(["Modules-tool", "Modules"].map { build.path + "/\($0)/Strata.swiftmodule" })
-        let sqlite = try existing(
-            ["CStrataSQLite-tool.build", "CStrataSQLite.build"].map { build.path + "/\($0)/module.modulemap" }
-        )
+        let modules = try existing([build.path + "/Modules/Strata.swiftmodule"])
+        let sqlite = try existing([build.path + "/CStrataSQLite.build/module.modulemap"])
         // The checkouts lie in the folder that all builds of one kind share.
         let shared = build.deletingLastPathComponent().deletingLastPathComponent()
         let grdb = try existing([shared.path + "/checkouts/GRDB.swift/Sources/GRDBSQLite/module.modulemap"])
