@@ -59,7 +59,7 @@ extension ObjectContext {
         if let pipeline { all = all.where { $0.pipeline == pipeline } }
         let operations = try fetch(all.sorted { [$0.commit.ascending, $0.id.ascending] })
         // What no commit has queued yet comes last.
-        let queued = operations.filter { $0.commit > 0 } + operations.filter { $0.commit == 0 }
+        let queued = operations.filter { $0.commit > 0 } + operations.filter { $0.commit <= 0 }
         return try queued.map { try $0.payload(as: type) }
     }
 }

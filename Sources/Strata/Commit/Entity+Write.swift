@@ -33,19 +33,24 @@ extension Entity {
         job.written[info.index] = Part(unsorted: outcome)
     }
 
-    /// Gives the rows that are inserted the number of this commit.
+    /// Gives the rows that are inserted the number of this commit, or of the earlier one that they join, of which they say the number below zero.
+    ///
+    /// So it is with an update where a row was committed while its object was about to join: the object did not know yet.
     @inline(never)
     private func numberInserts(of part: Part<Row>, _ column: Int, _ job: CommitJob) throws -> Part<Row> {
-        guard part.kinds.contains(.insert) else { return part }
+        guard part.changes.contains(where: { $0.kind == .insert || $0.columns.contains(column) }) else { return part }
         var numbered: [Change<Row>] = []
         let changes = try part.changes.map { change in
-            guard change.kind == .insert else { return change }
+            let isInsert = change.kind == .insert
+            guard isInsert || change.kind.isUpdate && change.columns.contains(column) else { return change }
             var change = change
-            // One that joins an earlier commit says the number of that, below zero.
             var number = job.sequence
             if case .integer(let said) = try change.row._$value(at: column), said < 0 { number = min(-said, number) }
             try change.row._$set(.integer(number), at: column)
-            numbered.append(.insert(change.row))
+            numbered.append(
+                isInsert
+                    ? .insert(change.row) : Change(kind: .update, columns: change.columns, row: change.row, base: nil)
+            )
             return change
         }
         let result = Part(numbers: part.numbers, changes: changes)

@@ -40,7 +40,7 @@ extension CloudContext {
         for node in nodes {
             if node.remote != nil { isUnknown = false }
             for operation in try operations(for: node) {
-                guard operation.commit == 0, try isNeedless(operation, node) else {
+                guard operation.commit <= 0, try isNeedless(operation, node) else {
                     isUnknown = false
                     continue
                 }

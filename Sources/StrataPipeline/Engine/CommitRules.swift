@@ -10,7 +10,7 @@ extension QueuedOperation: CommitFollower {
         let begunAnew = try checkInserted(commit.inserted, book)
         if !commit.inserted.isEmpty { try book.journal(commit.inserted.filter { !begunAnew.contains($0) }) }
         guard !commit.updated.isEmpty || !commit.deleted.isEmpty else { return }
-        try book.checkMoved(commit.updated("sortKey"))
+        try book.checkMoved(commit.updated("sortKey") + commit.updated("commit"))
         for number in commit.updated { try book.carryOut(number) }
         for number in commit.deleted { try book.letGo(of: number) }
         guard !commit.deleted.isEmpty else { return }

@@ -56,7 +56,9 @@ extension OperationBook {
     ///
     /// - Parameter seconds: how far it was set back.
     func moveRetries(by seconds: Double) throws {
-        let values: [StoredValue] = [.text(HoldName.retry), Self.value(now)]
+        // What was due after the clock's former time; another process may have moved it already, or made it since.
+        let former = now.addingTimeInterval(seconds - Self.clockTolerance)
+        let values: [StoredValue] = [.text(HoldName.retry), Self.value(former)]
         for id in try transaction.numbers(QueueSQL.selectHoldsAfter, values) {
             try transaction.run(QueueSQL.moveHold, [.real(seconds), .integer(transaction.number), .integer(id)])
             try transaction.note(updated: id, ["until"], of: OperationHold.self)

@@ -99,6 +99,14 @@ extension QueueEngine {
         )
     }
 
+    /// What a handler's own block has thrown.
+    private struct BlockError: Error {
+        let error: any Error
+    }
+
+    /// How often a commit is tried for which there is no room, or which the disk refuses: others may have room where this one never will.
+    private static let storeTries = 60
+
     /// Commits a handler's changes and the end of its operation together. Where the store cannot be written to, it is tried again as with
     /// what ends without changes: the handler has done its part, and its attempt has not failed by that.
     ///
@@ -107,10 +115,15 @@ extension QueueEngine {
         _ changes: @escaping @Sendable (ObjectContext) throws -> Void,
         _ ending: Ending
     ) async throws -> OperationBook.Report? {
+        var refusals = 0
         while true {
             do {
                 return try await commit(changes, ending)
+            } catch let error as BlockError {
+                throw error.error
             } catch let error as StrataError where error.isOfAccess && !Task.isCancelled {
+                if error.code != .busy { refusals += 1 }
+                if refusals == Self.storeTries { throw error }
                 tellOfStore(error, [ending.consumer])
             }
             try await clock.pause(for: Self.storePause)
@@ -132,7 +145,7 @@ extension QueueEngine {
         try await stack.commitOverStore(on: doneBlocks, author: Self.author) { context in
             let ending = EndingOperation.Value(id, operation)
             context.state[EndingOperation.self] = ending
-            try changes(context)
+            do { try changes(context) } catch { throw BlockError(error: error) }
             releasedKey.withLock { $0 = ending.releasedKey }
         } prepared: {
             turn.begin()

@@ -199,6 +199,8 @@ extension QueueEngine {
     /// - Parameter isUnchanged: whether the store is as the turn before has left it.
     func write(_ work: Work, _ book: OperationBook, isUnchanged: Bool, _ done: inout Done) throws {
         let transaction = book.transaction
+        // Before this turn makes any by the clock as it is now.
+        if let seconds = work.setBack { try book.moveRetries(by: seconds) }
         try writeEnds(work, book, &done)
         for (claim, fraction) in work.progress {
             let values: [StoredValue] = [
@@ -212,7 +214,6 @@ extension QueueEngine {
         try tellOfDecided(work, transaction, &done)
         if work.isTimeUp || work.haveSchedulesChanged { try book.plan() }
         if work.isBeatDue { try book.planAfterClockChange() }
-        if let seconds = work.setBack { try book.moveRetries(by: seconds) }
         if work.isTimeUp {
             while try book.releaseDueHolds() {}
             try book.runDueSchedules()

@@ -1,6 +1,7 @@
 import Strata
 
-/// From which status an operation may go to which. All that changes one is checked against this table, by the database.
+/// From which status an operation may go to which. All that changes one is checked against this table, by the database, and what a commit inserts by
+/// the engine, in its transaction.
 enum StatusRules {
     static let successors: [OperationStatus: Set<OperationStatus>] = [
         .pending: [.waiting, .held, .active, .failed],

@@ -67,7 +67,7 @@ extension QueuedOperation {
             let first = try context.first(of: lane, in: record), first.id != id
         {
             // In `commits` those of its commit run side by side with it.
-            let isBeside = record.ordering == .commits && first.commit == commit && first.sortKey == sortKey
+            let isBeside = record.ordering == .commits && first.turn == turn && first.sortKey == sortKey
             if !isBeside { blockers.append(.lane(first.id)) }
         }
         return blockers

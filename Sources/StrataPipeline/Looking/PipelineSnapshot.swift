@@ -25,7 +25,7 @@ public struct PipelineSnapshot: Sendable, Hashable {
     public let counts: [OperationStatus: Int]
     /// When the operation was queued that has been queued longest; nil where there is none.
     public let oldest: Date?
-    /// Lanes whose first operation has failed, or waits for a moment, a constraint or a person, or for another operation that does.
+    /// Lanes whose first operation has failed, or waits for a moment, a constraint or a person, or directly for another operation that does.
     ///
     /// Of orderings that are serial; of very many, those among a thousand lanes in which anything is held or has failed, and a thousand in which
     /// anything waits for an operation elsewhere.

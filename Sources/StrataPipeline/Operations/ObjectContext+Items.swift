@@ -44,8 +44,7 @@ extension ObjectContext {
         let ties = try fetch(OperationItem.where { $0.item == number })
         let operations = try find(ties.map { $0.id.counterpart(QueuedOperation.self) })
         return operations.sorted { left, right in
-            // What no commit has queued yet comes last.
-            (UInt64(bitPattern: left.commit - 1), left.id) < (UInt64(bitPattern: right.commit - 1), right.id)
+            (left.turn, left.id) < (right.turn, right.id)
         }
     }
 }

@@ -52,6 +52,13 @@ extension QueuedOperation {
                 operations: [id.number]
             )
         }
+        guard id.sibling(other.id.number) == other.id else {
+            throw PipelineError(
+                .invalidArgument,
+                "The operation to join is of another store.",
+                operations: [other.id.number]
+            )
+        }
         guard other.pipeline == pipeline else {
             throw PipelineError(
                 .invalidArgument,
@@ -62,6 +69,9 @@ extension QueuedOperation {
         sortKey = other.sortKey
         commit = min(-other.commit, other.commit)
     }
+
+    /// The number of the commit whose operations it has its turn with; the greatest before that is known.
+    var turn: Int64 { commit == 0 ? .max : abs(commit) }
 
     // MARK: Dependencies
 

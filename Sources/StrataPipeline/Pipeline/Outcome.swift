@@ -24,7 +24,8 @@ public struct Outcome: Sendable {
     /// block has read before it is committed, it is run again on the newest state, in a context of its own: what it reads and writes is one
     /// step, as if nobody else were there. So it may be called several times, and does nothing but change objects.
     ///
-    /// Where the block or the commit throws, the attempt has failed; where another process has taken over the operation, nothing is
+    /// Where the block or the commit throws, the attempt has failed. A store that is busy, or full, is no failure: the block is called again a second
+    /// later, at most sixty times where it is not just busy; the timeout does not count meanwhile. Where another process has taken over the operation, nothing is
     /// committed. Where others have changed what it reads a hundred times before it was through, the attempt has failed with `conflict`.
     public static func done(_ changes: @escaping @Sendable (ObjectContext) throws -> Void) -> Outcome {
         Outcome(kind: .doneCommitting(changes))

@@ -42,6 +42,23 @@ import Testing
         try await stack.close()
     }
 
+    @Test("the pause of an attempt that fails behind that is as long as it was to be")
+    func failedBehind() async throws {
+        let stage = try await Stage.open(retry: .never)
+        try await stage.commit(["A"])
+        try await stage.play([.resume("A")])
+        stage.clock.set(to: stage.clock.now.addingTimeInterval(Self.back))
+        try await stage.end("A", .success(.postpone(for: .seconds(60))))
+        await stage.pipeline.settled()
+        #expect(stage.takeStarts() == [])
+        try await stage.play([.pass(.seconds(59))])
+        stage.clock.advance(by: .seconds(1))
+        await stage.pipeline.settled()
+        #expect(stage.takeStarts() == ["A"])
+        try await stage.end("A")
+        try await stage.close()
+    }
+
     @Test("what was to be tried again after a pause is, and what waits for a time of day waits for that")
     func pauses() async throws {
         let stage = try await Stage.open(retry: RetryPolicy(base: .seconds(60), cap: .seconds(60)))

@@ -51,6 +51,30 @@ import Testing
         try await again.close()
     }
 
+    @Test("have joined also where they were committed in the meantime")
+    func committedMeanwhile() async throws {
+        let stage = try await Stage.open(ordering: .fifo)
+        try await stage.commit(["A"])
+        let (stack, first) = (stage.stack, stage.id("A"))
+        let parent = try stack.push(.private, named: "parent")
+        let child = try stack.push(.private, named: "child")
+        let id = try await stack.on(parent) { $0.enqueue(Named(name: "B"), in: .work).id }
+        try await stack.on(child) { context in
+            let operation = try #require(try context.find(id))
+            try operation.join(try #require(try context.find(first)))
+            #expect(operation.commit < 0)
+            #expect(try context.enqueued(Named.self).map(\.name) == ["A", "B"])
+        }
+        try await parent.commit()
+        try await child.save()
+        try await parent.commit()
+        let numbers = try await stack.background { context in
+            try context.fetch(QueuedOperation.all).map { operation in operation.commit }
+        }
+        #expect(Set(numbers).count == 1 && numbers.count == 2 && numbers[0] > 0)
+        try await stage.close()
+    }
+
     @Test("that would wait for what waits for them are refused")
     func ring() async throws {
         let stage = try await Stage.open(ordering: .commits)
