@@ -205,11 +205,12 @@ final class EngineExecutor: TaskExecutor {
             (slot.isBeginning, slot.job) = (false, job)
             return
         }
-        let thread = state.withLock { state in
+        state.withLock { state in
             state.jobs.append(job)
-            return callForJobs(&state)
+            // Under the lock: as soon as others see the job they may run it, to the end of its task, which may be the last that holds this executor.
+            // Who is woken holds it.
+            if let thread = callForJobs(&state) { wake(thread) }
         }
-        if let thread { wake(thread) }
     }
 
     // MARK: Threads
