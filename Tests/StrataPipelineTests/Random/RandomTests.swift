@@ -6,11 +6,11 @@ import Testing
 /// Random histories of a pipeline against a reference model: after each step the same operations have been started, in the same
 /// order, and the store says of each what the model says; and at last everything ends.
 ///
-/// `STRATA_PIPELINE_RUNS` says how many, 300 without it and 2,000 where `CI` is set; `STRATA_SEED` which one is the first.
+/// `STRATA_PIPELINE_RUNS` says how many, 300 without it and 1,000 where `CI` is set; `STRATA_SEED` which one is the first.
 @Suite("6.7 random histories of pipelines") struct RandomTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let runs =
-        environment["STRATA_PIPELINE_RUNS"].flatMap { Int($0) } ?? (environment["CI"] == nil ? 300 : 2000)
+        environment["STRATA_PIPELINE_RUNS"].flatMap { Int($0) } ?? (environment["CI"] == nil ? 300 : 1000)
 
     @Test("as the model says", .timeLimit(.minutes(20)))
     func histories() async throws {
