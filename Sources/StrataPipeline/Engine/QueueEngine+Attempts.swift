@@ -40,7 +40,7 @@ extension QueueEngine {
     private func setDeadline(_ timeout: Duration, of operation: ClaimedOperation, _ consumer: Consumer) {
         let number = operation.claim.operation
         let deadline = clock.alarm(at: clock.now.addingTimeInterval(timeout.seconds)) { [weak self] in
-            guard let self, isOpen(operation.claim) else { return }
+            guard let self, state.withLock({ $0.isOpen(operation.claim) }) else { return }
             consumer.events.send(.stuck(stack.id(number, of: QueuedOperation.self), after: timeout))
             let error = PipelineError(
                 .timedOut,
@@ -55,13 +55,6 @@ extension QueueEngine {
             return state.running[number]!.isEnding
         }
         if isOver { deadline.cancel() }
-    }
-
-    /// Whether an attempt runs still, and nobody has said what has come of it.
-    private func isOpen(_ claim: Claim) -> Bool {
-        state.withLock { state in
-            state.running[claim.operation].map { $0.claim == claim && !$0.isEnding } ?? false
-        }
     }
 
     private func cancelDeadline(of claim: Claim) {

@@ -41,11 +41,11 @@ extension QueueEngine {
 
         /// Takes what the next turn is to do. Before the transaction, since constraints are asked, which may use the stack.
         func begin() {
-            guard !state.withLock({ $0.isRefused }), engine.state.withLock({ isOpen($0) }),
+            guard !state.withLock({ $0.isRefused }), engine.state.withLock({ $0.isOpen(claim) }),
                 engine.executor.beginExclusive()
             else { return }
             let isTaken = engine.state.withLock { state in
-                guard isOpen(state) else { return false }
+                guard state.isOpen(claim) else { return false }
                 state.running[claim.operation]!.isEnding = true
                 state.ended.append(ending)
                 return true
@@ -55,12 +55,6 @@ extension QueueEngine {
             } else {
                 leave(isTaken: isTaken)
             }
-        }
-
-        /// Whether the operation is this attempt's still, and nobody else has said what has come of that.
-        private func isOpen(_ state: QueueEngine.State) -> Bool {
-            guard let running = state.running[claim.operation] else { return false }
-            return running.claim == claim && !running.isEnding
         }
 
         /// Writes the end of the operation, and what else the turn is to do.

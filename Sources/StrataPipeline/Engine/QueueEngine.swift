@@ -58,6 +58,11 @@ final class QueueEngine: StackEngine {
         var haveConstraintsChanged = false
         /// Whether schedules may have been changed.
         var haveSchedulesChanged = false
+
+        /// Whether an attempt runs still, and nobody has said what has come of it.
+        func isOpen(_ claim: Claim) -> Bool {
+            running[claim.operation].map { $0.claim == claim && !$0.isEnding } ?? false
+        }
     }
 
     struct Running: Sendable {

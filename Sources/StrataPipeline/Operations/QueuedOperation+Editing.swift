@@ -67,7 +67,7 @@ extension QueuedOperation {
             )
         }
         sortKey = other.sortKey
-        commit = min(-other.commit, other.commit)
+        commit = -abs(other.commit)
     }
 
     /// The number of the commit whose operations it has its turn with; the greatest before that is known.
