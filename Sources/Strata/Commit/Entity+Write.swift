@@ -5,7 +5,7 @@ extension Entity {
     /// unique are free before they are taken (H24).
     func write(_ job: CommitJob) throws {
         guard var part = job.taken[info.index]?.typed(Row.self) else { return }
-        if let column = info.commitNumber { part = try numberInserts(of: part, column, job) }
+        if let column = info.commitNumber { part = try numberRows(of: part, column, job) }
         /// Rows that came into the store otherwise than their change says.
         var others: [Int64: Change<Row>] = [:]
         if !info.externals.isEmpty {
@@ -37,18 +37,20 @@ extension Entity {
     ///
     /// So it is with an update where a row was committed while its object was about to join: the object did not know yet.
     @inline(never)
-    private func numberInserts(of part: Part<Row>, _ column: Int, _ job: CommitJob) throws -> Part<Row> {
-        guard part.changes.contains(where: { $0.kind == .insert || $0.columns.contains(column) }) else { return part }
+    private func numberRows(of part: Part<Row>, _ column: Int, _ job: CommitJob) throws -> Part<Row> {
+        func isNumbered(_ change: Change<Row>) -> Bool {
+            change.kind == .insert || change.kind.isUpdate && change.columns.contains(column)
+        }
+        guard part.changes.contains(where: isNumbered) else { return part }
         var numbered: [Change<Row>] = []
         let changes = try part.changes.map { change in
-            let isInsert = change.kind == .insert
-            guard isInsert || change.kind.isUpdate && change.columns.contains(column) else { return change }
+            guard isNumbered(change) else { return change }
             var change = change
             var number = job.sequence
             if case .integer(let said) = try change.row._$value(at: column), said < 0 { number = min(-said, number) }
             try change.row._$set(.integer(number), at: column)
             numbered.append(
-                isInsert
+                change.kind == .insert
                     ? .insert(change.row) : Change(kind: .update, columns: change.columns, row: change.row, base: nil)
             )
             return change

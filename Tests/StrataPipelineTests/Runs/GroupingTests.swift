@@ -22,14 +22,6 @@ struct GroupingTests {
         }
     }
 
-    /// How many commits there have been.
-    private static func commits(_ stack: ContextStack) throws -> Int64 {
-        var number: Int64 = 0
-        // Where nothing is written its number is the next one's.
-        try stack.transact(author: "test") { number = $0.number - 1 }
-        return number
-    }
-
     @Test("a thousand operations, 64 at once, take far fewer commits")
     func many() async throws {
         let stack = try await Self.stack()
@@ -45,10 +37,10 @@ struct GroupingTests {
         }
         await pipeline.settled()
         _ = try await Self.enqueue(1000, stack)
-        let before = try Self.commits(stack)
+        let before = try stack.commitCount()
         pipeline.resume()
         try await pipeline.drained()
-        let commits = try Self.commits(stack) - before
+        let commits = try stack.commitCount() - before
         #expect(commits <= 250, "\(commits) commits")
         let results = try await stack.background { try $0.column(FinishedOperation.all, \.result) }
         #expect(results == [OperationResult](repeating: .completed, count: 1000))
@@ -73,10 +65,10 @@ struct GroupingTests {
         let log = EventLog(pipeline)
         let (start, alarms) = (clock.now, clock.alarms)
         let ids = try await Self.enqueue(1 + others, stack)
-        let before = try Self.commits(stack)
+        let before = try stack.commitCount()
         pipeline.resume()
         try await log.waitForEnd(of: ids[0])
-        #expect(try Self.commits(stack) - before == 2)
+        #expect(try stack.commitCount() - before == 2)
         #expect(log.finished == [ids[0]])
         #expect(clock.now == start && clock.alarms == alarms)
         go.finish()

@@ -32,12 +32,6 @@ struct JointTurnTests {
         }
     }
 
-    private static func number(_ stack: ContextStack) throws -> Int64 {
-        var number: Int64 = 0
-        try stack.transact(author: "test") { number = $0.number }
-        return number
-    }
-
     @Test("One after the other they take a transaction each, which is two commits in the history")
     func commits() async throws {
         let stack = try await Self.stack()
@@ -46,11 +40,11 @@ struct JointTurnTests {
             .done { $0.insert(Stamp(name: "\(attempt.payload.number)")) }
         }
         try await Self.enqueue(100, stack)
-        let before = try Self.number(stack)
+        let before = try stack.commitCount()
         pipeline.resume()
         try await pipeline.drained()
         // A turn of its own for each would be three.
-        let commits = try Self.number(stack) - before
+        let commits = try stack.commitCount() - before
         #expect((200..<230).contains(commits), "\(commits) commits")
         let counts = try await stack.background { context in
             [try context.count(Stamp.all), try context.count(FinishedOperation.where { $0.result == .completed })]
