@@ -40,7 +40,7 @@ extension QueueEngine {
     private func setDeadline(_ timeout: Duration, of operation: ClaimedOperation, _ consumer: Consumer) {
         let number = operation.claim.operation
         let deadline = clock.alarm(at: clock.now.addingTimeInterval(timeout.seconds)) { [weak self] in
-            guard let self, state.withLock({ $0.isOpen(operation.claim) }) else { return }
+            guard let self, noteMissed(by: operation.claim) else { return }
             consumer.events.send(.stuck(stack.id(number, of: QueuedOperation.self), after: timeout))
             let error = PipelineError(
                 .timedOut,
@@ -57,11 +57,27 @@ extension QueueEngine {
         if isOver { deadline.cancel() }
     }
 
-    private func cancelDeadline(of claim: Claim) {
-        let deadline = state.withLock { state in
-            state.running[claim.operation].flatMap { $0.claim == claim ? $0.deadline : nil }
+    /// Notes that the deadline of an attempt has come, and says whether it came first: then what the handler says does not count.
+    private func noteMissed(by claim: Claim) -> Bool {
+        state.withLock { state in
+            guard state.isOpen(claim), state.running[claim.operation]!.timing != .inTime else { return false }
+            state.running[claim.operation]!.timing = .late
+            return true
+        }
+    }
+
+    /// Notes that a handler has returned, and says whether that was before the deadline of its attempt, which then is none any more.
+    private func noteMet(by claim: Claim) -> Bool {
+        let (isMet, deadline) = state.withLock { state in
+            guard let running = state.running[claim.operation], running.claim == claim else {
+                return (true, nil as (any PipelineAlarm)?)
+            }
+            if running.timing == .late { return (false, nil) }
+            state.running[claim.operation]!.timing = .inTime
+            return (true, running.deadline)
         }
         deadline?.cancel()
+        return isMet
     }
 
     private func run(_ operation: ClaimedOperation, _ consumer: Consumer) async {
@@ -70,9 +86,10 @@ extension QueueEngine {
             let outcome = try await consumer.handler.run(operation, self)
             ending = Ending(operation: operation, consumer: consumer, outcome: .success(outcome))
             if case .doneCommitting(let changes) = outcome.kind {
-                // The handler was in time, however long its changes wait for those of others.
-                cancelDeadline(of: operation.claim)
-                guard let report = try await commitWhenPossible(changes, ending) else { return }
+                // The handler was in time, however long its changes wait for those of others; or it was not.
+                guard noteMet(by: operation.claim), let report = try await commitWhenPossible(changes, ending) else {
+                    return
+                }
                 ending.written = report
             }
         } catch {

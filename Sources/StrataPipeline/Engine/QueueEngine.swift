@@ -75,10 +75,20 @@ final class QueueEngine: StackEngine {
         var isUnwanted = false
         /// Rings when it has taken too long.
         var deadline: (any PipelineAlarm)?
+        /// Which came first, that or its handler's return.
+        var timing = Timing.open
         /// Whether its end is about to be written.
         var isEnding = false
         /// What its handler has committed while another end, by its deadline, was about to be written.
         var committed: OperationBook.Report?
+    }
+
+    /// Whether a handler returns before the deadline of its attempt.
+    enum Timing {
+        /// Neither has come.
+        case open
+        case inTime
+        case late
     }
 
     /// What came of an attempt.
@@ -237,6 +247,8 @@ final class QueueEngine: StackEngine {
                 if let place { state.ended[place] = ending } else { state.running[number]!.committed = ending.written }
             }
             guard isHeld, !state.running[number]!.isEnding else { return nil as (any PipelineAlarm)? }
+            // The deadline's end is about to come.
+            if isLast, state.running[number]!.timing == .late { return nil }
             state.running[number]?.isEnding = true
             if !isLast {
                 state.running[number]?.isUnwanted = true

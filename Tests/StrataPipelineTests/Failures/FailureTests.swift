@@ -11,78 +11,6 @@ import Testing
 {
     struct Stop: Error {}
 
-    @Test("a constraint that becomes satisfied wakes what waits for it, and costs no attempt")
-    func constraint() async throws {
-        let network = ManualConstraint(.network, isSatisfied: false)
-        let stage = try await Stage.open(constraints: [network])
-        try await stage.commit(["A", "B"])
-        try await stage.play([.resume("A", "B"), .done("B")])
-        try await stage.end("A", .success(.wait(.network)))
-        try await stage.play([.pass(.seconds(3600))])
-        network.set(true)
-        await stage.pipeline.settled()
-        #expect(stage.takeStarts() == ["A"])
-        #expect(try await stage.row("A")?.attempts == 1)
-        try await stage.play([.done("A")])
-        try await stage.close()
-    }
-
-    @Test("P8 a constraint that was satisfied while the handler said otherwise: no wake-up is lost, and nothing spins")
-    func lateConstraint() async throws {
-        let network = ManualConstraint(.network, isSatisfied: false)
-        let stage = try await Stage.open(constraints: [network])
-        try await stage.commit(["A"])
-        try await stage.play([.resume("A")])
-        network.set(true)
-        await stage.pipeline.settled()
-        try await stage.end("A", .success(.wait(.network)))
-        #expect(stage.takeStarts() == [])
-        try await stage.play([.pass(.seconds(2), "A"), .done("A")])
-        try await stage.close()
-    }
-
-    @Test("a constraint that is satisfied when the pipeline is opened wakes what has waited since before")
-    func constraintAtOpening() async throws {
-        let network = ManualConstraint(.network, isSatisfied: false)
-        let stage = try await Stage.open(constraints: [network])
-        try await stage.commit(["A"])
-        try await stage.play([.resume("A")])
-        try await stage.end("A", .success(.wait(.network)))
-        await stage.pipeline.close()
-        network.set(true)
-        let again = try await Pipeline.open(
-            stage.stack,
-            named: .work,
-            constraints: [network],
-            isSuspended: true,
-            clock: stage.clock
-        ) { (_: Attempt<Named>) in .done }
-        let log = EventLog(again)
-        again.resume()
-        try await log.waitForEnd(of: stage.id("A"))
-        #expect(log.finished == [stage.id("A")])
-        try await stage.close()
-    }
-
-    @Test("K2 a handler that never returns has failed at its deadline, and what it says later does not count")
-    func deadline() async throws {
-        let stage = try await Stage.open(ordering: .fifo, retry: .never, whenFailed: .park, timeout: .seconds(60))
-        try await stage.commit(["A", "B"])
-        try await stage.play([.resume("A"), .pass(.seconds(59))])
-        stage.clock.advance(by: .seconds(2))
-        try await stage.log.waitForEnd(of: stage.id("A"))
-        #expect(stage.takeStarts() == ["B"])
-        let isTold = stage.log.events.contains { event in
-            if case .stuck(stage.id("A"), after: .seconds(60)) = event { true } else { false }
-        }
-        #expect(isTold)
-        let row = try #require(try await stage.row("A"))
-        #expect(row.status == .failed && row.failures.list.first?.message.hasPrefix("timedOut") == true)
-        try await stage.play([.done("B")])
-        #expect(stage.log.finished == [stage.id("B")])
-        try await stage.close()
-    }
-
     @Test("a handler that throws a cancellation of its own making has failed, and is not started over and over")
     func ownCancellation() async throws {
         let stage = try await Stage.open(retry: .never)
@@ -261,99 +189,6 @@ import Testing
         try await stage.close()
     }
 
-    @Test("P8 a constraint that comes up when the pipeline is open, and who observes it later instead")
-    func laterConstraint() async throws {
-        let stage = try await Stage.open()
-        let (first, second) = (ManualConstraint("a", isSatisfied: false), ManualConstraint("a", isSatisfied: false))
-        stage.pipeline.observe(first)
-        try await stage.commit(["A"])
-        try await stage.play([.resume("A")])
-        try await stage.end("A", .success(.wait("a")))
-        await stage.pipeline.settled()
-        #expect(try await stage.row("A")?.status == .held)
-        stage.pipeline.observe(second)
-        first.set(true)
-        await stage.pipeline.settled()
-        #expect(try await stage.row("A")?.status == .held)
-        second.set(true)
-        try await stage.end("A")
-        #expect(try await stage.result("A") == .completed)
-        try await stage.close()
-    }
-
-    @Test("P2 finished operations go when they are too old or too many")
-    func pruning() async throws {
-        let stage = try await Stage.open(retention: FinishedRetention(maximumAge: .seconds(100), maximumCount: 2))
-        try await stage.commit(["A", "B", "C"])
-        stage.pipeline.resume()
-        for name in ["A", "B", "C"] {
-            try await stage.end(name)
-            stage.clock.advance(by: .seconds(1))
-        }
-        stage.clock.advance(by: .seconds(10))
-        await stage.pipeline.settled()
-        #expect(try await stage.stack.background { try $0.count(FinishedOperation.all) } == 2)
-        #expect(try await stage.result("A") == nil)
-        stage.clock.advance(by: .seconds(100))
-        await stage.pipeline.settled()
-        #expect(try await stage.stack.background { try $0.count(FinishedOperation.all) } == 0)
-        try await stage.close()
-    }
-
-    @Test(
-        "P2 what one pipeline keeps for long is not let go by others, whether it is open or not; of one that is renamed nothing holds"
-    )
-    func longestRetention() async throws {
-        let stage = try await Stage.open(retention: FinishedRetention(maximumAge: .seconds(100)))
-        func openAudit(_ name: PipelineName, formerly former: [PipelineName] = [], _ seconds: Int) async throws
-            -> Pipeline
-        {
-            try await Pipeline.open(
-                stage.stack,
-                named: name,
-                formerNames: former,
-                retention: FinishedRetention(maximumAge: .seconds(seconds)),
-                clock: stage.clock
-            ) { (_: Attempt<Named>) in .done }
-        }
-        func finished() async throws -> Int {
-            await stage.pipeline.settled()
-            return try await stage.stack.background { try $0.count(FinishedOperation.all) }
-        }
-        let audit = try await openAudit("audit", 1000)
-        _ = try await audit.perform(Named(name: "A"), in: "audit")
-        await audit.close()
-        stage.clock.advance(by: .seconds(500))
-        #expect(try await finished() == 1)
-        let renamed = try await openAudit("renamed", formerly: ["audit"], 600)
-        stage.clock.advance(by: .seconds(99))
-        #expect(try await finished() == 1)
-        stage.clock.advance(by: .seconds(10))
-        #expect(try await finished() == 0)
-        await renamed.close()
-        try await stage.close()
-    }
-
-    @Test("L16 however many are too many, they go by the next beat, those of one moment in the order of their ids")
-    func pruningOfMany() async throws {
-        let stage = try await Stage.open(retention: FinishedRetention(maximumCount: 7))
-        let names = (0..<(2 * OperationBook.archivePortion + 50)).map { "\($0)" }
-        try await stage.commit(names.map { Entry(stringLiteral: $0) })
-        try await stage.stack.background { context in
-            for operation in try context.fetch(QueuedOperation.self) { operation.complete() }
-            try context.commit()
-        }
-        stage.clock.advance(by: .seconds(10))
-        await stage.pipeline.settled()
-        let left = try await stage.stack.background { context in
-            try context.fetch(FinishedOperation.sorted { $0.commit }).map {
-                try Named.decoded($0.payload, version: 1).name
-            }
-        }
-        #expect(Set(left) == Set(names.suffix(7)))
-        try await stage.close()
-    }
-
     @Test("an id that another context has used and that is done with is refused by the commit")
     func usedID() async throws {
         let stage = try await Stage.open()
@@ -464,20 +299,6 @@ import Testing
         try stage.stack.transact(author: "test") { try OperationBook($0).rescue(dead) }
         #expect(try await stage.result("A") == .skipped)
         try await stage.play([.resume("B"), .done("B")])
-        try await stage.close()
-    }
-
-    @Test("a constraint that is satisfied while the pipeline is suspended is noticed when it is resumed")
-    func suspendedConstraint() async throws {
-        let network = ManualConstraint(.network, isSatisfied: false)
-        let stage = try await Stage.open(constraints: [network])
-        try await stage.commit(["A"])
-        try await stage.play([.resume("A")])
-        try await stage.end("A", .success(.wait(.network)))
-        stage.pipeline.suspend()
-        network.set(true)
-        await stage.pipeline.settled()
-        try await stage.play([.resume("A"), .done("A")])
         try await stage.close()
     }
 

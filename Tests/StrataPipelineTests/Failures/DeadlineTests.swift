@@ -1,0 +1,75 @@
+import Foundation
+import Strata
+import StrataTesting
+import Testing
+
+@testable import StrataPipeline
+
+@Suite("K2 deadlines of attempts", .timeLimit(.minutes(1))) struct DeadlineTests {
+    @Test("K2 a handler that never returns has failed at its deadline, and what it says later does not count")
+    func deadline() async throws {
+        let stage = try await Stage.open(ordering: .fifo, retry: .never, whenFailed: .park, timeout: .seconds(60))
+        try await stage.commit(["A", "B"])
+        try await stage.play([.resume("A"), .pass(.seconds(59))])
+        stage.clock.advance(by: .seconds(2))
+        try await stage.log.waitForEnd(of: stage.id("A"))
+        #expect(stage.takeStarts() == ["B"])
+        let isTold = stage.log.events.contains { event in
+            if case .stuck(stage.id("A"), after: .seconds(60)) = event { true } else { false }
+        }
+        #expect(isTold)
+        let row = try #require(try await stage.row("A"))
+        #expect(row.status == .failed && row.failures.list.first?.message.hasPrefix("timedOut") == true)
+        try await stage.play([.done("B")])
+        #expect(stage.log.finished == [stage.id("B")])
+        try await stage.close()
+    }
+
+    @Test(
+        "K2 a handler that returns in the moment in which its deadline has come is too late, also with changes of its own",
+        arguments: [false, true]
+    )
+    func tooLate(isCommitting: Bool) async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        let clock = VirtualClock()
+        let (gate, open) = AsyncStream.makeStream(of: Never.self)
+        let pipeline = try await Pipeline.open(stack, named: .work, retry: .never, timeout: .seconds(60), clock: clock)
+        {
+            (attempt: Attempt<Named>) in
+            for await _ in gate {}
+            return isCommitting ? .done { $0.enqueue(Named(name: "mark"), in: "marks") } : .done
+        }
+        let log = EventLog(pipeline)
+        // Between the two that the deadline does, to tell of it and to end the attempt, the handler has all the time that it needs.
+        let isOver = DispatchSemaphore(value: 0)
+        pipeline.listen { event in
+            switch event {
+            case .stuck:
+                open.finish()
+                _ = isOver.wait(timeout: .now() + 0.2)
+            case .finished, .lost: isOver.signal()
+            default: break
+            }
+        }
+        let id = try await stack.background { context in
+            let operation = context.enqueue(Named(name: "A"), in: .work)
+            try context.commit()
+            return operation.id
+        }
+        await clock.waitForAlarm(after: .seconds(60))
+        Thread.detachNewThread { clock.advance(by: .seconds(60)) }
+        try await log.waitForEnd(of: id)
+        try await pipeline.drained()
+        let names = log.events.map { event in
+            switch event {
+            case .started: "started"
+            case .stuck: "stuck"
+            case .failed: "failed"
+            default: "\(event)"
+            }
+        }
+        #expect(names == ["started", "stuck", "failed"])
+        #expect(try await stack.background { try $0.enqueued(Named.self, in: "marks").isEmpty })
+        try await stack.close()
+    }
+}
