@@ -1,4 +1,19 @@
 import Strata
+import Synchronization
+
+/// A look at all dependencies of a store for rings that have come into the file without having been refused, as by raw SQL.
+final class RingSweep: Sendable {
+    struct State {
+        /// The last operation at which it began.
+        var last = Int64.min
+        var search = RingSearch()
+    }
+
+    /// How far it has come. It is not put back where a turn fails: a ring that was found is found again.
+    let state = Mutex(State())
+    /// How many operations it comes by in one turn: some milliseconds' worth.
+    static let steps = 200
+}
 
 extension OperationBook {
     /// Refuses dependencies by which operations would wait for each other.
@@ -28,14 +43,43 @@ extension OperationBook {
     func breakRings(of pipeline: PipelineName) throws {
         guard try rules(pipeline).ordering.isSerial else { return }
         let starts = try transaction.numbers(QueueSQL.selectDependantsIn, [.text(pipeline.rawValue)])
-        // What has failed stays where it is, and what runs does not wait: no ring leads through them any more.
-        var broken: Set<Int64> = []
-        while let ring = try DependencyRing.find(
-            from: starts.filter({ !broken.contains($0) }),
-            { broken.contains($0) ? [] : try waitedFor($0) }
-        ) {
-            broken.insert(ring[0])
-            try fail(ring[0], DependencyRing.error(ring).message)
+        while let ring = try DependencyRing.find(from: starts, waitedForNow) { try breakRing(ring) }
+    }
+
+    /// Looks on for rings, and breaks one that is found.
+    ///
+    /// - Returns: whether there is more to look at.
+    func goOn(with sweep: RingSweep) throws -> Bool {
+        try sweep.state.withLock { state in
+            var steps = RingSweep.steps
+            while true {
+                switch try state.search.goOn(&steps, waitedForNow) {
+                case .unfinished: return true
+                case .ring(let ring):
+                    try breakRing(ring)
+                    // Behind this, and once more if this comes to nothing.
+                    if let start = state.search.forgetWay() { state.last = start - 1 }
+                    return true
+                case .none:
+                    guard steps > 0 else { return true }
+                    guard let next = try transaction.integer(QueueSQL.selectNextDependant, [.integer(state.last)])
+                    else { return false }
+                    steps -= 1
+                    try state.search.begin(at: next, waitedForNow)
+                    state.last = next
+                }
+            }
+        }
+    }
+
+    private func breakRing(_ ring: [Int64]) throws { try fail(ring[0], DependencyRing.error(ring).message) }
+
+    /// What an operation waits for that has not failed nor is started: what has failed stays where it is, and what runs does not wait, so that no ring
+    /// leads through them.
+    private func waitedForNow(_ number: Int64) throws -> [Int64] {
+        switch try state(of: number)?.status {
+        case nil, .active, .failed: []
+        case .pending, .waiting, .held: try waitedFor(number)
         }
     }
 

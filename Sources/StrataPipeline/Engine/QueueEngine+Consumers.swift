@@ -75,6 +75,7 @@ extension QueueEngine {
         }
         send(reports, to: [consumer])
         return state.withLock { state in
+            if state.worker == nil { state.ringSweep = RingSweep() }
             state.worker = worker
             state.nextDue = nextDue
             state.haveConstraintsChanged = true

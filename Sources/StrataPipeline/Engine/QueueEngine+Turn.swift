@@ -37,6 +37,8 @@ extension QueueEngine {
         var busy = OperationBook.Busy()
         /// The constraints of each consumer that are satisfied.
         var satisfied: [Consumer.ID: [Constraint]] = [:]
+        /// The look for rings in the file; nil where it is over.
+        var ringSweep: RingSweep?
         /// Up to where finished operations are being let go.
         var archiveEnd: OperationBook.ArchiveEnd?
 
@@ -51,7 +53,7 @@ extension QueueEngine {
 
         var isEmpty: Bool {
             ended.isEmpty && progress.isEmpty && decided.isEmpty && !isDue && !isBeatDue && !haveConstraintsChanged
-                && !haveSchedulesChanged && archiveEnd == nil
+                && !haveSchedulesChanged && archiveEnd == nil && ringSweep == nil
                 && (slots == 0 || consumers.values.allSatisfy { $0.freeSlots == 0 || $0.isDry && !isNews })
         }
     }
@@ -76,6 +78,8 @@ extension QueueEngine {
         var sighting: OperationBook.Sighting?
         var others: [Int64: OperationBook.Sight]?
         var worker: Int64?
+        /// Whether the look for rings in the file is over.
+        var isSwept = false
         /// Up to where there are more finished operations to let go.
         var archiveEnd: OperationBook.ArchiveEnd?
     }
@@ -160,6 +164,7 @@ extension QueueEngine {
             work.isWorking = !state.running.isEmpty
             work.others = state.others
             work.archiveEnd = state.archiveEnd
+            work.ringSweep = state.ringSweep
             for (number, running) in state.running where !running.isEnding {
                 work.busy.insert(number, in: running.lane)
             }
@@ -221,6 +226,7 @@ extension QueueEngine {
         done.archiveEnd = work.archiveEnd
         if work.isBeatDue { try beat(work, book, &done) }
         if let end = done.archiveEnd, try !book.prune(upTo: end) { done.archiveEnd = nil }
+        if let sweep = work.ringSweep, try !book.goOn(with: sweep) { done.isSwept = true }
         if work.haveConstraintsChanged || work.isBeatDue {
             for (id, constraints) in work.satisfied {
                 for constraint in constraints { try book.wake(constraint, of: work.consumers[id]!) }
@@ -380,6 +386,7 @@ extension QueueEngine {
             (state.nextDue, state.sighting) = (done.nextDue, done.sighting)
             state.isBusy = work.ended.count > 1 || done.claims.count > 1
             state.archiveEnd = done.archiveEnd
+            if done.isSwept { state.ringSweep = nil }
             if let others = done.others { state.others = others }
             if let worker = done.worker { state.worker = worker }
             let busy = Set(state.running.values.map(\.consumer))
@@ -395,7 +402,7 @@ extension QueueEngine {
         for (report, ending) in late { sendLate(report, of: ending) }
         // What was not looked at because there was too much has its turn next.
         let isOpen = state.withLock { state in
-            state.archiveEnd != nil
+            state.archiveEnd != nil || state.ringSweep != nil
                 || freeSlots(afterEnds: 0, state) > 0
                     && state.consumers.values.contains { $0.freeSlots > 0 && !$0.isDry && $0.limitedUntil == nil }
         }

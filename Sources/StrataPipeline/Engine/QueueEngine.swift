@@ -50,6 +50,8 @@ final class QueueEngine: StackEngine {
         var isStopping = false
         /// Up to where finished operations are being let go; nil where none are.
         var archiveEnd: OperationBook.ArchiveEnd?
+        /// The look for rings in the file; nil where it is over.
+        var ringSweep: RingSweep?
         /// When this worker looks for others, and says that it lives.
         var nextBeat = Date.distantPast
         /// What was last seen of other workers.

@@ -409,6 +409,8 @@ enum QueueSQL {
     static let selectDependantsIn = """
         SELECT DISTINCT d."dependant" FROM \(dependencies) d JOIN \(operations) o ON o."id" = d."dependant" WHERE o."pipeline" = ?
         """
+    /// Those of which something else is waited for, one by one.
+    static let selectNextDependant = "SELECT min(\"dependant\") FROM \(dependencies) WHERE \"dependant\" > ?"
     static let selectPrerequisites = """
         SELECT d."prerequisite" FROM \(dependencies) d JOIN \(operations) o ON o."id" = d."prerequisite" WHERE d."dependant" = ?
         """

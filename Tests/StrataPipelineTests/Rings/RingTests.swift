@@ -203,4 +203,73 @@ import Testing
         try await stage.play([.resume("B"), .done("B", "A"), .done("A")])
         try await stage.close()
     }
+
+    /// Makes an operation depend on another one behind the back of everybody who would refuse that.
+    private func tie(_ dependant: String, to prerequisite: String, _ ids: [String: Int64], in stack: ContextStack)
+        throws
+    {
+        try stack.transact(author: "test") { transaction in
+            let changed = try transaction.run(
+                "UPDATE \"OperationDependency\" SET \"dependant\" = ?, \"prerequisite\" = ? WHERE \"dependant\" = ?",
+                [ids[dependant]!, ids[prerequisite]!, ids["spare"]!].map { .integer($0) }
+            )
+            #expect(changed == 1)
+        }
+    }
+
+    @Test(
+        "P3 a ring that is in the file: one of it fails when the store is opened, once, and the rest runs",
+        arguments: [PipelineOrdering.flat, .fifo],
+        [0, 1000]
+    )
+    func found(_ ordering: PipelineOrdering, _ before: Int) async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        func open() async throws -> Pipeline {
+            try await Pipeline.open(stack, named: .work, ordering: ordering, whenFailed: .park) { (_: Attempt<Named>) in
+                .done
+            }
+        }
+        await (try await open()).close()
+        // S waits for A, which is in a ring with B and C; others, which are come by first, depend on each other in a chain.
+        let ids = try await stack.background { context in
+            var last: QueuedOperation?
+            for number in 0..<before {
+                let next = context.enqueue(Named(name: "\(number)"), in: .work, lane: "\(number)")
+                if let last { try next.addDependencies([last]) }
+                last = next
+            }
+            let names = ["S", "A", "B", "C", "spare", "free"]
+            let all = names.map { context.enqueue(Named(name: $0), in: .work, lane: $0) }
+            try all[0].addDependencies([all[1]])
+            try all[1].addDependencies([all[2]])
+            try all[2].addDependencies([all[3]])
+            try all[4].addDependencies([all[0]])
+            try context.commit()
+            return Dictionary(uniqueKeysWithValues: zip(names, all.map(\.id.number)))
+        }
+        try tie("C", to: "A", ids, in: stack)
+
+        let pipeline = try await open()
+        try await pipeline.drained()
+        let failed = try await stack.background { try $0.rows(QueuedOperation.where { $0.status == .failed }) }
+        #expect(failed.count == 1 && ["A", "B", "C"].contains { ids[$0] == failed[0].id.number })
+        #expect(failed.first?.failures.list.first?.message.contains("wait for each other") == true)
+        #expect(try await stack.background { try $0.count(FinishedOperation.all) } == before + 2)
+        #expect(try await stack.background { try $0.count(QueuedOperation.all) } == 4)
+        await pipeline.close()
+
+        // What has failed is in no one's way but of those that wait for it: nothing more fails at the next opening.
+        let again = try await open()
+        try await again.drained()
+        #expect(try await stack.background { try $0.count(QueuedOperation.where { $0.status == .failed }) } == 1)
+        let (c, a) = (stack.id(ids["C"]!, of: QueuedOperation.self), stack.id(ids["A"]!, of: QueuedOperation.self))
+        try await stack.background { context in
+            try context.find(c)!.removeDependencies([a])
+            try context.retryFailed(in: .work)
+            try context.commit()
+        }
+        try await again.drained()
+        #expect(try await stack.background { try $0.count(QueuedOperation.all) } == 0)
+        try await stack.close()
+    }
 }
