@@ -18,16 +18,20 @@ public final class EventLog: Sendable {
 
     private let state = Mutex(State())
     private let runner: any OperationRunner
+    private let listener = Mutex<Int?>(nil)
 
     /// Begins to write down what happens.
     public init(_ runner: any OperationRunner) {
         self.runner = runner
-        runner.listen { [weak self] in
+        let number = runner.listen { [weak self] in
             self?.note($0)
         } onEnd: { [weak self] in
             self?.close()
         }
+        listener.withLock { $0 = number }
     }
+
+    deinit { if let number = listener.withLock({ $0 }) { runner.unlisten(number) } }
 
     private func note(_ event: PipelineEvent) {
         let woken = state.withLock { state in

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Faults that a test orders and a handler runs into.
+/// Faults that a test orders and a handler runs into, at the very place where it asks for them. Those that a handler knows nothing of are
+/// ordered by ``StrataPipeline/OperationRunner/inject(_:times:into:)``.
 ///
 /// ```swift
 /// let faults = Faults()

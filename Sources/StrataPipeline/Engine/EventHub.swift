@@ -3,6 +3,7 @@ import Synchronization
 /// Hands events to whoever listens.
 final class EventHub: Sendable {
     private struct Listener: Sendable {
+        let number: Int
         let hear: @Sendable (PipelineEvent) -> Void
         let end: @Sendable () -> Void
     }
@@ -69,13 +70,24 @@ final class EventHub: Sendable {
     }
 
     /// Has a listener called at every event, before anything else happens, and once when there are no more.
-    func listen(_ listener: @escaping @Sendable (PipelineEvent) -> Void, onEnd end: @escaping @Sendable () -> Void) {
-        let isFinished = state.withLock { state in
-            if !state.isFinished { state.listeners.append(Listener(hear: listener, end: end)) }
-            return state.isFinished
+    ///
+    /// - Returns: by what it is taken away again.
+    func listen(_ listener: @escaping @Sendable (PipelineEvent) -> Void, onEnd end: @escaping @Sendable () -> Void)
+        -> Int
+    {
+        let (number, isFinished) = state.withLock { state in
+            state.next += 1
+            if !state.isFinished {
+                state.listeners.append(Listener(number: state.next, hear: listener, end: end))
+            }
+            return (state.next, state.isFinished)
         }
         if isFinished { end() }
+        return number
     }
+
+    /// Has a listener called no more, but for what is being told already.
+    func unlisten(_ number: Int) { state.withLock { $0.listeners.removeAll { $0.number == number } } }
 
     func finish() {
         let (streams, ends, listeners) = state.withLock { state in

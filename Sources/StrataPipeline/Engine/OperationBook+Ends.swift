@@ -89,7 +89,7 @@ extension OperationBook {
     ) throws -> Report {
         if outcome.isDone, try !complete([operation]).isEmpty { return .finished(.completed) }
         let claim = operation.claim
-        var holder: (pipeline: PipelineName, lane: String, attempts: Int, request: OperationRequest?)?
+        var holder: (pipeline: PipelineName, lane: String, attempts: Int, request: OperationRequest?, crashes: Int)?
         try transaction.rows(
             QueueSQL.selectHolder,
             [.integer(claim.operation), .integer(claim.worker), .integer(claim.epoch)]
@@ -97,13 +97,18 @@ extension OperationBook {
             holder = (
                 PipelineName(try row.read(String.self, at: 0)), try row.read(String.self, at: 1),
                 try row.read(Int.self, at: 2),
-                try row.request(at: 3)
+                try row.request(at: 3),
+                try row.read(Int.self, at: 4)
             )
         }
         guard let holder else { return .lost }
         // It may have been moved while it ran.
         var operation = operation
         (operation.pipeline, operation.lane) = (holder.pipeline, holder.lane)
+        if outcome.isCrash {
+            try rescue(claim.operation, after: holder.crashes)
+            return .lost
+        }
         // Somebody has decided meanwhile.
         switch holder.request {
         case .retry?:
@@ -314,6 +319,9 @@ extension OperationBook {
 }
 
 extension Result<Outcome, any Error> {
+    /// Whether it is as if the process had died.
+    var isCrash: Bool { if case .failure(let error) = self { error is AttemptCrash } else { false } }
+
     /// Whether the handler has said that it is done.
     var isDone: Bool {
         switch self {

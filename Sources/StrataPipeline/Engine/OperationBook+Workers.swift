@@ -105,19 +105,23 @@ extension OperationBook {
         try transaction.rows(QueueSQL.selectActiveOfWorker, [.integer(worker)]) { row in
             left.append((try row.read(Int64.self, at: 0), try row.read(Int.self, at: 1)))
         }
-        for (number, crashes) in left {
-            guard let standing = try state(of: number) else { continue }
-            // A crash is counted for itself, and takes no attempt.
-            try transaction.run(QueueSQL.rescue, [.integer(transaction.number), .integer(number)])
-            try noteStep(of: number, QueueSQL.rescueColumns)
-            if standing.request == nil, crashes + 1 >= (try rules(standing.pipeline)).crashLimit {
-                try fail(number, "The process that ran it has ended before it did, \(crashes + 1) times.")
-                continue
-            }
-            // Somebody may have asked for something while it ran.
-            try carryOut(number)
-        }
+        for (number, crashes) in left { try rescue(number, after: crashes) }
         try forget(worker)
+    }
+
+    /// Puts back an operation whose worker is no more.
+    ///
+    /// - Parameter crashes: how often it has lost its worker before.
+    func rescue(_ number: Int64, after crashes: Int) throws {
+        guard let standing = try state(of: number) else { return }
+        // A crash is counted for itself, and takes no attempt.
+        try transaction.run(QueueSQL.rescue, [.integer(transaction.number), .integer(number)])
+        try noteStep(of: number, QueueSQL.rescueColumns)
+        if standing.request == nil, crashes + 1 >= (try rules(standing.pipeline)).crashLimit {
+            return try fail(number, "The process that ran it has ended before it did, \(crashes + 1) times.")
+        }
+        // Somebody may have asked for something while it ran.
+        try carryOut(number)
     }
 
     /// Takes a worker off the list.

@@ -83,7 +83,7 @@ extension QueueEngine {
     private func run(_ operation: ClaimedOperation, _ consumer: Consumer) async {
         var ending: Ending
         do {
-            let outcome = try await consumer.handler.run(operation, self)
+            let outcome = try await call(operation, consumer)
             ending = Ending(operation: operation, consumer: consumer, outcome: .success(outcome))
             if case .doneCommitting(let changes) = outcome.kind {
                 // The handler was in time, however long its changes wait for those of others; or it was not.
@@ -96,6 +96,14 @@ extension QueueEngine {
             ending = Ending(operation: operation, consumer: consumer, outcome: .failure(Self.reason(error)))
         }
         end(ending, isLast: true)
+    }
+
+    private func call(_ operation: ClaimedOperation, _ consumer: Consumer) async throws -> Outcome {
+        for interceptor in consumer.interceptors {
+            guard let replacement = interceptor(operation.claim.operation) else { continue }
+            return try await replacement { try await consumer.handler.run(operation, self) }
+        }
+        return try await consumer.handler.run(operation, self)
     }
 
     /// Why an attempt has failed. What comes of a cancellation is one, and nothing else is.

@@ -211,6 +211,11 @@ extension QueueEngine {
 
     func suspensions(of id: Consumer.ID) -> Int { state.withLock { $0.consumers[id]?.suspensions ?? 0 } }
 
+    /// Has an interceptor asked about each attempt, behind those that are.
+    func intercept(_ id: Consumer.ID, _ interceptor: @escaping HandlerInterceptor) {
+        state.withLock { $0.consumers[id]?.interceptors.append(interceptor) }
+    }
+
     func limit(of id: Consumer.ID) -> Int? { state.withLock { $0.consumers[id]?.maxConcurrent } }
 
     func setLimit(_ limit: Int?, of id: Consumer.ID) {

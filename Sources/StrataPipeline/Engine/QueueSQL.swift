@@ -155,7 +155,7 @@ enum QueueSQL {
     // What becomes of an attempt.
 
     static let selectHolder = """
-        SELECT "pipeline", "lane", "attempts", "request" FROM \(operations) \
+        SELECT "pipeline", "lane", "attempts", "request", "crashes" FROM \(operations) \
         WHERE "id" = ?1 AND "status" = 3 AND "worker" = ?2 AND "epoch" = ?3
         """
     static let selectFailures = "SELECT \"failures\" FROM \(operations) WHERE \"id\" = ?"

@@ -61,11 +61,22 @@ extension OperationRunner {
     public var events: AsyncStream<PipelineEvent> { handle.hub.subscribe() }
 
     /// Has a listener called at every event, before anything else happens here, and once when this is closed.
+    ///
+    /// - Returns: by what ``unlisten(_:)`` takes it away again.
+    @discardableResult
     package func listen(
         _ listener: @escaping @Sendable (PipelineEvent) -> Void,
         onEnd end: @escaping @Sendable () -> Void = {}
-    ) {
+    ) -> Int {
         handle.hub.listen(listener, onEnd: end)
+    }
+
+    /// Has a listener called no more, but for what is being told already.
+    package func unlisten(_ listener: Int) { handle.hub.unlisten(listener) }
+
+    /// Has an interceptor asked before a handler is called, from the next claims on; those that were set before are asked first.
+    package func intercept(_ interceptor: @escaping HandlerInterceptor) {
+        handle.engine.intercept(handle.id, interceptor)
     }
 
     /// Waits until everything that is known has been looked at and written. Handlers may run still.

@@ -1,0 +1,54 @@
+public import Strata
+public import StrataPipeline
+
+/// An operation that was done in place, by ``StrataPipeline/OperationRunner/inline(isolation:_:)``, and was not to be done.
+public struct InlineFailure: Error, Sendable, CustomStringConvertible {
+    /// The operation.
+    public let operation: ObjectID<QueuedOperation>
+    /// What has come of its attempt: it has failed for good, is to be tried again, or was lost.
+    public let event: PipelineEvent
+
+    /// What has come of the attempt, in words.
+    public var description: String { "\(event)" }
+}
+
+extension OperationRunner {
+    /// Does something, and has all operations done that are queued here by then before it goes on, those too that handlers queue: as if they were
+    /// called in place.
+    ///
+    /// It runs for as long if it was suspended. What waits for a moment, a constraint or a person is left waiting. Where several pipelines play
+    /// together, one call stands within another.
+    ///
+    /// - Parameters:
+    ///   - isolation: where the block runs.
+    ///   - body: what queues, and commits.
+    /// - Returns: what the block returns.
+    /// - Throws: what the block throws; ``InlineFailure`` of the first operation whose attempt has failed, also where it is to be tried again, or that was
+    ///   lost; `CancellationError`; what the store reports.
+    @discardableResult
+    public func inline<Value>(
+        isolation: isolated (any Actor)? = #isolation,
+        _ body: () async throws -> Value
+    ) async throws -> Value {
+        let log = EventLog(self)
+        let value = try await body()
+        let suspensions = suspensions
+        for _ in 0..<suspensions { resume() }
+        defer { for _ in 0..<suspensions { suspend() } }
+        try await drained()
+        for event in log.events {
+            if let operation = event.failedOperation { throw InlineFailure(operation: operation, event: event) }
+        }
+        return value
+    }
+}
+
+extension PipelineEvent {
+    /// The operation of which this says that it was not done as it was to be.
+    fileprivate var failedOperation: ObjectID<QueuedOperation>? {
+        switch self {
+        case .retrying(let id, _, _), .failed(let id, _), .lost(let id): id
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,183 @@
+import Foundation
+import Strata
+import StrataTesting
+import Synchronization
+import Testing
+
+@testable import StrataPipeline
+
+@Suite("L18 faults that handlers know nothing of", .timeLimit(.minutes(1))) struct InjectionTests {
+    struct Stop: Error {}
+
+    /// A pipeline whose handler counts its calls, and queues a mark with each end.
+    private final class Counted: Sendable {
+        let stack: ContextStack
+        let clock: VirtualClock
+        let pipeline: Pipeline
+        private let counted: Calls
+
+        private final class Calls: Sendable { let names = Mutex<[String]>([]) }
+
+        var calls: [String] { counted.names.withLock { $0 } }
+
+        init(timeout: Duration? = nil, crashLimit: Int = 5) async throws {
+            stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+            (clock, counted) = (VirtualClock(), Calls())
+            pipeline = try await Pipeline.open(
+                stack,
+                named: .work,
+                timeout: timeout,
+                crashLimit: crashLimit,
+                clock: clock
+            ) { [counted] (attempt: Attempt<Named>) in
+                counted.names.withLock { $0.append(attempt.payload.name) }
+                return .done { $0.enqueue(Named(name: "mark"), in: "marks") }
+            }
+        }
+
+        func queue(_ names: String...) async throws -> [ObjectID<QueuedOperation>] {
+            try await stack.background { context in
+                let ids = names.map { context.enqueue(Named(name: $0), in: .work).id }
+                try context.commit()
+                return ids
+            }
+        }
+
+        func marks() async throws -> Int {
+            try await stack.background { try $0.enqueued(Named.self, in: "marks").count }
+        }
+
+        func operation(_ id: ObjectID<QueuedOperation>) async throws -> (
+            status: OperationStatus, attempts: Int, crashes: Int
+        )? {
+            try await stack.background { try $0.find(id).map { ($0.status, $0.attempts, $0.crashes) } }
+        }
+    }
+
+    @Test("an error fails the attempt without a call of the handler, so often as it was ordered")
+    func error() async throws {
+        let stage = try await Counted()
+        let fault = stage.pipeline.inject(.error(Stop()), times: 2)
+        for number in 1...2 {
+            guard case .retrying(_, _, let message) = try await stage.pipeline.perform(Named(name: "a"), in: .work)
+            else {
+                Issue.record("attempt \(number) was to be tried again")
+                return
+            }
+            #expect(message == "Stop()" && fault.remaining == 2 - number && stage.calls.isEmpty)
+        }
+        guard case .finished = try await stage.pipeline.perform(Named(name: "b"), in: .work) else {
+            Issue.record("there was no fault left")
+            return
+        }
+        #expect(stage.calls == ["b"])
+        try await stage.stack.close()
+    }
+
+    @Test("a crash before the handler is called: no attempt, one crash, and tried again at once")
+    func crashBefore() async throws {
+        let stage = try await Counted()
+        let log = EventLog(stage.pipeline)
+        stage.pipeline.inject(.crashBeforeHandler)
+        let id = try await stage.queue("a")[0]
+        try await log.waitForEnd(of: id, count: 2)
+        guard case .lost(id)? = log.events.first(where: { $0.isEnd(of: id) }) else {
+            Issue.record("\(log.events)")
+            return
+        }
+        #expect(log.started == [id, id] && log.finished == [id] && stage.calls == ["a"])
+        let numbers = log.events.compactMap { if case .started(_, let attempt) = $0 { attempt } else { nil } }
+        #expect(numbers == [1, 1])
+        #expect(try await stage.marks() == 1)
+        try await stage.stack.close()
+    }
+
+    @Test("a crash behind the handler: it has been called, and what it says is lost, its changes with it")
+    func crashAfter() async throws {
+        let stage = try await Counted()
+        let log = EventLog(stage.pipeline)
+        let (first, second) = (stage.pipeline.inject(.crashAfterHandler), stage.pipeline.inject(.crashBeforeHandler))
+        let id = try await stage.queue("a")[0]
+        try await log.waitForEnd(of: id, count: 3)
+        #expect(stage.calls == ["a", "a"] && log.started.count == 3 && log.finished == [id])
+        #expect(first.remaining == 0 && second.remaining == 0)
+        #expect(try await stage.marks() == 1)
+        try await stage.stack.close()
+    }
+
+    @Test("what has crashed too often fails, as if processes had died")
+    func crashLimit() async throws {
+        let stage = try await Counted(crashLimit: 3)
+        let log = EventLog(stage.pipeline)
+        let fault = stage.pipeline.inject(.crashAfterHandler, times: 10)
+        let id = try await stage.queue("a")[0]
+        try await log.wait { $0.contains { if case .failed(id, _) = $0 { true } else { false } } }
+        #expect(stage.calls == ["a", "a", "a"] && fault.remaining == 7)
+        let operation = try #require(try await stage.operation(id))
+        #expect(operation == (.failed, 0, 3))
+        fault.cancel()
+        try await stage.stack.background { context in
+            try context.find(id)!.retry()
+            try context.commit()
+        }
+        try await log.wait { $0.contains { if case .finished(id, .completed) = $0 { true } else { false } } }
+        #expect(stage.calls.count == 4)
+        #expect(try await stage.marks() == 1)
+        try await stage.stack.close()
+    }
+
+    @Test("what somebody has asked for while it ran is done behind a crash")
+    func requestAndCrash() async throws {
+        let stage = try await Counted(timeout: .seconds(5))
+        let log = EventLog(stage.pipeline)
+        let gate = AsyncStream.makeStream(of: Void.self)
+        stage.pipeline.intercept { _ in
+            { _ in
+                for await _ in gate.stream {}
+                throw AttemptCrash()
+            }
+        }
+        let id = try await stage.queue("a")[0]
+        try await log.wait { $0.contains { if case .started = $0 { true } else { false } } }
+        try await stage.stack.background { context in
+            try context.find(id)!.skip()
+            try context.commit()
+        }
+        gate.continuation.finish()
+        try await log.wait { $0.contains { if case .finished(id, .skipped) = $0 { true } else { false } } }
+        #expect(stage.calls.isEmpty)
+        try await stage.stack.close()
+    }
+
+    @Test("a handler that hangs is ended by its timeout")
+    func hang() async throws {
+        let stage = try await Counted(timeout: .seconds(5))
+        let log = EventLog(stage.pipeline)
+        stage.pipeline.inject(.hang)
+        let id = try await stage.queue("a")[0]
+        await stage.clock.waitForAlarm(after: .seconds(5))
+        stage.clock.advance(by: .seconds(5))
+        try await log.waitForEnd(of: id)
+        #expect(log.events.contains { if case .stuck(id, .seconds(5)) = $0 { true } else { false } })
+        guard case .retrying(id, _, let message)? = log.events.last(where: { $0.isEnd(of: id) }) else {
+            Issue.record("\(log.events)")
+            return
+        }
+        #expect(message.contains("timedOut") && stage.calls.isEmpty)
+        try await stage.stack.close()
+    }
+
+    @Test("a fault for one operation befalls no other")
+    func oneOperation() async throws {
+        let stage = try await Counted()
+        let log = EventLog(stage.pipeline)
+        stage.pipeline.suspend()
+        let ids = try await stage.queue("a", "b", "c")
+        let fault = stage.pipeline.inject(.error(Stop()), times: 5, into: ids[1])
+        stage.pipeline.resume()
+        for id in ids { try await log.waitForEnd(of: id) }
+        #expect(Set(stage.calls) == ["a", "c"] && Set(log.finished) == [ids[0], ids[2]] && fault.remaining == 4)
+        #expect(log.events.contains { if case .retrying(ids[1], _, _) = $0 { true } else { false } })
+        try await stage.stack.close()
+    }
+}
