@@ -33,26 +33,39 @@ extension AttemptFault {
 /// A fault that was ordered by ``StrataPipeline/OperationRunner/inject(_:times:into:)``.
 public final class InjectedFault: Sendable {
     private let left: Mutex<Int>
+    fileprivate let fault: AttemptFault
+    fileprivate let operation: Int64?
 
-    fileprivate init(_ times: Int) { left = Mutex(max(times, 0)) }
+    fileprivate init(_ fault: AttemptFault, _ times: Int, _ operation: Int64?) {
+        left = Mutex(max(times, 0))
+        (self.fault, self.operation) = (fault, operation)
+    }
 
     /// How many attempts it is still to befall.
     public var remaining: Int { left.withLock { $0 } }
 
     /// Lets it befall no more attempts.
     public func cancel() { left.withLock { $0 = 0 } }
+}
 
-    fileprivate func take() -> Bool {
-        left.withLock { left in
+extension InjectedFault: HandlerInterceptor {
+    package var isSpent: Bool { remaining == 0 }
+
+    package func replacement(for operation: Int64) -> (@Sendable (() async throws -> Outcome) async throws -> Outcome)?
+    {
+        guard self.operation ?? operation == operation else { return nil }
+        let isTaken = left.withLock { left in
             guard left > 0 else { return false }
             left -= 1
             return true
         }
+        guard isTaken else { return nil }
+        return { [fault] handler in try await fault.befall(handler) }
     }
 }
 
 extension OperationRunner {
-    /// Has something go wrong with the next attempts that are claimed here, without a word of it in the handler.
+    /// Has something go wrong with the next attempts whose handlers would be called, without a word of it in the handler.
     ///
     /// ```swift
     /// let fault = uploads.inject(.crashAfterHandler)
@@ -70,11 +83,8 @@ extension OperationRunner {
         times: Int = 1,
         into operation: ObjectID<QueuedOperation>? = nil
     ) -> InjectedFault {
-        let injected = InjectedFault(times)
-        intercept { number in
-            guard operation.map({ $0.number == number }) ?? true, injected.take() else { return nil }
-            return { try await fault.befall($0) }
-        }
+        let injected = InjectedFault(fault, times, operation?.number)
+        intercept(injected)
         return injected
     }
 }

@@ -1,7 +1,7 @@
 public import Strata
 public import StrataPipeline
 
-/// An operation that was done in place, by ``StrataPipeline/OperationRunner/inline(isolation:_:)``, and was not to be done.
+/// An operation that was to be done in place, by ``StrataPipeline/OperationRunner/inline(isolation:_:)``, and was not done.
 public struct InlineFailure: Error, Sendable, CustomStringConvertible {
     /// The operation.
     public let operation: ObjectID<QueuedOperation>
@@ -16,15 +16,16 @@ extension OperationRunner {
     /// Does something, and has all operations done that are queued here by then before it goes on, those too that handlers queue: as if they were
     /// called in place.
     ///
-    /// It runs for as long if it was suspended. What waits for a moment, a constraint or a person is left waiting. Where several pipelines play
-    /// together, one call stands within another.
+    /// If it was suspended, it runs for as long. What is queued for a later moment, waits for a constraint or for a person is left waiting. Where two
+    /// pipelines play together, one call stands within another: what handlers of the inner one queue for the outer one is done as well. Calls
+    /// beside each other are not for one pipeline.
     ///
     /// - Parameters:
     ///   - isolation: where the block runs.
     ///   - body: what queues, and commits.
     /// - Returns: what the block returns.
-    /// - Throws: what the block throws; ``InlineFailure`` of the first operation whose attempt has failed, also where it is to be tried again, or that was
-    ///   lost; `CancellationError`; what the store reports.
+    /// - Throws: what the block throws; ``InlineFailure`` of the first operation that was not done by its attempt, since that has failed, is to be tried
+    ///   again, was postponed or lost; `CancellationError`; what the store reports.
     @discardableResult
     public func inline<Value>(
         isolation: isolated (any Actor)? = #isolation,

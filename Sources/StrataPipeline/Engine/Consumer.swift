@@ -1,10 +1,6 @@
 import Foundation
 import Strata
 
-/// Asked about an attempt of an operation, by its number: gives what is called instead of the handler, with that; nil where the handler is.
-package typealias HandlerInterceptor =
-    @Sendable (Int64) -> (@Sendable (() async throws -> Outcome) async throws -> Outcome)?
-
 /// A pipeline or a broker as the engine knows it.
 struct Consumer: Sendable {
     typealias ID = Int
@@ -45,8 +41,8 @@ struct Consumer: Sendable {
     var sweep = Sweep()
     /// Whether nothing was ready when it was last looked, and nothing has happened since.
     var isDry = false
-    /// Who is asked before a handler is called. The first one that wants the attempt has it.
-    var interceptors: [HandlerInterceptor] = []
+    /// Who is asked before a handler is called.
+    let interceptors = HandlerInterceptors()
 
     /// Has a handler do operations of its payload. One whose item is there no more is left out.
     static func handler<Payload>(_ body: @escaping @Sendable (Attempt<Payload>) async throws -> Outcome) -> Handler {

@@ -1,19 +1,4 @@
 import Strata
-import Synchronization
-
-/// A look at all dependencies of a store for rings that have come into the file without having been refused, as by raw SQL.
-final class RingSweep: Sendable {
-    struct State {
-        /// The last operation at which it began.
-        var last = Int64.min
-        var search = RingSearch()
-    }
-
-    /// How far it has come. It is not put back where a turn fails: a ring that was found is found again.
-    let state = Mutex(State())
-    /// How many operations it comes by in one turn: some milliseconds' worth.
-    static let steps = 200
-}
 
 extension OperationBook {
     /// Refuses dependencies by which operations would wait for each other.
@@ -43,44 +28,70 @@ extension OperationBook {
     func breakRings(of pipeline: PipelineName) throws {
         guard try rules(pipeline).ordering.isSerial else { return }
         let starts = try transaction.numbers(QueueSQL.selectDependantsIn, [.text(pipeline.rawValue)])
-        while let ring = try DependencyRing.find(from: starts, waitedForNow) { try breakRing(ring) }
+        // What has failed stays where it is, and what runs does not wait: no ring leads through them any more.
+        var broken: Set<Int64> = []
+        while let ring = try DependencyRing.find(
+            from: starts.filter({ !broken.contains($0) }),
+            { broken.contains($0) ? [] : try waitedFor($0) }
+        ) {
+            broken.insert(ring[0])
+            try fail(ring[0], DependencyRing.error(ring).message)
+        }
     }
 
-    /// Looks on for rings, and breaks one that is found.
+    /// How many operations a look for stray rings begins at, and how many rows it reads for that, at most: some milliseconds' worth.
+    private static let (strayStarts, strayRows) = (200, 10_000)
+
+    /// More rows would be read than there is time for.
+    private struct OutOfRows: Error {}
+
+    /// Looks for dependencies that make a ring which nobody has refused, as of raw SQL, and fails one operation of each, as where an order
+    /// closes one. What has failed or runs is no part of a ring.
     ///
-    /// - Returns: whether there is more to look at.
-    func goOn(with sweep: RingSweep) throws -> Bool {
-        try sweep.state.withLock { state in
-            var steps = RingSweep.steps
-            while true {
-                switch try state.search.goOn(&steps, waitedForNow) {
-                case .unfinished: return true
-                case .ring(let ring):
-                    try breakRing(ring)
-                    // Behind this, and once more if this comes to nothing.
-                    if let start = state.search.forgetWay() { state.last = start - 1 }
-                    return true
-                case .none:
-                    guard steps > 0 else { return true }
-                    guard let next = try transaction.integer(QueueSQL.selectNextDependant, [.integer(state.last)])
-                    else { return false }
-                    steps -= 1
-                    try state.search.begin(at: next, waitedForNow)
-                    state.last = next
+    /// - Parameters:
+    ///   - last: where the look before has ended.
+    ///   - isOwn: whether a pipeline is run here. Rings of others are left to those.
+    /// - Returns: where this look has ended, and the rings.
+    /// - Complexity: bounded, whatever is queued. What leads through more operations than are looked at is passed over.
+    func breakStrayRings(after last: Int64, _ isOwn: (PipelineName) -> Bool) throws -> (last: Int64, rings: [[Int64]]) {
+        var starts: [Int64] = []
+        while starts.count < Self.strayStarts,
+            let next = try transaction.integer(QueueSQL.selectNextDependant, [.integer(starts.last ?? last)])
+        {
+            starts.append(next)
+        }
+        var (current, rows) = (last, 0)
+        var passed: Set<Int64> = []
+        var rings: [[Int64]] = []
+        let watched = starts.lazy.map { start in
+            current = start
+            return start
+        }
+        do {
+            while let ring = try DependencyRing.find(
+                from: watched,
+                { number in
+                    if passed.contains(number) { return [] }
+                    let prerequisites = try transaction.numbers(
+                        QueueSQL.selectStandingPrerequisites,
+                        [.integer(number), .integer(Int64(Self.strayRows))]
+                    )
+                    rows += 1 + prerequisites.count
+                    if rows > Self.strayRows { throw OutOfRows() }
+                    return prerequisites
                 }
+            ) {
+                let own = try ring.first { number in try state(of: number).map { isOwn($0.pipeline) } ?? false }
+                passed.insert(own ?? ring[0])
+                guard let own else { continue }
+                try fail(own, DependencyRing.error(ring).message)
+                rings.append(ring)
             }
+        } catch is OutOfRows {
+            // What the first one alone leads to is too much.
+            return (current == starts.first ? current : current - 1, rings)
         }
-    }
-
-    private func breakRing(_ ring: [Int64]) throws { try fail(ring[0], DependencyRing.error(ring).message) }
-
-    /// What an operation waits for that has not failed nor is started: what has failed stays where it is, and what runs does not wait, so that no ring
-    /// leads through them.
-    private func waitedForNow(_ number: Int64) throws -> [Int64] {
-        switch try state(of: number)?.status {
-        case nil, .active, .failed: []
-        case .pending, .waiting, .held: try waitedFor(number)
-        }
+        return (starts.count < Self.strayStarts ? .min : starts.last!, rings)
     }
 
     /// Where an operation stands in a lane that has an order.

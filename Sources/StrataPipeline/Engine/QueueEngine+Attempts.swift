@@ -40,14 +40,16 @@ extension QueueEngine {
     private func setDeadline(_ timeout: Duration, of operation: ClaimedOperation, _ consumer: Consumer) {
         let number = operation.claim.operation
         let deadline = clock.alarm(at: clock.now.addingTimeInterval(timeout.seconds)) { [weak self] in
-            guard let self, noteMissed(by: operation.claim) else { return }
-            consumer.events.send(.stuck(stack.id(number, of: QueuedOperation.self), after: timeout))
+            guard let self else { return }
             let error = PipelineError(
                 .timedOut,
                 "The attempt has taken longer than \(timeout).",
                 operations: [number]
             )
-            end(Ending(operation: operation, consumer: consumer, outcome: .failure(error)))
+            let ending = Ending(operation: operation, consumer: consumer, outcome: .failure(error))
+            guard noteMissed(ending) else { return }
+            consumer.events.send(.stuck(stack.id(number, of: QueuedOperation.self), after: timeout))
+            end(ending)
         }
         let isOver = state.withLock { state in
             guard state.running[number]?.claim == operation.claim else { return true }
@@ -57,11 +59,12 @@ extension QueueEngine {
         if isOver { deadline.cancel() }
     }
 
-    /// Notes that the deadline of an attempt has come, and says whether it came first: then what the handler says does not count.
-    private func noteMissed(by claim: Claim) -> Bool {
-        state.withLock { state in
-            guard state.isOpen(claim), state.running[claim.operation]!.timing != .inTime else { return false }
-            state.running[claim.operation]!.timing = .late
+    /// Notes that the deadline of an attempt has come, and how that ends it. Says whether it came first: then what the handler says does not count.
+    private func noteMissed(_ ending: Ending) -> Bool {
+        let claim = ending.operation.claim
+        return state.withLock { state in
+            guard state.isOpen(claim), case .open = state.running[claim.operation]!.timing else { return false }
+            state.running[claim.operation]!.timing = .late(ending)
             return true
         }
     }
@@ -72,7 +75,7 @@ extension QueueEngine {
             guard let running = state.running[claim.operation], running.claim == claim else {
                 return (true, nil as (any PipelineAlarm)?)
             }
-            if running.timing == .late { return (false, nil) }
+            if case .late = running.timing { return (false, nil) }
             state.running[claim.operation]!.timing = .inTime
             return (true, running.deadline)
         }
@@ -85,11 +88,9 @@ extension QueueEngine {
         do {
             let outcome = try await call(operation, consumer)
             ending = Ending(operation: operation, consumer: consumer, outcome: .success(outcome))
-            if case .doneCommitting(let changes) = outcome.kind {
-                // The handler was in time, however long its changes wait for those of others; or it was not.
-                guard noteMet(by: operation.claim), let report = try await commitWhenPossible(changes, ending) else {
-                    return
-                }
+            // The handler was in time, however long its changes wait for those of others; or it was not.
+            if case .doneCommitting(let changes) = outcome.kind, noteMet(by: operation.claim) {
+                guard let report = try await commitWhenPossible(changes, ending) else { return }
                 ending.written = report
             }
         } catch {
@@ -99,15 +100,15 @@ extension QueueEngine {
     }
 
     private func call(_ operation: ClaimedOperation, _ consumer: Consumer) async throws -> Outcome {
-        for interceptor in consumer.interceptors {
-            guard let replacement = interceptor(operation.claim.operation) else { continue }
-            return try await replacement { try await consumer.handler.run(operation, self) }
+        guard let replacement = consumer.interceptors.replacement(for: operation.claim.operation) else {
+            return try await consumer.handler.run(operation, self)
         }
-        return try await consumer.handler.run(operation, self)
+        return try await replacement { try await consumer.handler.run(operation, self) }
     }
 
     /// Why an attempt has failed. What comes of a cancellation is one, and nothing else is.
     private static func reason(_ error: any Error) -> any Error {
+        if error is AttemptCrash { return error }
         if Task.isCancelled { return CancellationError() }
         guard error is CancellationError else { return error }
         return PipelineError(

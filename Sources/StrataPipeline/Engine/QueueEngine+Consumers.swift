@@ -40,6 +40,7 @@ extension QueueEngine {
             id: id,
             engine: engine,
             hub: consumer.events,
+            interceptors: consumer.interceptors,
             shutdownGrace: consumer.options.shutdownGrace
         )
     }
@@ -75,7 +76,6 @@ extension QueueEngine {
         }
         send(reports, to: [consumer])
         return state.withLock { state in
-            if state.worker == nil { state.ringSweep = RingSweep() }
             state.worker = worker
             state.nextDue = nextDue
             state.haveConstraintsChanged = true
@@ -210,11 +210,6 @@ extension QueueEngine {
     }
 
     func suspensions(of id: Consumer.ID) -> Int { state.withLock { $0.consumers[id]?.suspensions ?? 0 } }
-
-    /// Has an interceptor asked about each attempt, behind those that are.
-    func intercept(_ id: Consumer.ID, _ interceptor: @escaping HandlerInterceptor) {
-        state.withLock { $0.consumers[id]?.interceptors.append(interceptor) }
-    }
 
     func limit(of id: Consumer.ID) -> Int? { state.withLock { $0.consumers[id]?.maxConcurrent } }
 

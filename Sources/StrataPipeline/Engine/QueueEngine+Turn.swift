@@ -37,8 +37,8 @@ extension QueueEngine {
         var busy = OperationBook.Busy()
         /// The constraints of each consumer that are satisfied.
         var satisfied: [Consumer.ID: [Constraint]] = [:]
-        /// The look for rings in the file; nil where it is over.
-        var ringSweep: RingSweep?
+        /// Where the last look for stray rings has ended.
+        var ringsSeen = Int64.min
         /// Up to where finished operations are being let go.
         var archiveEnd: OperationBook.ArchiveEnd?
 
@@ -53,7 +53,7 @@ extension QueueEngine {
 
         var isEmpty: Bool {
             ended.isEmpty && progress.isEmpty && decided.isEmpty && !isDue && !isBeatDue && !haveConstraintsChanged
-                && !haveSchedulesChanged && archiveEnd == nil && ringSweep == nil
+                && !haveSchedulesChanged && archiveEnd == nil
                 && (slots == 0 || consumers.values.allSatisfy { $0.freeSlots == 0 || $0.isDry && !isNews })
         }
     }
@@ -78,8 +78,9 @@ extension QueueEngine {
         var sighting: OperationBook.Sighting?
         var others: [Int64: OperationBook.Sight]?
         var worker: Int64?
-        /// Whether the look for rings in the file is over.
-        var isSwept = false
+        /// Where the look for stray rings has ended, and what it has found.
+        var ringsSeen: Int64?
+        var rings: [[Int64]] = []
         /// Up to where there are more finished operations to let go.
         var archiveEnd: OperationBook.ArchiveEnd?
     }
@@ -111,6 +112,7 @@ extension QueueEngine {
         for (hub, event) in done.events { hub.send(event) }
         for (hub, event) in done.decided { hub.tell(event) }
         report(done.disputed)
+        for ring in done.rings { stack.log(.error, DependencyRing.error(ring).message) }
         start(done.claims.compactMap { claim in work.consumers[claim.consumer].map { (claim.operation, $0) } })
         setAlarm()
     }
@@ -164,7 +166,7 @@ extension QueueEngine {
             work.isWorking = !state.running.isEmpty
             work.others = state.others
             work.archiveEnd = state.archiveEnd
-            work.ringSweep = state.ringSweep
+            work.ringsSeen = state.ringsSeen
             for (number, running) in state.running where !running.isEnding {
                 work.busy.insert(number, in: running.lane)
             }
@@ -226,7 +228,6 @@ extension QueueEngine {
         done.archiveEnd = work.archiveEnd
         if work.isBeatDue { try beat(work, book, &done) }
         if let end = done.archiveEnd, try !book.prune(upTo: end) { done.archiveEnd = nil }
-        if let sweep = work.ringSweep, try !book.goOn(with: sweep) { done.isSwept = true }
         if work.haveConstraintsChanged || work.isBeatDue {
             for (id, constraints) in work.satisfied {
                 for constraint in constraints { try book.wake(constraint, of: work.consumers[id]!) }
@@ -331,6 +332,19 @@ extension QueueEngine {
         done.others = try book.rescueOfTheSilent(work.others, except: done.worker ?? work.worker)
         try book.forgetEmptyQueues()
         done.archiveEnd = try book.archiveEnd()
+        try lookForRings(work, book, &done)
+    }
+
+    /// Looks on for stray rings. A row that nobody can read holds up nothing.
+    private func lookForRings(_ work: Work, _ book: OperationBook, _ done: inout Done) throws {
+        do {
+            let (seen, rings) = try book.breakStrayRings(after: work.ringsSeen) { name in
+                work.consumers.values.contains { $0.takes(name) }
+            }
+            (done.ringsSeen, done.rings) = (seen, rings)
+        } catch let error as StrataError where error.code == .undecodable {
+            stack.log(.error, "Dependencies cannot be looked through: \(error)")
+        }
     }
 
     /// Operations that run may have been taken off the queue, or somebody wants them to end.
@@ -351,12 +365,10 @@ extension QueueEngine {
 
     /// Takes over what is in the store now.
     private func settle(_ work: Work, _ done: Done) {
-        var late: [(report: OperationBook.Report, ending: Ending)] = []
         let (tasks, ends) = state.withLock { state in
             for ending in work.ended {
                 let number = ending.operation.claim.operation
-                guard let running = state.running[number], running.claim == ending.operation.claim else { continue }
-                if let report = running.committed { late.append((report, ending)) }
+                guard state.running[number]?.claim == ending.operation.claim else { continue }
                 state.running[number] = nil
                 state.consumers[ending.consumer.id]?.running.remove(number)
             }
@@ -386,7 +398,7 @@ extension QueueEngine {
             (state.nextDue, state.sighting) = (done.nextDue, done.sighting)
             state.isBusy = work.ended.count > 1 || done.claims.count > 1
             state.archiveEnd = done.archiveEnd
-            if done.isSwept { state.ringSweep = nil }
+            if let seen = done.ringsSeen { state.ringsSeen = seen }
             if let others = done.others { state.others = others }
             if let worker = done.worker { state.worker = worker }
             let busy = Set(state.running.values.map(\.consumer))
@@ -399,10 +411,9 @@ extension QueueEngine {
         // These would wait for a thread, which handlers may hold for long.
         if !done.requested.isEmpty { withdraw { done.requested.contains($0.operation.claim.operation) } }
         for end in ends { end.continuation.resume() }
-        for (report, ending) in late { sendLate(report, of: ending) }
         // What was not looked at because there was too much has its turn next.
         let isOpen = state.withLock { state in
-            state.archiveEnd != nil || state.ringSweep != nil
+            state.archiveEnd != nil
                 || freeSlots(afterEnds: 0, state) > 0
                     && state.consumers.values.contains { $0.freeSlots > 0 && !$0.isDry && $0.limitedUntil == nil }
         }

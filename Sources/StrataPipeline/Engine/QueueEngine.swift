@@ -50,8 +50,8 @@ final class QueueEngine: StackEngine {
         var isStopping = false
         /// Up to where finished operations are being let go; nil where none are.
         var archiveEnd: OperationBook.ArchiveEnd?
-        /// The look for rings in the file; nil where it is over.
-        var ringSweep: RingSweep?
+        /// Where the last look for stray rings has ended.
+        var ringsSeen = Int64.min
         /// When this worker looks for others, and says that it lives.
         var nextBeat = Date.distantPast
         /// What was last seen of other workers.
@@ -81,16 +81,15 @@ final class QueueEngine: StackEngine {
         var timing = Timing.open
         /// Whether its end is about to be written.
         var isEnding = false
-        /// What its handler has committed while another end, by its deadline, was about to be written.
-        var committed: OperationBook.Report?
     }
 
     /// Whether a handler returns before the deadline of its attempt.
-    enum Timing {
+    enum Timing: Sendable {
         /// Neither has come.
         case open
         case inTime
-        case late
+        /// What the attempt ends with.
+        case late(Ending)
     }
 
     /// What came of an attempt.
@@ -238,38 +237,26 @@ final class QueueEngine: StackEngine {
     /// - Parameter isLast: whether the handler itself says so, by the last thing that it does.
     func end(_ ending: Ending, isLast: Bool = false) {
         let number = ending.operation.claim.operation
-        var late: OperationBook.Report?
         var task: Task<Void, Never>?
         let deadline = state.withLock { state in
-            let isHeld = state.running[number]?.claim == ending.operation.claim
-            late = isHeld ? nil : ending.written
-            if isHeld, ending.written != nil, state.running[number]!.isEnding {
-                // Its deadline came first, and too late: what is in the store counts.
-                let place = state.ended.firstIndex { $0.operation.claim == ending.operation.claim }
-                if let place { state.ended[place] = ending } else { state.running[number]!.committed = ending.written }
-            }
-            guard isHeld, !state.running[number]!.isEnding else { return nil as (any PipelineAlarm)? }
-            // The deadline's end is about to come.
-            if isLast, state.running[number]!.timing == .late { return nil }
-            state.running[number]?.isEnding = true
+            guard state.isOpen(ending.operation.claim) else { return nil as (any PipelineAlarm)? }
+            state.running[number]!.isEnding = true
             if !isLast {
-                state.running[number]?.isUnwanted = true
-                task = state.running[number]?.task
+                state.running[number]!.isUnwanted = true
+                task = state.running[number]!.task
             }
-            state.ended.append(ending)
-            return state.running[number]?.deadline
+            // Where the deadline has come first, its end counts, whoever has it written.
+            if case .late(let missed) = state.running[number]!.timing {
+                state.ended.append(missed)
+            } else {
+                state.ended.append(ending)
+            }
+            return state.running[number]!.deadline
         }
         deadline?.cancel()
         task?.cancel()
-        if let late { sendLate(late, of: ending) }
         let isAlone = state.withLock { !$0.isBusy || $0.ended.count >= $0.running.count }
         scheduleTurn(isPatient: !isAlone, isLast: isLast)
-    }
-
-    /// Tells of what the handler of an operation has committed after its deadline had been told of as a loss.
-    func sendLate(_ report: OperationBook.Report, of ending: Ending) {
-        let number = ending.operation.claim.operation
-        ending.consumer.events.send(report.event(stack.id(number, of: QueuedOperation.self)))
     }
 
     /// Constraints may have become satisfied.

@@ -409,8 +409,12 @@ enum QueueSQL {
     static let selectDependantsIn = """
         SELECT DISTINCT d."dependant" FROM \(dependencies) d JOIN \(operations) o ON o."id" = d."dependant" WHERE o."pipeline" = ?
         """
-    /// Those of which something else is waited for, one by one.
     static let selectNextDependant = "SELECT min(\"dependant\") FROM \(dependencies) WHERE \"dependant\" > ?"
+    /// What an operation depends on that has neither failed nor runs.
+    static let selectStandingPrerequisites = """
+        SELECT d."prerequisite" FROM \(dependencies) d JOIN \(operations) o ON o."id" = d."prerequisite" \
+        WHERE d."dependant" = ? AND o."status" IN (0, 1, 2) LIMIT ?
+        """
     static let selectPrerequisites = """
         SELECT d."prerequisite" FROM \(dependencies) d JOIN \(operations) o ON o."id" = d."prerequisite" WHERE d."dependant" = ?
         """

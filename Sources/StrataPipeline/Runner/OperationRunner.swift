@@ -15,6 +15,7 @@ public struct RunnerHandle: Sendable {
     let id: Consumer.ID
     let engine: QueueEngine
     let hub: EventHub
+    let interceptors: HandlerInterceptors
     let shutdownGrace: Duration
 }
 
@@ -74,10 +75,8 @@ extension OperationRunner {
     /// Has a listener called no more, but for what is being told already.
     package func unlisten(_ listener: Int) { handle.hub.unlisten(listener) }
 
-    /// Has an interceptor asked before a handler is called, from the next claims on; those that were set before are asked first.
-    package func intercept(_ interceptor: @escaping HandlerInterceptor) {
-        handle.engine.intercept(handle.id, interceptor)
-    }
+    /// Has an interceptor asked before each call of the handler from now on; those that were set before are asked first.
+    package func intercept(_ interceptor: any HandlerInterceptor) { handle.interceptors.append(interceptor) }
 
     /// Waits until everything that is known has been looked at and written. Handlers may run still.
     package func settle() async { await handle.engine.settle() }

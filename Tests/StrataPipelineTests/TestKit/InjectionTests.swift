@@ -9,6 +9,21 @@ import Testing
 @Suite("L18 faults that handlers know nothing of", .timeLimit(.minutes(1))) struct InjectionTests {
     struct Stop: Error {}
 
+    /// Has every attempt end as by a crash once a gate is open.
+    private struct CrashLater: HandlerInterceptor {
+        let gate: AsyncStream<Void>
+        let isSpent = false
+
+        func replacement(
+            for operation: Int64
+        ) -> (@Sendable (() async throws -> Outcome) async throws -> Outcome)? {
+            { _ in
+                for await _ in gate {}
+                throw AttemptCrash()
+            }
+        }
+    }
+
     /// A pipeline whose handler counts its calls, and queues a mark with each end.
     private final class Counted: Sendable {
         let stack: ContextStack
@@ -131,12 +146,7 @@ import Testing
         let stage = try await Counted(timeout: .seconds(5))
         let log = EventLog(stage.pipeline)
         let gate = AsyncStream.makeStream(of: Void.self)
-        stage.pipeline.intercept { _ in
-            { _ in
-                for await _ in gate.stream {}
-                throw AttemptCrash()
-            }
-        }
+        stage.pipeline.intercept(CrashLater(gate: gate.stream))
         let id = try await stage.queue("a")[0]
         try await log.wait { $0.contains { if case .started = $0 { true } else { false } } }
         try await stage.stack.background { context in
@@ -145,7 +155,7 @@ import Testing
         }
         gate.continuation.finish()
         try await log.wait { $0.contains { if case .finished(id, .skipped) = $0 { true } else { false } } }
-        #expect(stage.calls.isEmpty)
+        #expect(stage.calls.isEmpty && log.events.contains { if case .lost(id) = $0 { true } else { false } })
         try await stage.stack.close()
     }
 

@@ -21,6 +21,7 @@ import Testing
             case "f": return .fail("broken")
             case "w": return .wait(.person)
             case "r": return .retry(after: .seconds(60))
+            case "p": return .postpone(for: .seconds(60))
             case "s": return .skip
             default:
                 let rest = Named(name: String(text.dropFirst()))
@@ -67,7 +68,10 @@ import Testing
         try await stack.close()
     }
 
-    @Test("what was not done is thrown, with the operation and what has come of it", arguments: ["x", "f", "r", "ax"])
+    @Test(
+        "what was not done is thrown, with the operation and what has come of it",
+        arguments: ["x", "f", "r", "p", "ax"]
+    )
     func failure(_ name: String) async throws {
         let stack = try await stack()
         let pipeline = try await open(on: stack, isSuspended: true)
@@ -78,7 +82,8 @@ import Testing
         #expect(left == [try #require(failure).operation] && pipeline.suspensions == 1)
         switch (name, failure?.event) {
         case ("f", .failed(_, let message)?): #expect(message == "broken")
-        case ("r", .retrying(_, _, let message)?): #expect(message == "on request of the handler")
+        case ("r", .retrying(_, _, let message)?), ("p", .retrying(_, _, let message)?):
+            #expect(message == "on request of the handler")
         case ("x", .retrying(_, _, let message)?), ("ax", .retrying(_, _, let message)?): #expect(message == "Stop()")
         default: Issue.record("\(failure as Any)")
         }

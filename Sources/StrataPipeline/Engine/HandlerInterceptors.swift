@@ -1,0 +1,34 @@
+import Synchronization
+
+/// Stands between an engine and a handler: for the tests of programs.
+package protocol HandlerInterceptor: Sendable {
+    /// Gives what is called instead of the handler, with that, for an attempt of an operation; nil where the handler is.
+    func replacement(for operation: Int64) -> (@Sendable (() async throws -> Outcome) async throws -> Outcome)?
+
+    /// Whether it replaces nothing any more.
+    var isSpent: Bool { get }
+}
+
+/// Those who are asked before the handler of one pipeline or broker is called, the first one first.
+final class HandlerInterceptors: Sendable {
+    private let all = Mutex<[any HandlerInterceptor]>([])
+
+    func append(_ interceptor: any HandlerInterceptor) {
+        all.withLock { all in
+            all.removeAll(where: \.isSpent)
+            all.append(interceptor)
+        }
+    }
+
+    /// What the first one that wants an attempt calls instead of the handler.
+    func replacement(for operation: Int64) -> (@Sendable (() async throws -> Outcome) async throws -> Outcome)? {
+        all.withLock { all in
+            if all.isEmpty { return nil }
+            all.removeAll(where: \.isSpent)
+            for interceptor in all {
+                if let replacement = interceptor.replacement(for: operation) { return replacement }
+            }
+            return nil
+        }
+    }
+}
