@@ -10,11 +10,25 @@ struct GuideTests {
         #expect(Guide.all.contains { $0.name == "README.md" && $0.blocks.contains { $0.kind == .run } })
     }
 
-    @Test("Runs and prints what it says", arguments: Guide.all.filter { $0.blocks.contains { $0.kind == .run } })
+    static let running = Guide.all.filter { $0.blocks.contains { $0.kind == .run } }
+
+    /// The programs of all guides by the names of these. They are compiled as many at once as there are processors, while tests run those before.
+    private static let programs = Dictionary(uniqueKeysWithValues: running.map { ($0.name, compilation(of: $0)) })
+
+    private static func compilation(of guide: Guide) -> Task<Outcome, any Error> {
+        Task {
+            try await Compiler.shared.compile(
+                GuideProgram(guide).source,
+                name: moduleName(guide),
+                to: Compiler.shared.folder.appending(path: moduleName(guide))
+            )
+        }
+    }
+
+    @Test("Runs and prints what it says", arguments: running)
     func runs(_ guide: Guide) async throws {
-        let name = Self.moduleName(guide)
-        let program = Compiler.shared.folder.appending(path: name)
-        let compiled = try await Compiler.shared.compile(GuideProgram(guide).source, name: name, to: program)
+        let program = Compiler.shared.folder.appending(path: Self.moduleName(guide))
+        let compiled = try await Self.programs[guide.name]!.value
         try #require(compiled.status == 0, "\(guide.name) does not compile:\n\(compiled.errors)\(compiled.output)")
         // A guide may name a value only to show how it is made. What a linker says of a sanitizer is no matter of the guide.
         let warnings = compiled.errors.split(separator: "\n").filter {

@@ -58,7 +58,7 @@ import Testing
     {
         let environment = ProcessInfo.processInfo.environment
         let first = environment["STRATA_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 0...1_000_000_000)
-        let runs = environment["STRATA_CLOUD_RUNS"].flatMap { Int($0) } ?? (environment["CI"] == nil ? 60 : 2000)
+        let runs = environment["STRATA_CLOUD_RUNS"].flatMap { Int($0) } ?? (environment["CI"] == nil ? 60 : 1000)
         // Most of the time of each goes by in waiting.
         try await withThrowingTaskGroup(of: (UInt64, [String]).self) { group in
             for seed in first..<first + UInt64(runs) {
