@@ -51,8 +51,7 @@ public final class InjectedFault: Sendable {
 extension InjectedFault: HandlerInterceptor {
     package var isSpent: Bool { remaining == 0 }
 
-    package func replacement(for operation: Int64) -> (@Sendable (() async throws -> Outcome) async throws -> Outcome)?
-    {
+    package func replacement(for operation: Int64) -> HandlerReplacement? {
         guard self.operation ?? operation == operation else { return nil }
         let isTaken = left.withLock { left in
             guard left > 0 else { return false }
@@ -65,7 +64,7 @@ extension InjectedFault: HandlerInterceptor {
 }
 
 extension OperationRunner {
-    /// Has something go wrong with the next attempts whose handlers would be called, without a word of it in the handler.
+    /// Has something go wrong with the next attempts that are started here, without a word of it in the handler.
     ///
     /// ```swift
     /// let fault = uploads.inject(.crashAfterHandler)

@@ -17,9 +17,11 @@ extension OperationRunner {
             try await Task.sleep(for: .milliseconds(1))
             await settle()
         }
+        // What has come of the last ones is being told of.
+        await settle()
     }
 
-    /// Queues an operation, and waits for the end of its first attempt.
+    /// Queues an operation, and waits for the end of its first attempt. It does not return while this is suspended, unlike ``inline(isolation:_:)``.
     ///
     /// - Parameters:
     ///   - payload: what it is about.

@@ -1,9 +1,12 @@
 import Synchronization
 
+/// What is called instead of a handler, with that.
+package typealias HandlerReplacement = @Sendable (() async throws -> Outcome) async throws -> Outcome
+
 /// Stands between an engine and a handler: for the tests of programs.
 package protocol HandlerInterceptor: Sendable {
-    /// Gives what is called instead of the handler, with that, for an attempt of an operation; nil where the handler is.
-    func replacement(for operation: Int64) -> (@Sendable (() async throws -> Outcome) async throws -> Outcome)?
+    /// Gives what is called instead of the handler for an attempt of an operation that is started; nil where the handler is.
+    func replacement(for operation: Int64) -> HandlerReplacement?
 
     /// Whether it replaces nothing any more.
     var isSpent: Bool { get }
@@ -21,7 +24,7 @@ final class HandlerInterceptors: Sendable {
     }
 
     /// What the first one that wants an attempt calls instead of the handler.
-    func replacement(for operation: Int64) -> (@Sendable (() async throws -> Outcome) async throws -> Outcome)? {
+    func replacement(for operation: Int64) -> HandlerReplacement? {
         all.withLock { all in
             if all.isEmpty { return nil }
             all.removeAll(where: \.isSpent)

@@ -10,6 +10,10 @@ extension QueueEngine {
             consumer.events.telemetry?.noteStart(of: operation, now: clock.now)
             let id = stack.id(operation.claim.operation, of: QueuedOperation.self)
             consumer.events.send(.started(id, attempt: operation.attempt))
+            // Now, so that it is had by this attempt also where that times out before a thread is free for it.
+            if let replacement = consumer.interceptors.replacement(for: operation.claim.operation) {
+                state.withLock { $0.running[operation.claim.operation]?.replacement = replacement }
+            }
             if let timeout = consumer.options.timeout { setDeadline(timeout, of: operation, consumer) }
         }
         executor.start(attempts) { self.begin($0.operation, $0.consumer) }
@@ -18,16 +22,13 @@ extension QueueEngine {
     /// Has the handler of an operation run in a task of its own, unless what came of it is known already.
     private func begin(_ operation: ClaimedOperation, _ consumer: Consumer) {
         let number = operation.claim.operation
-        let isUnwanted = state.withLock { state -> Bool? in
-            guard let running = state.running[number], running.claim == operation.claim else { return nil }
-            return running.isEnding ? nil : running.isUnwanted
-        }
-        guard let isUnwanted else { return }
-        if isUnwanted {
+        let running = state.withLock { state in state.isOpen(operation.claim) ? state.running[number] : nil }
+        guard let running else { return }
+        if running.isUnwanted {
             return end(Ending(operation: operation, consumer: consumer, outcome: .failure(CancellationError())))
         }
         let task = Task(executorPreference: executor) {
-            await self.asHandler(of: consumer.id) { await self.run(operation, consumer) }
+            await self.asHandler(of: consumer.id) { await self.run(operation, consumer, running.replacement) }
         }
         let isCancelled = state.withLock { state in
             guard state.running[number]?.claim == operation.claim else { return true }
@@ -83,10 +84,16 @@ extension QueueEngine {
         return isMet
     }
 
-    private func run(_ operation: ClaimedOperation, _ consumer: Consumer) async {
+    /// - Parameter replacement: what is called instead of the handler, with that.
+    private func run(
+        _ operation: ClaimedOperation,
+        _ consumer: Consumer,
+        _ replacement: HandlerReplacement?
+    ) async {
         var ending: Ending
         do {
-            let outcome = try await call(operation, consumer)
+            let handler = { try await consumer.handler.run(operation, self) }
+            let outcome = if let replacement { try await replacement(handler) } else { try await handler() }
             ending = Ending(operation: operation, consumer: consumer, outcome: .success(outcome))
             // The handler was in time, however long its changes wait for those of others; or it was not.
             if case .doneCommitting(let changes) = outcome.kind, noteMet(by: operation.claim) {
@@ -97,13 +104,6 @@ extension QueueEngine {
             ending = Ending(operation: operation, consumer: consumer, outcome: .failure(Self.reason(error)))
         }
         end(ending, isLast: true)
-    }
-
-    private func call(_ operation: ClaimedOperation, _ consumer: Consumer) async throws -> Outcome {
-        guard let replacement = consumer.interceptors.replacement(for: operation.claim.operation) else {
-            return try await consumer.handler.run(operation, self)
-        }
-        return try await replacement { try await consumer.handler.run(operation, self) }
     }
 
     /// Why an attempt has failed. What comes of a cancellation is one, and nothing else is.

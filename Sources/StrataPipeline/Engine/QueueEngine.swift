@@ -75,6 +75,8 @@ final class QueueEngine: StackEngine {
         var task: Task<Void, Never>?
         /// Whether its task is to be cancelled.
         var isUnwanted = false
+        /// What is called instead of its handler, with that.
+        var replacement: HandlerReplacement?
         /// Rings when it has taken too long.
         var deadline: (any PipelineAlarm)?
         /// Which came first, that or its handler's return.

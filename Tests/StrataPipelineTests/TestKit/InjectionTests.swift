@@ -16,7 +16,7 @@ import Testing
 
         func replacement(
             for operation: Int64
-        ) -> (@Sendable (() async throws -> Outcome) async throws -> Outcome)? {
+        ) -> HandlerReplacement? {
             { _ in
                 for await _ in gate {}
                 throw AttemptCrash()
@@ -174,6 +174,24 @@ import Testing
             return
         }
         #expect(message.contains("timedOut") && stage.calls.isEmpty)
+        try await stage.stack.close()
+    }
+
+    @Test("an attempt that times out before a thread is free for it has had its fault")
+    func hangAtOnce() async throws {
+        let stage = try await Counted(timeout: .seconds(60))
+        let log = EventLog(stage.pipeline)
+        for round in 0..<100 {
+            let fault = stage.pipeline.inject(.hang)
+            let id = try await stage.queue("a")[0]
+            await stage.pipeline.settled()
+            #expect(fault.remaining == 0)
+            stage.clock.advance(by: .seconds(60))
+            try await log.waitForEnd(of: id)
+            stage.clock.advance(by: .seconds(60))
+            try await log.waitForEnd(of: id, count: 2)
+            #expect(stage.calls.count == round + 1 && log.finished.last == id)
+        }
         try await stage.stack.close()
     }
 

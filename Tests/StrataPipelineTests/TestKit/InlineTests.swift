@@ -91,6 +91,29 @@ import Testing
         try await stack.close()
     }
 
+    @Test("what was not done is thrown, also where others run beside it", arguments: [false, true])
+    func failuresBesideOthers(isSuspended: Bool) async throws {
+        let stack = try await stack()
+        let clock = VirtualClock()
+        let pipeline = try await open(on: stack, isSuspended: isSuspended, clock: clock)
+        let other = try await open("other", on: stack, clock: clock)
+        for _ in 0..<200 {
+            await #expect(throws: InlineFailure.self) {
+                try await pipeline.inline {
+                    try await stack.background { context in
+                        let failing = context.enqueue(Named(name: "f"), in: .work)
+                        context.enqueue(Named(name: "a"), in: .work)
+                        try context.enqueue(Named(name: "a"), in: "other").addDependencies([failing])
+                        context.enqueue(Named(name: "a"), in: "other")
+                        try context.commit()
+                    }
+                }
+            }
+        }
+        try await other.drained()
+        try await stack.close()
+    }
+
     @Test("of several pipelines, one call stands within another")
     func several() async throws {
         let stack = try await stack()
