@@ -14,11 +14,12 @@ public final class EventLog: Sendable {
         var waiters: [Int: Waiter] = [:]
         var lastWaiter = 0
         var isClosed = false
+        /// By what the runner knows this log.
+        var listener: Int?
     }
 
     private let state = Mutex(State())
     private let runner: any OperationRunner
-    private let listener = Mutex<Int?>(nil)
 
     /// Begins to write down what happens.
     public init(_ runner: any OperationRunner) {
@@ -28,10 +29,10 @@ public final class EventLog: Sendable {
         } onEnd: { [weak self] in
             self?.close()
         }
-        listener.withLock { $0 = number }
+        state.withLock { $0.listener = number }
     }
 
-    deinit { if let number = listener.withLock({ $0 }) { runner.unlisten(number) } }
+    deinit { if let number = state.withLock({ $0.listener }) { runner.unlisten(number) } }
 
     private func note(_ event: PipelineEvent) {
         let woken = state.withLock { state in

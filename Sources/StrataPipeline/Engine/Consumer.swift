@@ -41,7 +41,7 @@ struct Consumer: Sendable {
     var sweep = Sweep()
     /// Whether nothing was ready when it was last looked, and nothing has happened since.
     var isDry = false
-    /// Who is asked before a handler is called.
+    /// Who is asked at the start of an attempt.
     let interceptors = HandlerInterceptors()
 
     /// Has a handler do operations of its payload. One whose item is there no more is left out.

@@ -12,7 +12,7 @@ package protocol HandlerInterceptor: Sendable {
     var isSpent: Bool { get }
 }
 
-/// Those who are asked before the handler of one pipeline or broker is called, the first one first.
+/// Those who are asked at the start of each attempt of one pipeline or broker, the first one first.
 final class HandlerInterceptors: Sendable {
     private let all = Mutex<[any HandlerInterceptor]>([])
 

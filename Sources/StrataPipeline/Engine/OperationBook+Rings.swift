@@ -28,14 +28,29 @@ extension OperationBook {
     func breakRings(of pipeline: PipelineName) throws {
         guard try rules(pipeline).ordering.isSerial else { return }
         let starts = try transaction.numbers(QueueSQL.selectDependantsIn, [.text(pipeline.rawValue)])
+        var rings: [[Int64]] = []
+        try breakRings(from: starts, &rings, waitedFor)
+    }
+
+    /// Fails one operation of each ring that can be reached from some.
+    ///
+    /// - Parameters:
+    ///   - rings: is given those that are broken, also where a prerequisite cannot be read.
+    ///   - isOwn: whether operations of a pipeline are failed here. Rings without any are left to others.
+    private func breakRings(
+        from starts: some Sequence<Int64>,
+        _ rings: inout [[Int64]],
+        isOwn: (PipelineName) -> Bool = { _ in true },
+        _ prerequisites: (Int64) throws -> [Int64]
+    ) throws {
         // What has failed stays where it is, and what runs does not wait: no ring leads through them any more.
-        var broken: Set<Int64> = []
-        while let ring = try DependencyRing.find(
-            from: starts.filter({ !broken.contains($0) }),
-            { broken.contains($0) ? [] : try waitedFor($0) }
-        ) {
-            broken.insert(ring[0])
-            try fail(ring[0], DependencyRing.error(ring).message)
+        var passed: Set<Int64> = []
+        while let ring = try DependencyRing.find(from: starts, { passed.contains($0) ? [] : try prerequisites($0) }) {
+            let own = try ring.first { number in try state(of: number).map { isOwn($0.pipeline) } ?? false }
+            passed.insert(own ?? ring[0])
+            guard let own else { continue }
+            try fail(own, DependencyRing.error(ring).message)
+            rings.append(ring)
         }
     }
 
@@ -53,7 +68,7 @@ extension OperationBook {
     ///   - isOwn: whether a pipeline is run here. Rings of others are left to those.
     /// - Returns: where this look has ended, and the rings.
     /// - Complexity: bounded, whatever is queued. What leads through more operations than are looked at is passed over.
-    func breakStrayRings(after last: Int64, _ isOwn: (PipelineName) -> Bool) throws -> (last: Int64, rings: [[Int64]]) {
+    func breakStrayRings(after last: Int64, isOwn: (PipelineName) -> Bool) throws -> (last: Int64, rings: [[Int64]]) {
         var starts: [Int64] = []
         while starts.count < Self.strayStarts,
             let next = try transaction.integer(QueueSQL.selectNextDependant, [.integer(starts.last ?? last)])
@@ -61,31 +76,20 @@ extension OperationBook {
             starts.append(next)
         }
         var (current, rows) = (last, 0)
-        var passed: Set<Int64> = []
         var rings: [[Int64]] = []
         let watched = starts.lazy.map { start in
             current = start
             return start
         }
         do {
-            while let ring = try DependencyRing.find(
-                from: watched,
-                { number in
-                    if passed.contains(number) { return [] }
-                    let prerequisites = try transaction.numbers(
-                        QueueSQL.selectStandingPrerequisites,
-                        [.integer(number), .integer(Int64(Self.strayRows))]
-                    )
-                    rows += 1 + prerequisites.count
-                    if rows > Self.strayRows { throw OutOfRows() }
-                    return prerequisites
-                }
-            ) {
-                let own = try ring.first { number in try state(of: number).map { isOwn($0.pipeline) } ?? false }
-                passed.insert(own ?? ring[0])
-                guard let own else { continue }
-                try fail(own, DependencyRing.error(ring).message)
-                rings.append(ring)
+            try breakRings(from: watched, &rings, isOwn: isOwn) { number in
+                let prerequisites = try transaction.numbers(
+                    QueueSQL.selectStandingPrerequisites,
+                    [.integer(number), .integer(Int64(Self.strayRows))]
+                )
+                rows += 1 + prerequisites.count
+                if rows > Self.strayRows { throw OutOfRows() }
+                return prerequisites
             }
         } catch is OutOfRows {
             // What the first one alone leads to is too much.

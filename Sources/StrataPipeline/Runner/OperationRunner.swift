@@ -75,7 +75,7 @@ extension OperationRunner {
     /// Has a listener called no more, but for what is being told already.
     package func unlisten(_ listener: Int) { handle.hub.unlisten(listener) }
 
-    /// Has an interceptor asked before each call of the handler from now on; those that were set before are asked first.
+    /// Has an interceptor asked at the start of each attempt from now on; those that were set before are asked first.
     package func intercept(_ interceptor: any HandlerInterceptor) { handle.interceptors.append(interceptor) }
 
     /// Waits until everything that is known has been looked at and written. Handlers may run still.

@@ -5,6 +5,16 @@ import StrataTesting
 import Testing
 
 @Suite("P8 constraints", .timeLimit(.minutes(1))) struct ConstraintTests {
+    /// A stage with an operation, "A", that waits for the network.
+    private func waiting() async throws -> (network: ManualConstraint, stage: Stage) {
+        let network = ManualConstraint(.network, isSatisfied: false)
+        let stage = try await Stage.open(constraints: [network])
+        try await stage.commit(["A"])
+        try await stage.play([.resume("A")])
+        try await stage.end("A", .success(.wait(.network)))
+        return (network, stage)
+    }
+
     @Test("a constraint that becomes satisfied wakes what waits for it, and costs no attempt")
     func constraint() async throws {
         let network = ManualConstraint(.network, isSatisfied: false)
@@ -37,11 +47,7 @@ import Testing
 
     @Test("a constraint that is satisfied when the pipeline is opened wakes what has waited since before")
     func constraintAtOpening() async throws {
-        let network = ManualConstraint(.network, isSatisfied: false)
-        let stage = try await Stage.open(constraints: [network])
-        try await stage.commit(["A"])
-        try await stage.play([.resume("A")])
-        try await stage.end("A", .success(.wait(.network)))
+        let (network, stage) = try await waiting()
         await stage.pipeline.close()
         network.set(true)
         let again = try await Pipeline.open(
@@ -80,11 +86,7 @@ import Testing
 
     @Test("a constraint that is satisfied while the pipeline is suspended is noticed when it is resumed")
     func suspendedConstraint() async throws {
-        let network = ManualConstraint(.network, isSatisfied: false)
-        let stage = try await Stage.open(constraints: [network])
-        try await stage.commit(["A"])
-        try await stage.play([.resume("A")])
-        try await stage.end("A", .success(.wait(.network)))
+        let (network, stage) = try await waiting()
         stage.pipeline.suspend()
         network.set(true)
         await stage.pipeline.settled()

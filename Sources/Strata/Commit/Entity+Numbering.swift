@@ -1,0 +1,29 @@
+extension Entity {
+    /// Gives the rows that are inserted the number of this commit, or of the earlier one that they join, of which they say the number below zero.
+    ///
+    /// So it is with an update where a row was committed while its object was about to join: the object did not know yet.
+    @inline(never)
+    func numberRows(of part: Part<Row>, _ column: Int, _ job: CommitJob) throws -> Part<Row> {
+        func isNumbered(_ change: Change<Row>) -> Bool {
+            change.kind == .insert || change.kind.isUpdate && change.columns.contains(column)
+        }
+        guard part.changes.contains(where: isNumbered) else { return part }
+        var numbered: [Change<Row>] = []
+        let changes = try part.changes.map { change in
+            guard isNumbered(change) else { return change }
+            var change = change
+            var number = job.sequence
+            if case .integer(let said) = try change.row._$value(at: column), said < 0 { number = min(-said, number) }
+            try change.row._$set(.integer(number), at: column)
+            numbered.append(
+                change.kind == .insert
+                    ? .insert(change.row) : Change(kind: .update, columns: change.columns, row: change.row, base: nil)
+            )
+            return change
+        }
+        let result = Part(numbers: part.numbers, changes: changes)
+        job.taken[info.index] = result
+        adjust(Part(unsorted: numbered), job)
+        return result
+    }
+}
