@@ -5,22 +5,6 @@ extension OperationRunner {
     /// Waits until everything that was committed and said so far has been looked at and written. Handlers may run still.
     public func settled() async { await settle() }
 
-    /// Waits until nothing runs here and nothing is ready any more. What waits for a moment, a rate limit, a constraint, a person or for something
-    /// that has failed stays, and so do the tasks of a queue that another broker takes as well.
-    ///
-    /// It does not return while it is suspended and something is ready.
-    ///
-    /// - Throws: `CancellationError`; what the store reports.
-    public func drained() async throws {
-        await settle()
-        while try await isWorking() {
-            try await Task.sleep(for: .milliseconds(1))
-            await settle()
-        }
-        // What has come of the last ones is being told of.
-        await settle()
-    }
-
     /// Queues an operation, and waits for the end of its first attempt. It does not return while this is suspended, unlike ``inline(isolation:_:)``.
     ///
     /// - Parameters:

@@ -35,6 +35,27 @@ public struct PipelineSnapshot: Sendable, Hashable {
     public var total: Int { counts.values.reduce(0, +) }
 }
 
+extension PipelineSnapshot: CustomStringConvertible {
+    /// What is queued in words, and a line for each blocked lane, for logs and screens; not to be parsed.
+    public var description: String {
+        let states = counts.filter { $0.value > 0 }.sorted { $0.key.rawValue < $1.key.rawValue }
+        var first = "\(name): " + (states.isEmpty ? "empty" : states.map { "\($1) \($0)" }.joined(separator: ", "))
+        if let oldest { first += ", the oldest since \(oldest.inWords)" }
+        return ([first] + blockedLanes.map { "  \($0)" }).joined(separator: "\n")
+    }
+}
+
+extension PipelineSnapshot.BlockedLane: CustomStringConvertible {
+    /// Who blocks the lane, why, and how many wait, in words and on one line, for logs and screens; not to be parsed.
+    public var description: String {
+        let reasons = blockers.map(\.description).joined(separator: "; ")
+        var text =
+            (lane.isEmpty ? "" : "lane '\(lane)': ") + "\(head) " + (reasons.isEmpty ? "is about to go on" : reasons)
+        if let since { text += " (since \(since.inWords))" }
+        return text + ", \(waiting) behind it"
+    }
+}
+
 extension ObjectContext {
     /// What is queued, by pipeline, for dashboards: as this context sees it.
     ///

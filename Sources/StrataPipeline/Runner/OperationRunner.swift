@@ -87,6 +87,29 @@ extension OperationRunner {
     /// Whether a handler runs here, or an operation is ready for one.
     package func isWorking() async throws -> Bool { try await handle.engine.isWorking(handle.id) }
 
+    // MARK: Waiting
+
+    /// Waits until nothing runs here and nothing is ready any more, as a program does that works off what is queued and ends, or a test.
+    ///
+    /// What waits for a moment, such as that of the next attempt, for a rate limit, a constraint, a person or something that has failed stays, and so do the
+    /// tasks of a queue that another broker takes as well. What other processes run is not waited for.
+    ///
+    /// It does not return while it is suspended and something is ready.
+    ///
+    /// - Throws: `CancellationError`; what the store reports.
+    /// - Complexity: looks at the names of what is ready, once each time that everything known has been seen to, ten times a second where that lasts.
+    public func drained() async throws {
+        var pause = Duration.milliseconds(1)
+        await settle()
+        while try await isWorking() {
+            try await Task.sleep(for: pause)
+            pause = min(pause * 2, .milliseconds(100))
+            await settle()
+        }
+        // What has come of the last ones is being told of.
+        await settle()
+    }
+
     // MARK: Closing
 
     /// Starts no operations any more, and waits for the end of the handlers that run. Those that have not ended when the grace is over

@@ -92,6 +92,31 @@ import Testing
         try await stage.close()
     }
 
+    @Test("it says in words what is queued, and in a line each which lanes are blocked and why")
+    func words() async throws {
+        let stage = try await Stage.open(
+            ordering: .fifo,
+            clock: VirtualClock(Date(timeIntervalSince1970: 1_780_000_000.25))
+        )
+        try await stage.commit(["a1", "a2", "b1"], lane: { String($0.first!) })
+        try await stage.play([.resume("a1", "b1")])
+        try await stage.end("a1", .success(.fail("poison\n  of two lines\r\nor three")))
+        try await stage.end("b1", .success(.postpone(for: .milliseconds(1500))))
+        await stage.pipeline.settled()
+        let snapshots = try await stage.stack.background { try $0.pipelineSnapshots() }
+        let (a1, b1) = (stage.id("a1"), stage.id("b1"))
+        let queued = try #require(snapshots.first?.oldest).formatted(
+            Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+        )
+        let words = """
+            work: 1 waiting, 1 held, 1 failed, the oldest since \(queued)
+              lane 'a': \(a1) has failed: poison   of two lines or three (since 2026-05-28T20:26:40.250Z), 1 behind it
+              lane 'b': \(b1) held by 'retry' until 2026-05-28T20:26:41.750Z (since 2026-05-28T20:26:40.250Z), 0 behind it
+            """
+        #expect(snapshots.map(\.description) == [words])
+        try await stage.close()
+    }
+
     @Test("a snapshot counts, and names the lanes that are stuck and why")
     func snapshot() async throws {
         let stage = try await Stage.open(ordering: .fifo)
