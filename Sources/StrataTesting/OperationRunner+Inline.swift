@@ -24,7 +24,7 @@ extension OperationRunner {
     ///   - isolation: where the block runs.
     ///   - body: what queues, and commits.
     /// - Returns: what the block returns.
-    /// - Throws: what the block throws; ``InlineFailure`` of the first operation that was not done by its attempt, since that has failed, is to be tried
+    /// - Throws: ``StrataPipeline/PipelineError`` with `invalidArgument` where the pipelines of the stack are suspended together; what the block throws; ``InlineFailure`` of the first operation that was not done by its attempt, since that has failed, is to be tried
     ///   again, was postponed or lost; `CancellationError`; what the store reports.
     @discardableResult
     public func inline<Value>(
@@ -33,6 +33,12 @@ extension OperationRunner {
     ) async throws -> Value {
         let log = EventLog(self)
         let value = try await body()
+        guard stack.pipelines.suspensions == 0 else {
+            throw PipelineError(
+                .invalidArgument,
+                "The pipelines of the stack are suspended together, so that nothing can be done in place: resume them before."
+            )
+        }
         let suspensions = suspensions
         for _ in 0..<suspensions { resume() }
         defer { for _ in 0..<suspensions { suspend() } }

@@ -15,8 +15,8 @@ public struct SystemClock: PipelineClock {
     /// looks at ``now`` from time to time.
     public func alarm(at date: Date, _ body: @escaping @Sendable () -> Void) -> any PipelineAlarm {
         let work = DispatchWorkItem(block: body)
-        // More than a month is asked for again.
-        let seconds = min(max(date.timeIntervalSinceNow, 0), 2_592_000)
+        // A century, since not every date is one that can be waited for.
+        let seconds = min(max(date.timeIntervalSinceNow, 0), 3.2e9)
         DispatchQueue.global().asyncAfter(deadline: .now() + seconds, execute: work)
         return SystemAlarm(work)
     }

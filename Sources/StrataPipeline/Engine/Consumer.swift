@@ -48,11 +48,11 @@ struct Consumer: Sendable {
     static func handler<Payload>(_ body: @escaping @Sendable (Attempt<Payload>) async throws -> Outcome) -> Handler {
         // Asked once: to find out what a type conforms to takes longer than many a handler.
         guard let item = Payload.self as? any ItemPayload.Type else {
-            return Handler(run: { operation, engine in try await body(Attempt(operation, engine)) }, itemModel: nil)
+            return Handler(run: { operation, engine in try await body(.reading(operation, engine)) }, itemModel: nil)
         }
         return Handler(
             run: { operation, engine in
-                var attempt = try Attempt<Payload>(operation, engine)
+                var attempt = try Attempt<Payload>.reading(operation, engine)
                 attempt.row = try await (attempt.payload as? any ItemPayload)?.row(in: engine.stack)
                 return try await attempt.row == nil ? .skip : body(attempt)
             },

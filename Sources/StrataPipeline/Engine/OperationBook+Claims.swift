@@ -32,8 +32,14 @@ extension OperationBook {
         while claims.count < limit, looks > 0 {
             // One more than needed says whether there are more.
             let count = min(limit - claims.count + 1, 256) + passed.count
-            let candidates = try self.candidates(count, of: pipeline).filter { !passed.contains($0.number) }
-            if candidates.isEmpty { return (claims, true) }
+            let (all, unreadable) = try candidates(count, of: pipeline)
+            // One that nobody can read keeps none of the others.
+            for (number, message) in unreadable {
+                try fail(number, message)
+                isMarked = true
+            }
+            let candidates = all.filter { !passed.contains($0.number) }
+            if candidates.isEmpty, unreadable.isEmpty { return (claims, true) }
             var ready: [Candidate] = []
             var failing: (number: Int64, prerequisite: Int64)?
             // One that is worse than those before, and better than those to come, may have its turn by now.
@@ -107,14 +113,23 @@ extension OperationBook {
         }
     }
 
-    private func candidates(_ count: Int, of pipeline: PipelineName) throws -> [Candidate] {
+    /// The best of those that may be claimed, and such among them as cannot be read, with why.
+    private func candidates(
+        _ count: Int,
+        of pipeline: PipelineName
+    ) throws -> (candidates: [Candidate], unreadable: [(number: Int64, message: String)]) {
         let hasTies = try haveTies()
         let sql = hasTies ? QueueSQL.selectTiedCandidates : QueueSQL.selectCandidates
         var candidates: [Candidate] = []
+        var unreadable: [(number: Int64, message: String)] = []
         try transaction.rows(sql, [.text(pipeline.rawValue), .integer(Int64(count))]) { row in
-            candidates.append(try Candidate(row, hasTies: hasTies))
+            do {
+                candidates.append(try Candidate(row, hasTies: hasTies))
+            } catch let error as StrataError where error.code == .undecodable {
+                unreadable.append((try row.read(Int64.self, at: 0), "The operation cannot be read. \(error.message)"))
+            }
         }
-        return candidates
+        return (candidates, unreadable)
     }
 
     /// What came of looking at an operation that may be claimed.

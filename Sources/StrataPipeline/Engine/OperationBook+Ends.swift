@@ -183,8 +183,7 @@ extension OperationBook {
             return .retrying(at: now, message: "cancelled")
         }
         let message = Self.text(of: error)
-        let isUndecodable = (error as? PipelineError)?.code == .undecodablePayload
-        if isUndecodable || options.retry.maxAttempts.map({ attempts >= $0 }) ?? false {
+        if error is UnreadableOperation || options.retry.maxAttempts.map({ attempts >= $0 }) ?? false {
             return try failForGood(operation, message, attempts, options)
         }
         try note(message, attempts, of: operation.claim.operation)

@@ -44,6 +44,17 @@ extension OperationBook {
         return (claims, false)
     }
 
+    /// The names of all queues in which anything is ready.
+    ///
+    /// - Complexity: O(these names), however much is ready.
+    func pendingNames() throws -> [PipelineName] {
+        var names: [PipelineName] = []
+        while let next = try nextPending(after: names.last?.rawValue ?? "", upTo: nil) {
+            names.append(PipelineName(next))
+        }
+        return names
+    }
+
     private func nextPending(after name: String, upTo last: String?) throws -> String? {
         var next: String?
         let sql = last == nil ? QueueSQL.selectNextPending : QueueSQL.selectNextPendingUpTo

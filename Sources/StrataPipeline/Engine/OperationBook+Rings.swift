@@ -35,7 +35,7 @@ extension OperationBook {
     /// Fails one operation of each ring that can be reached from some.
     ///
     /// - Parameters:
-    ///   - rings: is given those that are broken, also where a prerequisite cannot be read.
+    ///   - rings: is given those that are broken, also where the prerequisites throw.
     ///   - isOwn: whether operations of a pipeline are failed here. Rings without any are left to others.
     private func breakRings(
         from starts: some Sequence<Int64>,

@@ -85,6 +85,20 @@ extension OperationBook {
         let schedule: String
         let overlap: OverlapPolicy
         let at: Date
+
+        init(_ row: RowReader) throws {
+            id = try row.read(Int64.self, at: 0)
+            name = try row.read(String.self, at: 1)
+            pipeline = try row.read(String.self, at: 2)
+            lane = try row.read(String.self, at: 3)
+            priority = try row.read(Int64.self, at: 4)
+            type = try row.read(String.self, at: 5)
+            payload = try row.read(Data.self, at: 6)
+            payloadVersion = try row.read(Int64.self, at: 7)
+            schedule = try row.read(String.self, at: 8)
+            overlap = try row.read(OverlapPolicy.self, at: 9)
+            at = try row.read(Date.self, at: 10)
+        }
     }
 
     /// Queues what is due by its schedule, each once, however often it has been due.
@@ -92,10 +106,9 @@ extension OperationBook {
         var after = Int64.min
         var count: Int
         repeat {
-            let all = try dueSchedules(after: after)
-            count = all.count
+            var all: [Due] = []
+            (count, after) = try readDueSchedules(after: after, &all)
             for due in all {
-                after = due.id
                 // One of a time zone that this machine does not know is left to others.
                 guard let schedule = Schedule(rawValue: due.schedule), schedule.isKnown else { continue }
                 try queue(due)
@@ -109,26 +122,16 @@ extension OperationBook {
         } while count >= 1000
     }
 
-    private func dueSchedules(after id: Int64) throws -> [Due] {
-        var all: [Due] = []
+    /// Reads some more of those that are due. One that cannot be read, as of a later program, is left to others.
+    ///
+    /// - Returns: how many there were, and the id of the last one.
+    private func readDueSchedules(after id: Int64, _ all: inout [Due]) throws -> (count: Int, last: Int64) {
+        var (count, last) = (0, id)
         try transaction.rows(QueueSQL.selectDueSchedules, [Self.value(now), .integer(id)]) { row in
-            all.append(
-                Due(
-                    id: try row.read(Int64.self, at: 0),
-                    name: try row.read(String.self, at: 1),
-                    pipeline: try row.read(String.self, at: 2),
-                    lane: try row.read(String.self, at: 3),
-                    priority: try row.read(Int64.self, at: 4),
-                    type: try row.read(String.self, at: 5),
-                    payload: try row.read(Data.self, at: 6),
-                    payloadVersion: try row.read(Int64.self, at: 7),
-                    schedule: try row.read(String.self, at: 8),
-                    overlap: try row.read(OverlapPolicy.self, at: 9),
-                    at: try row.read(Date.self, at: 10)
-                )
-            )
+            (count, last) = (count + 1, try row.read(Int64.self, at: 0))
+            do { all.append(try Due(row)) } catch let error as StrataError where error.code == .undecodable {}
         }
-        return all
+        return (count, last)
     }
 
     private func queue(_ due: Due) throws {

@@ -77,7 +77,10 @@ final class PipelineTelemetry: Sendable {
         case .stuck(let id, _): log(.warning, "a handler has not returned within its timeout", id.number)
         case .finished(let id, let result): end(id.number, Outcome(result), .debug)
         case .retrying(let id, let date, let message):
-            end(id.number, .retried, .info, [PipelineLogKey.until: "\(date.inWords)", PipelineLogKey.reason: "\(message)"])
+            let metadata: Logger.Metadata = [
+                PipelineLogKey.until: "\(date.inWords)", PipelineLogKey.reason: "\(message)",
+            ]
+            end(id.number, .retried, .info, metadata)
         case .waiting(let id, let constraint):
             end(id.number, .waiting, .debug, [PipelineLogKey.reason: "\(constraint.rawValue)"])
         case .failed(let id, let message): end(id.number, .failed, .warning, [PipelineLogKey.reason: "\(message)"])

@@ -172,21 +172,30 @@ extension QueueEngine {
 
     /// Whether a handler of a consumer runs, or one of its operations is pending and waits for no rate limit, nor for another consumer that
     /// takes it as well to be closed.
+    ///
+    /// - Throws: ``PipelineError`` with `invalidArgument` in a handler of the consumer's own; what the store reports.
     func isWorking(_ id: Consumer.ID) async throws -> Bool {
-        let (all, isRunning) = state.withLock { state in
-            (state.consumers, state.running.values.contains { $0.consumer == id })
-        }
-        guard let consumer = all[id] else { return false }
-        if isRunning { return true }
-        if let limit = consumer.limitedUntil, limit > clock.now { return false }
-        return try await stack.overStore { context in
-            let names = try context.groups(
-                QueuedOperation.where({ $0.status == .pending }).grouped { $0.pipeline },
-                { $0.count }
+        guard !isInsideHandler(of: id) else {
+            throw PipelineError(
+                .invalidArgument,
+                "A handler that waits until nothing runs any more would wait for itself."
             )
-            return names.contains { name, _ in
-                consumer.takes(name) && !all.values.contains { $0.id != id && $0.takes(name) }
+        }
+        // Between two turns, so that what is claimed is known to run.
+        let (all, pending) = try await onQueue { [self] in
+            let (all, isRunning) = state.withLock { state in
+                (state.consumers, state.running.values.contains { $0.consumer == id })
             }
+            guard let consumer = all[id] else { return (all, [PipelineName]?([])) }
+            if isRunning { return (all, nil) }
+            if let limit = consumer.limitedUntil, limit > clock.now { return (all, []) }
+            var names: [PipelineName] = []
+            try transact { names = try OperationBook($0).pendingNames() }
+            return (all, names)
+        }
+        guard let pending else { return true }
+        return pending.contains { name in
+            all[id]?.takes(name) == true && !all.values.contains { $0.id != id && $0.takes(name) }
         }
     }
 

@@ -335,16 +335,12 @@ extension QueueEngine {
         try lookForRings(work, book, &done)
     }
 
-    /// Looks on for stray rings. A row that nobody can read holds up nothing.
+    /// Looks on for stray rings.
     private func lookForRings(_ work: Work, _ book: OperationBook, _ done: inout Done) throws {
-        do {
-            let (seen, rings) = try book.breakStrayRings(after: work.ringsSeen) { name in
-                work.consumers.values.contains { $0.takes(name) }
-            }
-            (done.ringsSeen, done.rings) = (seen, rings)
-        } catch let error as StrataError where error.code == .undecodable {
-            stack.log(.error, "Dependencies cannot be looked through: \(error)")
+        let (seen, rings) = try book.breakStrayRings(after: work.ringsSeen) { name in
+            work.consumers.values.contains { $0.takes(name) }
         }
+        (done.ringsSeen, done.rings) = (seen, rings)
     }
 
     /// Operations that run may have been taken off the queue, or somebody wants them to end.

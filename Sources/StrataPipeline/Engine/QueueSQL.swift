@@ -335,7 +335,8 @@ enum QueueSQL {
         SELECT "prerequisite", 3 FROM \(dependencies) WHERE "prerequisite" BETWEEN ?1 AND ?2 GROUP BY "prerequisite"
         """
     static let beginAnew = """
-        UPDATE \(operations) SET "status" = 0, "worker" = NULL, "constraint" = NULL, \(awaitsNothing), "_version" = ? WHERE "id" = ?
+        UPDATE \(operations) SET "status" = 0, "worker" = NULL, "constraint" = NULL, "request" = NULL, \(awaitsNothing), \
+        "_version" = ? WHERE "id" = ?
         """
 
     // The journal.

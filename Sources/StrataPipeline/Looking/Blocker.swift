@@ -19,14 +19,16 @@ public enum Blocker: Hashable, Sendable {
 
 extension Blocker: CustomStringConvertible {
     /// The reason in words and on one line, for logs and screens; not to be parsed.
-    public var description: String {
+    public var description: String { words.onOneLine }
+
+    private var words: String {
         switch self {
         case .dependency(let id): "depends on \(id)"
         case .lane(let id): "comes behind \(id) in its lane"
         case .fullLane(let limit): "waits for a place in its lane, of which \(limit) may run at once"
         case .hold(let name, let date): "held by '\(name)' until \(date.inWords)"
         case .constraint(let constraint): "waits for '\(constraint.rawValue)'"
-        case .failed(let message): "has failed: \(message.onOneLine)"
+        case .failed(let message): "has failed: \(message)"
         }
     }
 }

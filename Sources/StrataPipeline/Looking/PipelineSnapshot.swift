@@ -41,7 +41,7 @@ extension PipelineSnapshot: CustomStringConvertible {
         let states = counts.filter { $0.value > 0 }.sorted { $0.key.rawValue < $1.key.rawValue }
         var first = "\(name): " + (states.isEmpty ? "empty" : states.map { "\($1) \($0)" }.joined(separator: ", "))
         if let oldest { first += ", the oldest since \(oldest.inWords)" }
-        return ([first] + blockedLanes.map { "  \($0)" }).joined(separator: "\n")
+        return ([first.onOneLine] + blockedLanes.map { "  \($0)" }).joined(separator: "\n")
     }
 }
 
@@ -52,7 +52,7 @@ extension PipelineSnapshot.BlockedLane: CustomStringConvertible {
         var text =
             (lane.isEmpty ? "" : "lane '\(lane)': ") + "\(head) " + (reasons.isEmpty ? "is about to go on" : reasons)
         if let since { text += " (since \(since.inWords))" }
-        return text + ", \(waiting) behind it"
+        return (text + ", \(waiting) behind it").onOneLine
     }
 }
 

@@ -191,13 +191,14 @@ extension QueuedOperation {
     /// Lets an operation that has failed, or waits for a constraint or for its next attempt, be tried again at once, with fresh attempts and no
     /// crashes counted. Its other holds stay.
     ///
-    /// The attempt of one that runs is cancelled, and the operation is done once more, whatever that attempt comes to: also where it is done.
+    /// The attempt of one that runs is cancelled, and the operation is done once more, whatever that attempt comes to: also where it is done. One that
+    /// no commit has queued yet is tried anyway.
     public func retry() { decide(.retry) }
 
     private func decide(_ request: OperationRequest) {
-        guard commit > 0 || request == .retry else {
+        guard commit > 0 else {
             // It belongs to a context, or there is nothing to take back.
-            try? takeBack()
+            if request != .retry { try? takeBack() }
             return
         }
         // Done is done.

@@ -20,6 +20,8 @@ public struct Attempt<Payload: OperationPayload>: Sendable {
 
     /// Says how far it has come, from 0 to 1. Shown by the operation a moment later; of several at once the last counts.
     ///
+    /// What is shown is a commit, so this is said as often as somebody looks, such as for each percent, and not for each packet that was sent.
+    ///
     /// - Isolation: any. Does not wait for the disk.
     /// - Throws: `CancellationError` where the operation is not wanted any more; ``PipelineError`` with `leaseLost` where another
     ///   process has taken it over.

@@ -127,9 +127,22 @@ public final class Pipeline: OperationRunner {
     }
 }
 
+/// The payload of an operation cannot be read: no further attempt would find it otherwise.
+struct UnreadableOperation: Error, CustomStringConvertible {
+    let error: any Error
+
+    var description: String { "\(error)" }
+}
+
 extension Attempt {
     /// The attempt of an operation that was claimed.
-    init(_ operation: ClaimedOperation, _ engine: QueueEngine) throws {
+    ///
+    /// - Throws: ``UnreadableOperation``, which is told from what a handler throws that reads others.
+    static func reading(_ operation: ClaimedOperation, _ engine: QueueEngine) throws -> Attempt {
+        do { return try Attempt(operation, engine) } catch { throw UnreadableOperation(error: error) }
+    }
+
+    private init(_ operation: ClaimedOperation, _ engine: QueueEngine) throws {
         guard operation.type == Payload.operationType else {
             throw PipelineError(
                 .undecodablePayload,

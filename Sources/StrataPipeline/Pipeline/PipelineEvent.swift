@@ -26,17 +26,19 @@ public enum PipelineEvent: Sendable {
 
 extension PipelineEvent: CustomStringConvertible {
     /// What has happened in words and on one line, for logs and screens; not to be parsed.
-    public var description: String {
+    public var description: String { words.onOneLine }
+
+    private var words: String {
         switch self {
         case .started(let id, let attempt): "\(id) was started, attempt \(attempt)"
         case .stuck(let id, let duration): "\(id) has not come to an end in \(duration)"
         case .finished(let id, let result): "\(id) is \(result.rawValue)"
-        case .retrying(let id, let date, let message): "\(id) is tried again at \(date.inWords): \(message.onOneLine)"
+        case .retrying(let id, let date, let message): "\(id) is tried again at \(date.inWords): \(message)"
         case .waiting(let id, let constraint): "\(id) waits for '\(constraint.rawValue)'"
-        case .failed(let id, let message): "\(id) has failed: \(message.onOneLine)"
-        case .lost(let id): "\(id) was lost to another worker"
-        case .queueHeld(let name, let error): "the operations of '\(name)' are held: \("\(error)".onOneLine)"
-        case .storeFailed(let error): "the store could not be written to: \("\(error)".onOneLine)"
+        case .failed(let id, let message): "\(id) has failed: \(message)"
+        case .lost(let id): "\(id) was no longer this worker's when its attempt ended"
+        case .queueHeld(let name, let error): "the operations of '\(name)' are held: \(error)"
+        case .storeFailed(let error): "the store could not be written to: \(error)"
         }
     }
 }

@@ -96,8 +96,9 @@ extension OperationRunner {
     ///
     /// It does not return while it is suspended and something is ready.
     ///
-    /// - Throws: `CancellationError`; what the store reports.
-    /// - Complexity: looks at the names of what is ready, once each time that everything known has been seen to, ten times a second where that lasts.
+    /// - Throws: ``PipelineError`` with `invalidArgument` where a handler of its own calls it, which would wait for itself; `CancellationError`; what the
+    ///   store reports.
+    /// - Complexity: O(names under which anything is ready), each time that it looks, which is ten times a second where it takes long.
     public func drained() async throws {
         var pause = Duration.milliseconds(1)
         await settle()

@@ -184,6 +184,25 @@ import Testing
         try await stage.close()
     }
 
+    @Test("to try again what no commit has queued yet has it done once")
+    func retriedBefore() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: [Note.self] + Pipeline.models, stack: .rootOnly)
+        let pipeline = try await Pipeline.open(stack, named: .work, clock: VirtualClock()) {
+            (attempt: Attempt<Named>) in
+            .done { context in context.insert(Note(text: attempt.payload.name)) }
+        }
+        let log = EventLog(pipeline)
+        try await stack.background { context in
+            context.enqueue(Named(name: "A"), in: .work)
+            for operation in try context.fetch(QueuedOperation.all) { operation.retry() }
+            try context.commit()
+        }
+        try await pipeline.drained()
+        #expect(log.started.count == 1 && log.finished == log.started)
+        #expect(try await stack.background { try $0.count(Note.all) } == 1)
+        try await stack.close()
+    }
+
     @Test("L14 a key is queued once in a pipeline at a time")
     func keys() async throws {
         let stage = try await Stage.open()

@@ -29,6 +29,8 @@ import Testing
     @Test("as the model says", .timeLimit(.minutes(20)))
     func histories() async throws {
         let first = Self.environment["STRATA_SEED"].flatMap { UInt64($0) } ?? .random(in: 0..<1_000_000_000)
+        // Said first, for the history that does not come to an end.
+        print("random histories of pipelines, seeds \(first) to \(first + UInt64(Self.runs) - 1)")
         let seeds = Seeds(first..<(first + UInt64(Self.runs)))
         // Most of the time of one goes by in waiting.
         await withTaskGroup { group in

@@ -293,32 +293,4 @@ import Testing
         #expect(try await stack.background { try $0.count(QueuedOperation.all) } == before)
         try await stack.close()
     }
-
-    @Test("P3 a ring in which a row cannot be read holds up nobody else")
-    func unreadable() async throws {
-        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
-        let ids = try await stack.background { context in
-            let names = ["A", "B", "spare"]
-            let all = names.map { context.enqueue(Named(name: $0), in: .work) }
-            try all[0].addDependencies([all[1]])
-            try all[2].addDependencies([all[0]])
-            try context.commit()
-            return Dictionary(uniqueKeysWithValues: zip(names, all.map(\.id.number)))
-        }
-        try tie("B", to: "A", ids, in: stack)
-        try stack.transact(author: "test") { transaction in
-            try transaction.run(
-                "UPDATE \"QueuedOperation\" SET \"request\" = 99 WHERE \"id\" = ?",
-                [.integer(ids["A"]!)]
-            )
-        }
-        let pipeline = try await Pipeline.open(stack, named: "other", clock: VirtualClock()) { (_: Attempt<Named>) in
-            .done
-        }
-        guard case .finished(_, .completed) = try await pipeline.perform(Named(name: "C"), in: "other") else {
-            Issue.record("it was to be done")
-            return
-        }
-        try await stack.close()
-    }
 }

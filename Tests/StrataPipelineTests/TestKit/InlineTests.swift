@@ -114,6 +114,21 @@ import Testing
         try await stack.close()
     }
 
+    @Test("where all pipelines of the stack are suspended it says so, and does not wait")
+    func together() async throws {
+        let stack = try await stack()
+        let pipeline = try await open(on: stack)
+        stack.pipelines.suspend()
+        let error = await #expect(throws: PipelineError.self) {
+            try await pipeline.inline { _ = try await queue("a", stack) }
+        }
+        #expect(error?.code == .invalidArgument)
+        stack.pipelines.resume()
+        try await pipeline.drained()
+        #expect(try await stack.background { try $0.count(FinishedOperation.all) } == 1)
+        try await stack.close()
+    }
+
     @Test("of several pipelines, one call stands within another")
     func several() async throws {
         let stack = try await stack()

@@ -1,6 +1,7 @@
 import Strata
 import StrataPipeline
 import StrataTesting
+import Synchronization
 import Testing
 
 @Suite("L18 the kit for tests of handlers", .timeLimit(.minutes(1))) struct TestKitTests {
@@ -63,6 +64,23 @@ import Testing
         let late = EventLog(stage.pipeline)
         await #expect(throws: PipelineError.self) { try await late.waitForEnd(of: id) }
         try await stage.close()
+    }
+
+    @Test("a handler that waits until nothing runs any more is told that it would wait for itself")
+    func drainedInside() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        let own = Mutex<Pipeline?>(nil)
+        let pipeline = try await Pipeline.open(stack, named: .work, clock: VirtualClock()) { (_: Attempt<Named>) in
+            try await own.withLock { $0 }?.drained()
+            return .done
+        }
+        own.withLock { $0 = pipeline }
+        guard case .retrying(_, _, let message) = try await pipeline.perform(Named(name: "A"), in: .work) else {
+            Issue.record("it was to fail")
+            return
+        }
+        #expect(message.hasPrefix("invalidArgument"))
+        try await stack.close()
     }
 
     @Test("drained() waits for what is queued on the way, and for nothing that has to wait; perform gives the outcome")
