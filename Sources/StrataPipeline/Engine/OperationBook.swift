@@ -226,8 +226,26 @@ struct OperationBook {
     }
 
     /// Has the turn of all that wait come again, where it is not known which of them do not have to any more.
+    ///
+    /// - Complexity: O(what is held, lanes that have an order, and what waits where there is none).
     func lookAtAllAgain() throws {
-        try set(.pending, of: transaction.numbers(QueueSQL.selectAllWaiting, []))
+        try set(.pending, of: transaction.numbers(QueueSQL.selectAllHeld, []))
+        for name in try transaction.names() {
+            let pipeline = PipelineName(name)
+            guard try rules(pipeline).ordering.isSerial else {
+                try set(.pending, of: transaction.numbers(QueueSQL.selectAllWaiting, [.text(name)]))
+                continue
+            }
+            // In order it is but the first ones of each lane that may not have to wait any more.
+            var lane: String? = ""
+            while let current = lane {
+                try goOn(pipeline, current)
+                lane = nil
+                try transaction.rows(QueueSQL.selectNextLane, [.text(name), .text(current)]) {
+                    lane = try $0.read(String.self, at: 0)
+                }
+            }
+        }
     }
 
     /// Has the turn of those come again whose holds or dependencies were deleted.

@@ -322,8 +322,10 @@ enum QueueSQL {
         "_version" = ? WHERE "id" = ?
         """
 
-    static let selectAllWaiting = """
-        SELECT "id" FROM \(operations) WHERE "status" = 1 OR "status" = 2 AND "constraint" IS NULL
+    static let selectAllHeld = "SELECT \"id\" FROM \(operations) WHERE \"status\" = 2 AND \"constraint\" IS NULL"
+    static let selectAllWaiting = "SELECT \"id\" FROM \(operations) WHERE \"status\" = 1 AND \"pipeline\" = ?"
+    static let selectNextLane = """
+        SELECT "lane" FROM \(operations) WHERE "pipeline" = ? AND "lane" > ? ORDER BY "lane" LIMIT 1
         """
     /// Of a range of ids, those that are finished (1), those that are queued and do not stand where one does that begins (2), those
     /// that others have been waiting for (3), and those that contradict themselves (4). The plus has SQLite take the range of ids, of which there are few, and not all that wait;

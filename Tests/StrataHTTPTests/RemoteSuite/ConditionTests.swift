@@ -50,7 +50,8 @@ import Testing
         #expect(try await remote.head(key) == nil)
     }
 
-    @Test(arguments: RemoteCase.all) func `of many who write what is not there one wins`(kind: RemoteCase) async throws
+    @Test(arguments: RemoteCase.atomic) func `of many who write what is not there one wins`(kind: RemoteCase)
+        async throws
     {
         let remote = try await kind.make()
         guard try await remote.capabilities().checksAbsence else { return }
@@ -62,7 +63,7 @@ import Testing
         }
     }
 
-    @Test(arguments: RemoteCase.all) func `of many who replace one version one wins`(kind: RemoteCase) async throws {
+    @Test(arguments: RemoteCase.atomic) func `of many who replace one version one wins`(kind: RemoteCase) async throws {
         let remote = try await kind.make()
         guard try await remote.capabilities().checksVersions else { return }
         let key = RemoteKey(["a"])

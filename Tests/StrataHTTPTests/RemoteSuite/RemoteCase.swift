@@ -10,6 +10,8 @@ enum RemoteCase: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case folder, ministack, moto, lighttpd, ceph
 
     static let all = allCases.filter { $0 != .ceph || isCephAskedFor }
+    /// Those that check a condition and write in one step. moto looks first and writes then, on several threads, so that two may get through.
+    static let atomic = all.filter { $0 != .moto }
     static let s3 = [RemoteCase.ministack, .moto] + (isCephAskedFor ? [.ceph] : [])
     private static let isCephAskedFor = ProcessInfo.processInfo.environment["STRATA_SERVERS"]?.contains("ceph") == true
 

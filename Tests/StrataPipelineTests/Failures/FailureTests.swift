@@ -283,6 +283,59 @@ import Testing
         try await stage.close()
     }
 
+    @Test(
+        "what a batch deletes from lanes that have an order lets the next ones go on, and has no others looked at",
+        arguments: [PipelineOrdering.fifo, .lifo, .commits]
+    )
+    func batchOrdered(_ ordering: PipelineOrdering) async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        let pipeline = try await Pipeline.open(
+            stack,
+            named: .work,
+            ordering: ordering,
+            isJournalled: true,
+            clock: VirtualClock()
+        ) {
+            (attempt: Attempt<Named>) in
+            attempt.payload.name == "head" ? .wait(.person) : .done
+        }
+        let lanes = ["", "a", "b"]
+        // The heads first, or in `lifo` what they are not to overtake.
+        let names = ordering == .lifo ? ["2", "1", "head"] : ["head", "1", "2"]
+        pipeline.suspend()
+        for name in names {
+            try await stack.background { context in
+                for lane in lanes { context.enqueue(Named(name: name), in: .work, lane: lane) }
+                try context.commit()
+            }
+        }
+        pipeline.resume()
+        try await pipeline.drained()
+        func steps(_ status: String) async throws -> Int {
+            try await stack.background { try $0.count(OperationTransition.where { $0.status == status }) }
+        }
+        let before = try await steps("pending")
+        let waiting = QueuedOperation.where { $0.status == .waiting }
+        let stuck = try await stack.background { try $0.count(waiting) }
+        #expect(stuck == 6)
+        // One lane goes on, by what it has; the heads of the others, and what is behind them, stay as they are.
+        pipeline.suspend()
+        try await stack.background { context in
+            _ = try context.batchDelete(QueuedOperation.where { $0.lane == "a" && $0.status == .held })
+        }
+        await pipeline.settled()
+        let after = try await steps("pending")
+        #expect(after == before + 1)
+        pipeline.resume()
+        try await pipeline.drained()
+        try await stack.background { context in
+            try #expect(context.count(FinishedOperation.all) == 2)
+            try #expect(context.count(QueuedOperation.where { $0.status == .held }) == 2)
+            try #expect(context.count(waiting) == 4)
+        }
+        try await stack.close()
+    }
+
     @Test("what somebody has asked for while an operation ran is done after its process has ended")
     func requestAndCrash() async throws {
         let stage = try await Stage.open()
