@@ -16,9 +16,9 @@ extension OperationRunner {
     /// Does something, and has all operations done that are queued here by then before it goes on, those too that handlers queue: as if they were
     /// called in place.
     ///
-    /// If it was suspended, it runs for as long. What is queued for a later moment, waits for a constraint or for a person is left waiting. Where two
-    /// pipelines play together, one call stands within another: what handlers of the inner one queue for the outer one is done as well. Calls
-    /// beside each other are not for one pipeline.
+    /// If it was suspended, it runs for as long, and does what was queued before as well. What is queued for a later moment, waits for a constraint or for a
+    /// person is left waiting, and so is what is another pipeline's, or waits for that. Where two pipelines play together, one call stands within another: the inner one
+    /// on the pipeline that makes work for the other, or has what that waits for. Calls beside each other are not for one pipeline.
     ///
     /// - Parameters:
     ///   - isolation: where the block runs.

@@ -11,11 +11,18 @@ extension OperationRunner {
     ///   - payload: what it is about.
     ///   - name: where it is queued: a pipeline or queue that this runs.
     /// - Returns: what came of the attempt.
-    /// - Throws: as ``EventLog/waitForEnd(of:count:)``; what the store reports.
+    /// - Throws: ``StrataPipeline/PipelineError`` with `invalidArgument` where this does not run what is queued there; as ``EventLog/waitForEnd(of:count:)``; what the
+    ///   store reports.
     @discardableResult
     public func perform<Payload: OperationPayload>(_ payload: Payload, in name: PipelineName) async throws
         -> PipelineEvent
     {
+        guard takes(name) else {
+            throw PipelineError(
+                .invalidArgument,
+                "What is queued under '\(name)' is not done here: it would be waited for in vain."
+            )
+        }
         let log = EventLog(self)
         let id = try await stack.background { context in
             let operation = context.enqueue(payload, in: name)

@@ -105,8 +105,27 @@ struct PipelineOptions: Sendable {
     var shutdownGrace: Duration
     var isJournalled: Bool
 
-    /// Refuses a limit that says nothing, or contradicts the ordering.
-    func checkLaneLimit() throws {
+    /// Refuses what nothing could be done by, or what contradicts the ordering.
+    func check() throws {
+        let retry = retry
+        try Self.require(
+            timeout.map { $0 > .zero } ?? true,
+            "A timeout is more than no time: by \(timeout ?? .zero) nothing is done in time."
+        )
+        try Self.require(retry.maxAttempts.map { $0 > 0 } ?? true, "There is at least one attempt.")
+        try Self.require(
+            retry.base >= .zero && retry.cap >= .zero,
+            "A pause before the next attempt is no less than no time."
+        )
+        try Self.require(crashLimit > 0, "A crash limit of \(crashLimit) would be reached before any crash.")
+        try checkLaneLimit()
+    }
+
+    private static func require(_ condition: Bool, _ message: String) throws {
+        if !condition { throw PipelineError(.invalidArgument, message) }
+    }
+
+    private func checkLaneLimit() throws {
         guard let laneLimit else { return }
         try Self.checkLimit(laneLimit)
         guard ordering == .flat else {

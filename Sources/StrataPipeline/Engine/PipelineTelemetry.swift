@@ -78,12 +78,13 @@ final class PipelineTelemetry: Sendable {
         case .finished(let id, let result): end(id.number, Outcome(result), .debug)
         case .retrying(let id, let date, let message):
             let metadata: Logger.Metadata = [
-                PipelineLogKey.until: "\(date.inWords)", PipelineLogKey.reason: "\(message)",
+                PipelineLogKey.until: "\(date.inWords)", PipelineLogKey.reason: "\(message.onOneLine)",
             ]
             end(id.number, .retried, .info, metadata)
         case .waiting(let id, let constraint):
-            end(id.number, .waiting, .debug, [PipelineLogKey.reason: "\(constraint.rawValue)"])
-        case .failed(let id, let message): end(id.number, .failed, .warning, [PipelineLogKey.reason: "\(message)"])
+            end(id.number, .waiting, .debug, [PipelineLogKey.reason: "\(constraint.rawValue.onOneLine)"])
+        case .failed(let id, let message):
+            end(id.number, .failed, .warning, [PipelineLogKey.reason: "\(message.onOneLine)"])
         case .lost(let id): end(id.number, .lost, .info)
         // The engine logs these itself, once for all.
         case .queueHeld, .storeFailed: break

@@ -12,7 +12,7 @@ extension QueueEngine {
         _ clock: any PipelineClock
     ) async throws -> RunnerHandle {
         if let limit = consumer.maxConcurrent { try PipelineOptions.checkLimit(limit) }
-        try consumer.options.checkLaneLimit()
+        try consumer.options.check()
         if let item = consumer.handler.itemModel, !stack.knows(item) {
             throw PipelineError(
                 .modelsMissing,
@@ -170,11 +170,30 @@ extension QueueEngine {
     /// What a worker of this stack is known by in this process.
     func key(of worker: Int64) -> LiveWorkers.Key { LiveWorkers.Key(store: stack.fingerprint, number: worker) }
 
+    /// Whether a consumer takes operations under a name; true of one that is not there any more.
+    func takes(_ name: PipelineName, _ id: Consumer.ID) -> Bool {
+        let consumer = state.withLock { $0.consumers[id] }
+        return consumer?.takes(name) ?? true
+    }
+
+    // MARK: Waiting
+
+    /// Waits until a consumer has nothing to do, or none has where none is named.
+    func drained(_ id: Consumer.ID? = nil) async throws {
+        var pause = Duration.milliseconds(1)
+        await settle()
+        while try await isWorking(id) {
+            try await Task.sleep(for: pause)
+            pause = min(pause * 2, .milliseconds(100))
+            await settle()
+        }
+        // What has come of the last ones is being told of.
+        await settle()
+    }
+
     /// Whether a handler of a consumer runs, or one of its operations is pending and waits for no rate limit, nor for another consumer that
     /// takes it as well to be closed.
-    ///
-    /// - Throws: ``PipelineError`` with `invalidArgument` in a handler of the consumer's own; what the store reports.
-    func isWorking(_ id: Consumer.ID) async throws -> Bool {
+    func isWorking(_ id: Consumer.ID?) async throws -> Bool {
         guard !isInsideHandler(of: id) else {
             throw PipelineError(
                 .invalidArgument,
@@ -182,21 +201,24 @@ extension QueueEngine {
             )
         }
         // Between two turns, so that what is claimed is known to run.
-        let (all, pending) = try await onQueue { [self] in
+        let (all, isRunning, pending) = try await onQueue { [self] in
             let (all, isRunning) = state.withLock { state in
-                (state.consumers, state.running.values.contains { $0.consumer == id })
+                (state.consumers, state.running.values.contains { id == nil || $0.consumer == id })
             }
-            guard let consumer = all[id] else { return (all, [PipelineName]?([])) }
-            if isRunning { return (all, nil) }
-            if let limit = consumer.limitedUntil, limit > clock.now { return (all, []) }
-            var names: [PipelineName] = []
-            try transact { names = try OperationBook($0).pendingNames() }
-            return (all, names)
+            var pending: [PipelineName] = []
+            if !isRunning { try transact { pending = try OperationBook($0).pendingNames() } }
+            return (all, isRunning, pending)
         }
-        guard let pending else { return true }
-        return pending.contains { name in
-            all[id]?.takes(name) == true && !all.values.contains { $0.id != id && $0.takes(name) }
+        if let id, all[id] == nil {
+            throw PipelineError(.closed, "The pipeline or broker is closed, and does nothing of what is queued.")
         }
+        let now = clock.now
+        return isRunning
+            || pending.contains { name in
+                let takers = all.values.filter { $0.takes(name) }
+                guard let taker = takers.first, takers.count == 1, id == nil || taker.id == id else { return false }
+                return taker.limitedUntil.map { $0 <= now } ?? true
+            }
     }
 
     // MARK: Suspension

@@ -6,8 +6,18 @@ extension Date {
 }
 
 extension String {
-    /// The text as one line, for a list of which each line stands for something else.
+    /// The text as one line, for a list of which each line stands for something else: with a space for each character that ends a line or controls a terminal.
     var onOneLine: String {
-        contains(where: \.isNewline) ? split(whereSeparator: \.isNewline).joined(separator: " ") : self
+        let hasControls = unicodeScalars.contains(where: \.isControl)
+        return hasControls ? String(String.UnicodeScalarView(unicodeScalars.map { $0.isControl ? " " : $0 })) : self
+    }
+}
+
+extension Unicode.Scalar {
+    fileprivate var isControl: Bool {
+        switch properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator: true
+        default: false
+        }
     }
 }

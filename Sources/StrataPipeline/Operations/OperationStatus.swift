@@ -67,7 +67,10 @@ public struct AttemptFailures: Codable, Hashable, AttributeValue, ExpressibleByA
     /// As JSON. Most operations have none, and are not to pay for an encoder.
     public var storedValue: StoredValue {
         get throws {
-            list.isEmpty ? .text(Self.none) : .text(String(decoding: try JSONEncoder().encode(self), as: UTF8.self))
+            if list.isEmpty { return .text(Self.none) }
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = .sortedKeys
+            return .text(String(decoding: try encoder.encode(self), as: UTF8.self))
         }
     }
 

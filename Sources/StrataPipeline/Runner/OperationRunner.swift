@@ -87,6 +87,9 @@ extension OperationRunner {
     /// Whether a handler runs here, or an operation is ready for one.
     package func isWorking() async throws -> Bool { try await handle.engine.isWorking(handle.id) }
 
+    /// Whether operations under a name are done here; true where this is closed.
+    package func takes(_ name: PipelineName) -> Bool { handle.engine.takes(name, handle.id) }
+
     // MARK: Waiting
 
     /// Waits until nothing runs here and nothing is ready any more, as a program does that works off what is queued and ends, or a test.
@@ -94,22 +97,12 @@ extension OperationRunner {
     /// What waits for a moment, such as that of the next attempt, for a rate limit, a constraint, a person or something that has failed stays, and so do the
     /// tasks of a queue that another broker takes as well. What other processes run is not waited for.
     ///
-    /// It does not return while it is suspended and something is ready.
+    /// It does not return while it is suspended and something is ready. Where pipelines make work for each other, ``StackPipelines/drained()`` waits for all.
     ///
-    /// - Throws: ``PipelineError`` with `invalidArgument` where a handler of its own calls it, which would wait for itself; `CancellationError`; what the
-    ///   store reports.
+    /// - Throws: ``PipelineError`` with `closed` where it is closed by then, and with `invalidArgument` where a handler of its own calls it, which would wait for
+    ///   itself; `CancellationError`; what the store reports.
     /// - Complexity: O(names under which anything is ready), each time that it looks, which is ten times a second where it takes long.
-    public func drained() async throws {
-        var pause = Duration.milliseconds(1)
-        await settle()
-        while try await isWorking() {
-            try await Task.sleep(for: pause)
-            pause = min(pause * 2, .milliseconds(100))
-            await settle()
-        }
-        // What has come of the last ones is being told of.
-        await settle()
-    }
+    public func drained() async throws { try await handle.engine.drained(handle.id) }
 
     // MARK: Closing
 

@@ -68,6 +68,20 @@ public final class StackPipelines: StackEngine {
         engine?.scheduleTurn()
     }
 
+    // MARK: Waiting
+
+    /// Waits until nothing runs in any pipeline or broker of the stack, and nothing is ready for any: also where they make work for each other.
+    ///
+    /// What waits for a moment, a rate limit, a constraint, a person or something that has failed stays, and so does what nobody takes, or several. It does not
+    /// return while anything is ready for one that is suspended, or all of them are.
+    ///
+    /// - Throws: ``PipelineError`` with `invalidArgument` where a handler calls it, which would wait for itself; `CancellationError`; what the store reports.
+    /// - Complexity: as ``OperationRunner/drained()``.
+    public func drained() async throws {
+        let engine = state.withLock { $0.engine }
+        try await engine?.drained()
+    }
+
     // MARK: For the engine
 
     /// Has an engine told of what changes.

@@ -257,4 +257,26 @@ import Testing
         #expect(throws: PipelineError.self) { try stage.pipeline.setMaxConcurrent(0) }
         try await stage.close()
     }
+
+    @Test("what no operation could be done by is refused")
+    func bounds() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        func code(retry: RetryPolicy = .standard, timeout: Duration? = nil, crashLimit: Int = 5) async -> PipelineError
+            .Code?
+        {
+            let error = await #expect(throws: PipelineError.self) {
+                try await Pipeline.open(stack, named: .work, retry: retry, timeout: timeout, crashLimit: crashLimit) {
+                    (_: Attempt<Named>) in .done
+                }
+            }
+            return error?.code
+        }
+        var codes = [await code(timeout: .zero), await code(timeout: .seconds(-1))]
+        for policy in [RetryPolicy(maxAttempts: 0), RetryPolicy(base: .seconds(-1)), RetryPolicy(cap: .seconds(-1))] {
+            codes.append(await code(retry: policy))
+        }
+        for limit in [0, -1] { codes.append(await code(crashLimit: limit)) }
+        #expect(codes == Array(repeating: .invalidArgument, count: 7))
+        try await stack.close()
+    }
 }

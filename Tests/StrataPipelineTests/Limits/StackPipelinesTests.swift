@@ -108,4 +108,34 @@ import Testing
         try await Self.wait { try await stack.background { try $0.count(FinishedOperation.all) } == 3 }
         try await stack.close()
     }
+
+    @Test("drained() of all waits also where they make work for each other, and wait for each other")
+    func drained() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        let names: [PipelineName] = ["ping", "pong"]
+        var pipelines: [Pipeline] = []
+        for (place, name) in names.enumerated() {
+            pipelines.append(
+                try await Pipeline.open(stack, named: name) { (attempt: Attempt<Named>) in
+                    let rest = String(attempt.payload.name.dropFirst())
+                    return rest.isEmpty ? .done : .done { $0.enqueue(Named(name: rest), in: names[1 - place]) }
+                }
+            )
+        }
+        try await stack.pipelines.drained()
+        for round in 1...100 {
+            try await stack.background { context in
+                let first = context.enqueue(Named(name: "abcdef"), in: names[round % 2])
+                try context.enqueue(Named(name: "x"), in: names[1 - round % 2]).addDependencies([first])
+                try context.commit()
+            }
+            try await stack.pipelines.drained()
+            let left = try await stack.background { try $0.count(QueuedOperation.all) }
+            let done = try await stack.background { try $0.count(FinishedOperation.all) }
+            #expect(left == 0 && done == 7 * round)
+        }
+        for pipeline in pipelines { await pipeline.close() }
+        try await stack.pipelines.drained()
+        try await stack.close()
+    }
 }

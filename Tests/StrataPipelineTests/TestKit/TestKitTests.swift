@@ -83,6 +83,24 @@ import Testing
         try await stack.close()
     }
 
+    @Test("who waits for what is not done there, or for nothing more to be done where it is closed, is told so")
+    func inVain() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        let pipeline = try await Pipeline.open(stack, named: .work, clock: VirtualClock()) { (_: Attempt<Named>) in
+            .done
+        }
+        let other = await #expect(throws: PipelineError.self) {
+            try await pipeline.perform(Named(name: "A"), in: "other")
+        }
+        #expect(other?.code == .invalidArgument)
+        #expect(try await stack.background { try $0.count(QueuedOperation.all) } == 0)
+        await pipeline.close()
+        let drained = await #expect(throws: PipelineError.self) { try await pipeline.drained() }
+        let inline = await #expect(throws: PipelineError.self) { try await pipeline.inline {} }
+        #expect(drained?.code == .closed && inline?.code == .closed)
+        try await stack.close()
+    }
+
     @Test("drained() waits for what is queued on the way, and for nothing that has to wait; perform gives the outcome")
     func drained() async throws {
         let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
