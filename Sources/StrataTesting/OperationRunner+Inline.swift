@@ -24,8 +24,9 @@ extension OperationRunner {
     ///   - isolation: where the block runs.
     ///   - body: what queues, and commits.
     /// - Returns: what the block returns.
-    /// - Throws: ``StrataPipeline/PipelineError`` with `invalidArgument` where the pipelines of the stack are suspended together; what the block throws; ``InlineFailure`` of the first operation that was not done by its attempt, since that has failed, is to be tried
-    ///   again, was postponed or lost; `CancellationError`; what the store reports.
+    /// - Throws: what the block throws; ``InlineFailure`` of the first operation that was not done by its attempt, since that has failed, is to be tried
+    ///   again, was postponed or lost; ``StrataPipeline/PipelineError`` with `invalidArgument` where the pipelines of the stack are suspended together, and with
+    ///   `closed` where this is closed; `CancellationError`; what the store reports.
     @discardableResult
     public func inline<Value>(
         isolation: isolated (any Actor)? = #isolation,

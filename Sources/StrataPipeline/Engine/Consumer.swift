@@ -107,7 +107,6 @@ struct PipelineOptions: Sendable {
 
     /// Refuses what nothing could be done by, or what contradicts the ordering.
     func check() throws {
-        let retry = retry
         try Self.require(
             timeout.map { $0 > .zero } ?? true,
             "A timeout is more than no time: by \(timeout ?? .zero) nothing is done in time."
