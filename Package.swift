@@ -233,7 +233,7 @@ let package = Package(
             // Every remote against real servers, which Scripts/lib.sh installs, and against one that does what it is told.
             name: "StrataHTTPTests",
             dependencies: [
-                "Strata", "StrataCloud", "StrataHTTP", "StrataPipeline", "mirror",
+                "Strata", "StrataCloud", "StrataHTTP", "StrataPipeline", "TestRepositories", "mirror",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

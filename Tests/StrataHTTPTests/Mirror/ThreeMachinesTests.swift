@@ -1,0 +1,242 @@
+import Foundation
+import StrataCloud
+import TestRepositories
+import Testing
+
+/// Three machines mirror one remote while people work in their folders and the processes are killed.
+///
+/// `STRATA_SEED` repeats a run, as far as the kernel schedules it alike. `STRATA_MACHINES_SECONDS` says how long the machines work on each remote.
+@Suite(.serialized) struct ThreeMachinesTests {
+    @Test(arguments: [RemoteCase.folder, .lighttpd, .ministack])
+    func `three machines end equal, and nothing is lost that no one has deleted`(_ remote: RemoteCase) async throws {
+        let place = try await MirroredPlace(remote)
+        let environment = ProcessInfo.processInfo.environment
+        let seconds =
+            environment["STRATA_MACHINES_SECONDS"].flatMap { Double($0) } ?? (environment["CI"] == nil ? 6 : 20)
+        var random = SeededGenerator.forThisRun()
+        let comment = Comment(rawValue: "STRATA_SEED=\(random.seed) \(remote)")
+        let root = try Scratch.folder("machines")
+        var machines = try (0..<3).map { try Machine("m\($0)", root, place.arguments) }
+        for _ in 0..<30 { try machines[0].edit(&random) }
+        let end = ContinuousClock.now + .seconds(seconds)
+        while ContinuousClock.now < end {
+            let index = Int.random(in: 0..<3, using: &random)
+            switch Int.random(in: 0..<20, using: &random) {
+            case 0: machines[index].end(by: SIGKILL)
+            case 1: machines[index].end(by: SIGTERM)
+            case 2, 3: try machines[index].start()
+            default: try machines[index].edit(&random)
+            }
+            usleep(.random(in: 0...60_000, using: &random))
+        }
+        for index in machines.indices { machines[index].end(by: SIGTERM) }
+        var trees: [[String: String]] = []
+        for _ in 0..<8 {
+            for index in machines.indices { try await machines[index].once(comment) }
+            trees = try machines.map { try $0.tree() }
+            if trees.allSatisfy({ $0 == trees[0] }) { break }
+        }
+        #expect(trees[0] == trees[1] && trees[0] == trees[2], comment)
+        let kept = Set(trees[0].values.flatMap { $0.split(separator: "\n").map(String.init) })
+        let released = machines.reduce(into: Set<String>()) { $0.formUnion($1.released) }
+        let lost = Set(machines.flatMap(\.written)).subtracting(kept).subtracting(released)
+        #expect(lost.isEmpty, comment)
+        #expect(try await place.names() == ["home"], comment)
+    }
+}
+
+/// A remote that programs are given on their command line.
+private struct MirroredPlace {
+    let arguments: [String]
+    /// What lies at its top.
+    let names: @Sendable () async throws -> [String]
+
+    init(_ kind: RemoteCase) async throws {
+        let name = UUID().uuidString
+        switch kind {
+        case .folder:
+            let folder = try Scratch.folder("remote")
+            arguments = [folder.path]
+            names = { try Self.names(folder) }
+        case .lighttpd:
+            let server = try await Servers.shared.lighttpd()
+            let folder = server.folder.appending(path: "root/\(name)")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            arguments = ["webdav://127.0.0.1:\(server.port)/\(name)"]
+            names = { try Self.names(folder) }
+        default:
+            let remote = try await kind.make()
+            arguments = [
+                remote.name, "--endpoint", "\(try await Loopback.url(kind.server().port))", "--region", "us-east-1",
+            ]
+            names = {
+                let listing = try await remote.list(.root, isRecursive: false, after: nil)
+                return listing.objects.filter { $0.key.path != "home" || $0.isFolder }.map(\.key.path)
+            }
+        }
+    }
+
+    private static func names(_ folder: URL) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { !$0.hasPrefix(".") }.sorted()
+    }
+}
+
+/// A folder, the program that mirrors it, and a person who works in it.
+private struct Machine {
+    let name: String
+    private let folder: URL
+    private let aside: URL
+    private let store: URL
+    private let remote: [String]
+    private var program: Process?
+    private var count = 0
+    /// Each line that was written here; every one is unique.
+    private(set) var written: [String] = []
+    /// Lines that were in files which the person has deleted or replaced.
+    private(set) var released: Set<String> = []
+
+    private static let folders = ["", "f/", "g/", "f/deep/", "g/f/"]
+
+    init(_ name: String, _ root: URL, _ remote: [String]) throws {
+        (self.name, self.remote) = (name, remote)
+        (folder, aside) = (root.appending(path: name), root.appending(path: "aside-\(name)"))
+        store = root.appending(path: "\(name).sqlite")
+        for folder in [folder, aside] {
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        }
+    }
+
+    // MARK: The program
+
+    private func process(_ options: [String]) throws -> Process {
+        let process = Process()
+        process.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+            .appending(path: "mirror")
+        process.arguments =
+            [folder.path] + remote
+            + ["--store", store.path, "--host", name, "--scan", "0.05", "--pull", "0.1", "--allow-many-deletes"]
+            + options
+        process.environment = ProcessInfo.processInfo.environment.merging(
+            ["AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"]
+        ) { _, own in own }
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = FileHandle.nullDevice
+        let log = store.appendingPathExtension("log")
+        try Data().write(to: log)
+        process.standardError = try FileHandle(forWritingTo: log)
+        return process
+    }
+
+    mutating func start() throws {
+        if program?.isRunning ?? false { return }
+        program = try process([])
+        try program?.run()
+    }
+
+    mutating func end(by signal: Int32) {
+        guard let process = program, process.isRunning else { return }
+        kill(process.processIdentifier, signal)
+        process.waitUntilExit()
+        program = nil
+    }
+
+    /// Lets it work until it says that both sides are the same.
+    func once(_ comment: Comment) async throws {
+        let process = try process(["--once"])
+        let (ends, end) = AsyncStream.makeStream(of: Int32.self)
+        process.terminationHandler = { end.yield($0.terminationStatus) }
+        try process.run()
+        let watch = Task {
+            try await Task.sleep(for: .seconds(60))
+            kill(process.processIdentifier, SIGKILL)
+        }
+        for await status in ends {
+            watch.cancel()
+            let said = try String(contentsOf: store.appendingPathExtension("log"), encoding: .utf8)
+            try #require(status == 0, "\(comment) \(name): \(said.suffix(2000))")
+            return
+        }
+    }
+
+    // MARK: The person
+
+    mutating func edit(_ random: inout SeededGenerator) throws {
+        let files = try tree().keys.sorted()
+        let path = Self.folders.randomElement(using: &random)! + "\(Int.random(in: 0..<9, using: &random))"
+        switch Int.random(in: 0..<12, using: &random) {
+        case 0...4: try write(path, &random)
+        case 5, 6: if let old = files.randomElement(using: &random) { try write(old, &random) }
+        case 7: if let old = files.randomElement(using: &random) { try release(old) }
+        case 8, 9: if let old = files.randomElement(using: &random) { move(old, to: path) }
+        case 10:
+            let (old, new) = (
+                ["f", "g", "f/deep"].randomElement(using: &random)!, "d\(Int.random(in: 0..<4, using: &random))"
+            )
+            move(old, to: new)
+        default:
+            // With what lies in it: as a person deletes a folder.
+            let old = ["g/f", "f/deep", "d0", "d1", "d2"].randomElement(using: &random)!
+            let place = aside.appending(path: UUID().uuidString)
+            guard (try? FileManager.default.moveItem(at: folder.appending(path: old), to: place)) != nil else { return }
+            for text in try Self.tree(place).values { release(lines: text) }
+        }
+    }
+
+    private mutating func write(_ path: String, _ random: inout SeededGenerator) throws {
+        count += 1
+        let line = "\(name) \(count)" + String(repeating: "x", count: Int.random(in: 0..<200, using: &random))
+        let place = folder.appending(path: path)
+        try? FileManager.default.createDirectory(
+            at: place.deletingLastPathComponent(),
+            withIntermediateDirectories: true
+        )
+        var isFolder: ObjCBool = false
+        if FileManager.default.fileExists(atPath: place.path, isDirectory: &isFolder), isFolder.boolValue { return }
+        try release(path)
+        let file = aside.appending(path: UUID().uuidString)
+        try Data(line.utf8).write(to: file)
+        // Where the program has put something meanwhile, nothing is written.
+        guard (try? FileManager.default.moveItem(at: file, to: place)) != nil else { return }
+        written.append(line)
+    }
+
+    /// Takes a file away. What is read of it then is what the person has deleted, whatever the program did a moment before.
+    private mutating func release(_ path: String) throws {
+        let place = aside.appending(path: UUID().uuidString)
+        guard (try? FileManager.default.moveItem(at: folder.appending(path: path), to: place)) != nil else { return }
+        for text in try Self.tree(place).values { release(lines: text) }
+    }
+
+    private mutating func release(lines text: String) {
+        released.formUnion(text.split(separator: "\n").map(String.init))
+    }
+
+    private func move(_ old: String, to new: String) {
+        let place = folder.appending(path: new)
+        try? FileManager.default.createDirectory(
+            at: place.deletingLastPathComponent(),
+            withIntermediateDirectories: true
+        )
+        if FileManager.default.fileExists(atPath: place.path) { return }
+        try? FileManager.default.moveItem(at: folder.appending(path: old), to: place)
+    }
+
+    /// The texts of all files, by their paths. What the program keeps for itself is left out.
+    func tree() throws -> [String: String] { try Self.tree(folder) }
+
+    private static func tree(_ folder: URL) throws -> [String: String] {
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: folder.path, isDirectory: &isFolder) else { return [:] }
+        if !isFolder.boolValue { return ["": (try? String(contentsOf: folder, encoding: .utf8)) ?? ""] }
+        var tree: [String: String] = [:]
+        for path in (try? FileManager.default.subpathsOfDirectory(atPath: folder.path)) ?? [] {
+            if path.split(separator: "/").contains(where: { $0.hasPrefix(".mirror-") }) { continue }
+            let place = folder.appending(path: path)
+            // The program may be at it: what is gone by now is not there.
+            guard FileManager.default.fileExists(atPath: place.path, isDirectory: &isFolder), !isFolder.boolValue
+            else { continue }
+            if let text = try? String(contentsOf: place, encoding: .utf8) { tree[path] = text }
+        }
+        return tree
+    }
+}
