@@ -27,7 +27,7 @@ final class MirrorWorld {
         try MirrorProgram(
             [
                 url(side).path, url("remote").path, "--store", url("stores/\(side).sqlite").path, "--host", side,
-                "--scan", "0.02", "--pull", "0.05",
+                "--scan", "0.02", "--pull", "0.05", "--allow-many-deletes",
             ] + arguments,
             errors: url("\(side).log")
         )

@@ -33,6 +33,7 @@ import ServiceLifecycle
         )
         configuration.reachability = reachability
         configuration.isOnce = options.isOnce
+        configuration.allowsManyDeletes = options.allowsManyDeletes
         configuration.scanInterval = options.scanInterval
         configuration.pullInterval = options.pullInterval
         configuration.limit = options.limit

@@ -69,6 +69,9 @@ public final class CloudAccount: Sendable {
             throw CloudError(.modelsMissing, "Open the stack with `CloudAccount.models` beside your own.")
         }
         let facts = try await AccountSetup(stack, id, remote, options.names, isSealed: options.sealing != nil).facts()
+        try await stack.overStore { context in
+            if try CloudContext(context, facts).sendOrphansAnew() { try context.commit() }
+        }
         let reachability =
             options.reachability ?? ManualConstraint(Constraint(rawValue: "reachable.\(id)"), isSatisfied: true)
         let transfers = TransferBook(options.clock, maxUploadRate: options.maxUploadRate)
@@ -92,10 +95,15 @@ public final class CloudAccount: Sendable {
         // Each of the two holds it up, whichever ends first.
         if options.isSuspended, isFirstPullAwaited { push.suspend() }
         let account = CloudAccount(pusher, push, pulls, downloads, marked)
-        push.listen { [weak transfers, weak holders = pusher.holders, weak failed = pusher.failed] event in
+        push.listen {
+            [
+                weak transfers, weak holders = pusher.holders, weak failed = pusher.failed,
+                weak folders = pusher.missingFolders
+            ] event in
             transfers?.note(event)
             holders?.note(event)
             failed?.note(event)
+            folders?.note(event)
         }
         do { try await pusher.holders.sweep() } catch {
             stack.log(.info, "what holds messages that are sent stays until the account is opened again: \(error)")
@@ -153,12 +161,19 @@ public final class CloudAccount: Sendable {
 
     /// Looks at what others have changed at the remote, and brings it here, commit by commit. Several at once are one after the other.
     ///
+    /// A file is removed here only if the remote has shown it since it was last sent from here, a complete listing lacks it, and a request for the
+    /// file itself finds nothing.
+    ///
+    /// - Parameter ignoringRemovalLimit: whether it removes any number of files, whatever ``PullPolicy/removalLimit`` says: for a person who was asked.
     /// - Returns: what was found.
-    /// - Throws: ``RemoteError``; ``CloudError`` with `remoteUnfit` where the remote has lost everything; what the store reports, and what the
-    ///   handler throws. What was committed by then stays, and the next pull finds the rest.
+    /// - Throws: ``RemoteError``, with `inconsistentListing` if the remote does not list what it has; ``CloudError`` with `remoteUnfit` where the remote
+    ///   has lost everything, and with `tooManyRemovals`; what the store reports, and what the handler throws. What was committed by then stays, and
+    ///   the next pull finds the rest.
     /// - Complexity: O(nodes of the account), in memory as well.
     @discardableResult
-    public func pull() async throws -> PullSummary { try await pulls.pull() }
+    public func pull(ignoringRemovalLimit: Bool = false) async throws -> PullSummary {
+        try await pulls.pull(ignoringRemovalLimit: ignoringRemovalLimit)
+    }
 
     /// Pulls no more by itself, until ``resumePulls()`` is called as often.
     public func suspendPulls() { pulls.suspend() }

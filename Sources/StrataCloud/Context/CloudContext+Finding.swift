@@ -43,9 +43,9 @@ extension CloudContext {
         return try context.first(CloudNode.where { $0.parent == folder && $0.place == place })
     }
 
-    /// A name that is free in a folder: the one that is asked for, or with a number before its extension: `name 2.ext`.
+    /// A name that is free in a folder: the one that is asked for, or with a number before its extension: `name 2.ext`, and `name 3.ext` after that.
     ///
-    /// - Throws: ``CloudError`` with `invalidName`; what the store reports.
+    /// - Throws: ``CloudError`` with `invalidName`, with `placeTaken` if 1,000 numbers are taken; what the store reports.
     /// - Complexity: a look-up for each name that is taken.
     public func freeName(for name: String, in folder: CloudNode) throws -> String {
         try freeName(for: name, in: folder.id, besides: [])
@@ -68,13 +68,29 @@ extension CloudContext {
         }
         try check(name)
         if try isFree(name) { return name }
-        let (stem, suffix) = Self.parts(of: name)
-        var number = 2
-        while true {
+        let (stem, first, suffix) = Self.numbered(name)
+        for number in first..<first + Self.mostNumbers {
             let candidate = "\(stem) \(number)\(suffix)"
             if try isFree(candidate) { return candidate }
-            number += 1
         }
+        throw CloudError(
+            .placeTaken,
+            "There is no free name for '\(name)': the numbers \(first) to \(first + Self.mostNumbers - 1) are taken. Take another name."
+        )
+    }
+
+    /// How many numbers are tried for a name.
+    private static let mostNumbers = 1_000
+
+    /// A name without its number and extension, the first number to try, and the extension. A number that may be a year belongs to the name.
+    private static func numbered(_ name: String) -> (stem: Substring, first: Int, suffix: Substring) {
+        let (stem, suffix) = parts(of: name)
+        let digits = stem.reversed().prefix { $0.isASCII && $0.isNumber }.count
+        guard (1...3).contains(digits), let number = Int(stem.suffix(digits)), number > 1,
+            !stem.suffix(digits).hasPrefix("0"),
+            stem.dropLast(digits).last == " ", stem.count > digits + 1
+        else { return (stem, 2, suffix) }
+        return (stem.dropLast(digits + 1), number + 1, suffix)
     }
 
     /// A name without its extension, and that.

@@ -37,7 +37,7 @@ extension Downloads {
             let row = remote.snapshot
             let file = facts.isSealed ? ContentSections.data : place.section
             let version = row.eTag(of: file)
-            return Source(
+            return try Source(
                 key: Sidecar.key(remote.key, file),
                 eTag: row.eTag(of: place.section, isSealed: facts.isSealed),
                 version: version,

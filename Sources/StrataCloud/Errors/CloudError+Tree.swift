@@ -1,6 +1,8 @@
 extension CloudError.Code {
     /// A path leads nowhere, or the folder that it should lie in is not there.
     public static let noSuchNode = CloudError.Code("noSuchNode")
+    /// The folder at the remote that something lies in is not known.
+    public static let noSuchFolder = CloudError.Code("noSuchFolder")
     /// There is a node at this place already.
     public static let placeTaken = CloudError.Code("placeTaken")
     /// A name is empty or too long.
@@ -27,6 +29,9 @@ extension CloudError.Code {
     public static let otherRemote = CloudError.Code("otherRemote")
     /// The remote cannot do what the account needs.
     public static let remoteUnfit = CloudError.Code("remoteUnfit")
+    /// A pull would remove more files here than its policy allows without a question. Nothing was removed. A person
+    /// who was asked allows it by ``CloudAccount/pull(ignoringRemovalLimit:)``.
+    public static let tooManyRemovals = CloudError.Code("tooManyRemovals")
     /// Sections are asked for that do not come together.
     public static let wrongSections = CloudError.Code("wrongSections")
     /// It cannot be sent to other accounts.

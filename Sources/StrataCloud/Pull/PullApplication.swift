@@ -26,7 +26,9 @@ final class PullApplication {
         case .add(let object): try add(object)
         case .update(let number, let object): try update(number, object)
         case .move(let number, let object): try move(number, to: object)
-        case .remove(let number): try remove(number)
+        case .remove(let number): try remove(number, isProven: true)
+        case .restore(let number): try remove(number, isProven: false)
+        case .list(let number): try list(number)
         case .forget(let number): try forget(number)
         }
     }
@@ -147,7 +149,17 @@ final class PullApplication {
         return true
     }
 
+    /// Notes that a listing shows what was sent from here.
+    private func list(_ number: Int64) throws {
+        guard let row = try cloud.remote(number), let before = known.rows[number], row.eTag == before.eTag,
+            row.isCertain,
+            try row.key == known.key(of: number)
+        else { return }
+        row.isListed = true
+    }
+
     private func note(_ object: RemoteObject, _ row: RemoteNode) {
+        row.isListed = true
         let sidecars = tree.sidecars[object.key] ?? [:]
         row.metadataETag = sidecars[Sidecar.metadata]?.eTag?.stored
         row.thumbnailETag = sidecars[Sidecar.thumbnail]?.eTag?.stored
@@ -168,15 +180,20 @@ final class PullApplication {
         try tell(.modified(node, sections))
     }
 
-    /// What is known of a node, where it is as it was when the pull began, and nothing is queued that would change it.
+    /// What is known of a node, where it is as it was when the pull began, and nothing is queued that would change its content.
     private func unchanged(_ number: Int64) throws -> RemoteNode? {
+        guard let row = try unmoved(number) else { return nil }
+        let operations = try row.node.map { try cloud.operations(for: $0) } ?? []
+        return try operations.contains { try $0.payload(as: CloudWork.self).kind == .content } ? nil : row
+    }
+
+    /// What is known of a node, where it is as it was when the pull began.
+    private func unmoved(_ number: Int64) throws -> RemoteNode? {
         guard let row = try cloud.remote(number), let before = known.rows[number] else { return nil }
         guard row.eTag == before.eTag, row.isCertain, row.metadataETag == before.metadataETag,
-            row.key == known.key(of: number), try !isBeingMoved(row)
+            try row.key == known.key(of: number), try !isBeingMoved(row)
         else { return nil }
-        guard let node = row.node else { return row }
-        let works = try cloud.operations(for: node).map { try $0.payload(as: CloudWork.self).kind }
-        return works.contains { $0 == .content } ? nil : row
+        return row
     }
 
     /// Whether something above it is being moved, or may have been already.
@@ -190,7 +207,8 @@ final class PullApplication {
     }
 
     private func move(_ number: Int64, to object: RemoteObject) throws {
-        guard let row = try unchanged(number), let (parent, folder) = try place(of: object),
+        // A queued upload looks up where its node lies when it runs, and so follows the move. One that is running does not.
+        guard let row = try unmoved(number), try !isActive(row.node), let (parent, folder) = try place(of: object),
             let segment = object.key.last,
             let name = object.key.name?.name, try isFree(segment, in: parent, for: object)
         else { return postpone() }
@@ -228,9 +246,10 @@ final class PullApplication {
 
     // MARK: What is gone
 
-    private func remove(_ number: Int64) throws {
+    /// - Parameter isProven: whether the remote has shown it since it was sent from here. What it has not shown is worth more than that it is not there.
+    private func remove(_ number: Int64, isProven: Bool) throws {
         guard let row = try cloud.remote(number), let before = known.rows[number], row.isCertain,
-            row.eTag == before.eTag, row.key == known.key(of: number), try !isBeingMoved(row)
+            row.eTag == before.eTag, try row.key == known.key(of: number), try !isBeingMoved(row)
         else { return postpone() }
         // What lies below it was looked at before, but for what was about to be sent, and cannot have arrived.
         for child in try row.children.fetch() {
@@ -243,7 +262,7 @@ final class PullApplication {
         guard try !isActive(node), try !hasBegunMove(node) else { return postpone() }
         let works = try operations.map { try $0.payload(as: CloudWork.self).kind }
         // What was not sent is worth more than that somebody has deleted what was there before.
-        if try !node.children.isEmpty || works.contains(where: { $0 != .delete }) {
+        if try !isProven || !node.children.isEmpty || works.contains(where: { $0 != .delete }) {
             let sections = row.snapshot.sections(isSealed: cloud.facts.isSealed)
             cloud.context.delete(row)
             if node.isFolder || !works.contains(.content) { try cloud.sendAnew(node, sections) }

@@ -61,7 +61,8 @@ final class PullLoop: Sendable {
         (self.puller, policy, clock) = (puller, options.pull, options.clock)
     }
 
-    func pull() async throws -> PullSummary {
+    func pull(ignoringRemovalLimit: Bool = false) async throws -> PullSummary {
+        let limit = ignoringRemovalLimit ? nil : policy.removalLimit
         let task = await line.run { [self] in
             let now = clock.now
             let due = state.withLock { state in
@@ -70,7 +71,7 @@ final class PullLoop: Sendable {
                 return state.next
             }
             do {
-                let summary = try await puller.pull()
+                let summary = try await puller.pull(limit: limit)
                 plan(in: policy.interval, hasFailed: false)
                 // What has begun to wait since this pull began finds out once more.
                 awaited.set(true)

@@ -13,13 +13,21 @@ struct PullPlan: Sendable {
         case forget(Int64)
         /// What is known is not there.
         case remove(Int64)
+        /// What is known is not there, and has never been shown since it was sent: it is sent once more.
+        case restore(Int64)
+        /// What is known is there as it was sent.
+        case list(Int64)
     }
 
-    private(set) var steps: [Step] = []
+    var steps: [Step] = []
     /// Whether anything that is there is known no more behind it, so that it is found anew.
     var forgets: Bool { steps.contains { if case .forget = $0 { true } else { false } } }
     /// The keys of what is there, and of which nothing can be said as long as it is being sent or deleted from here.
-    let left: Set<RemoteKey>
+    var left: Set<RemoteKey>
+    /// How many objects the remote has and does not list.
+    var unlisted = 0
+    /// How many steps are left to the next pull, since the remote changed while it was read.
+    var postponed = 0
 
     init(_ tree: RemoteTree, _ known: KnownTree) {
         // A file where a folder was known is another thing.
@@ -62,6 +70,8 @@ struct PullPlan: Sendable {
             }
             if Self.isChanged(row, object, tree.sidecars[object.key] ?? [:]) {
                 steps.append(.update(row.id.number, object))
+            } else if !row.isListed, tree.shows(object) {
+                steps.append(.list(row.id.number))
             }
         }
         for object in added {
@@ -81,7 +91,7 @@ struct PullPlan: Sendable {
         for (number, _) in gone { steps.append(.remove(number)) }
     }
 
-    private static func isChanged(_ row: RemoteNode.Row, _ object: RemoteObject, _ sidecars: [String: RemoteObject])
+    static func isChanged(_ row: RemoteNode.Row, _ object: RemoteObject, _ sidecars: [String: RemoteObject])
         -> Bool
     {
         guard !object.isFolder else { return false }
@@ -124,7 +134,7 @@ extension PullPlan.Step {
         case .update(let number, let object): return tree.keys(of: object.key, known.rows[number])
         case .move(let number, let object):
             return tree.keys(of: object.key, nil).union(tree.folders(above: object.key)).union(keys(of: number))
-        case .forget(let number), .remove(let number): return keys(of: number)
+        case .forget(let number), .remove(let number), .restore(let number), .list(let number): return keys(of: number)
         }
     }
 }

@@ -44,6 +44,8 @@ public struct PullSummary: Hashable, Sendable {
     public var renamed = 0
     /// What the next pull looks at once more, since it was being changed here.
     public var postponed = 0
+    /// How many objects the remote has and does not list, so that their deletes by others cannot be found. They stay here.
+    public var unlisted = 0
 
     /// Nothing.
     public init() {}

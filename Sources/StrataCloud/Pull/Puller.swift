@@ -1,5 +1,6 @@
 import Strata
 import StrataPipeline
+import Synchronization
 
 /// Finds what others have changed at the remote, and brings it here.
 ///
@@ -11,8 +12,14 @@ struct Puller: Sendable {
     let facts: AccountFacts
     let remote: any Remote
     let handler: any CloudHandler
+    private let queue = BlockQueue(label: "strata.pull")
 
-    func pull() async throws -> PullSummary {
+    init(stack: ContextStack, facts: AccountFacts, remote: any Remote, handler: any CloudHandler) {
+        (self.stack, self.facts, self.remote, self.handler) = (stack, facts, remote, handler)
+    }
+
+    /// - Parameter limit: how many files it may remove; nil for any number.
+    func pull(limit: RemovalLimit?) async throws -> PullSummary {
         let facts = facts
         let (known, position) = try await stack.overStore { context in
             let account = facts.account
@@ -20,22 +27,24 @@ struct Puller: Sendable {
             return (KnownTree(try context.rows(RemoteNode.where { $0.account == account })), record?.feedPosition)
         }
         // What was known is asked for before what is there, so that this is never the older one.
-        let feed =
-            try await remote.capabilities().hasChangeFeed
-            ? RemoteFeed.read(remote, since: position) : nil
-        let tree =
+        let capabilities = try await remote.capabilities()
+        let feed = try await capabilities.hasChangeFeed ? RemoteFeed.read(remote, since: position) : nil
+        var tree =
             if let feed { try await RemoteTree.find(in: remote, known, feed) } else {
                 try await RemoteTree.find(in: remote) { known.has($0) }
             }
         try Task.checkCancellation()
         if !tree.unreadable.isEmpty { handler.didLeaveOut(tree.unreadable.map(\.path).sorted()) }
-        let plan = PullPlan(tree, known)
+        var plan = PullPlan(tree, known)
+        let check = AbsenceCheck(remote: remote, known: known, tree: tree, hasFolders: capabilities.hasFolders)
+        try await plan.confirm(by: check, &tree, limit: limit)
         // Should that be broken off by which something is to be found anew, everything is asked for.
         let isDoubtful = feed != nil && plan.forgets
         if isDoubtful { try await note(nil, behind: position, []) }
         let start = isDoubtful ? nil : position
         let steps = plan.steps
         var (summary, left) = (PullSummary(), plan.left)
+        (summary.unlisted, summary.postponed) = (plan.unlisted, plan.postponed)
         var first = 0
         while first < steps.count {
             try Task.checkCancellation()
@@ -84,14 +93,20 @@ struct Puller: Sendable {
         let (facts, handler) = (facts, handler)
         for _ in 0..<Self.tries {
             do {
-                return try await stack.overStore { context in
+                let result = Mutex<(summary: PullSummary, left: Set<RemoteKey>)>((PullSummary(), []))
+                // The operations that are queued, and what is known to lie at the remote, decide about each step. They must be the same when it is
+                // committed: the block runs again if another commit has changed them.
+                try await stack.commitOverStore(on: queue, author: "pull") { context in
                     let application = PullApplication(CloudContext(context, facts), handler, known, tree)
                     for step in steps { try application.apply(step) }
-                    try context.commit()
-                    return (application.summary, application.left)
+                    result.withLock { $0 = (application.summary, application.left) }
+                } alongside: { _ in
                 }
-            } catch let error as StrataError where error.code == .conflict || error.code == .notUnique {
-                // Somebody has changed the same meanwhile: it is looked at once more.
+                return result.withLock { $0 }
+            } catch let error as StrataError
+                where [.conflict, .notUnique, .deleteDenied, .missingReference].contains(error.code)
+            {
+                // Another commit has changed the same rows: they are looked at again.
                 continue
             }
         }
@@ -111,5 +126,6 @@ extension PullSummary {
         deleted += other.deleted
         renamed += other.renamed
         postponed += other.postponed
+        unlisted += other.unlisted
     }
 }

@@ -57,7 +57,8 @@ extension RemoteTree {
     static func find(in remote: any Remote, _ known: KnownTree, _ feed: RemoteFeed) async throws -> RemoteTree {
         var objects = ChangingObjects(feed.isWhole ? [:] : known.objects)
         for page in feed.pages { objects.apply(page) }
-        let tree = RemoteTree(objects.there)
+        let shown = feed.isWhole ? nil : Set(feed.pages.flatMap { $0.changed.map(\.key) })
+        let tree = RemoteTree(objects.there, shown: shown)
         for trunk in Trunk.allCases where known.has(trunk) {
             try await tree.checkNotVanished(trunk, remote)
         }

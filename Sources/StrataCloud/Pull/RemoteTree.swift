@@ -12,6 +12,10 @@ struct RemoteTree: Sendable {
     private(set) var unreadable: Set<RemoteKey> = []
     /// The folders of which everything was found.
     private(set) var complete: Set<RemoteKey> = []
+    /// What the remote has shown of this just now; nil if that is everything.
+    private var shown: Set<RemoteKey>?
+    /// Whether it was read from listings, or from a feed that gives everything: then an absence is all that says that something is gone.
+    var isWhole: Bool { shown == nil }
 
     /// Walks through a remote, folder by folder.
     ///
@@ -32,7 +36,10 @@ struct RemoteTree: Sendable {
     }
 
     /// Everything that is there, by its keys.
-    init(_ all: [RemoteKey: RemoteObject]) {
+    ///
+    /// - Parameter shown: what of it the remote has shown just now; nil for everything.
+    init(_ all: [RemoteKey: RemoteObject], shown: Set<RemoteKey>? = nil) {
+        self.shown = shown
         var readable: [RemoteKey: Bool] = [:]
         for (key, object) in all where key.segments.count > 1 && Self.trunks.contains(key.segments[0]) {
             // Folders whose names cannot be read are not looked into, as by listings.
@@ -44,6 +51,9 @@ struct RemoteTree: Sendable {
     }
 
     private init() {}
+
+    /// Whether the remote has shown an object just now, or it was known before.
+    func shows(_ object: RemoteObject) -> Bool { shown?.contains(object.key) ?? true }
 
     private static let trunks = Set(Trunk.allCases.filter { $0 != .detached }.map(\.rawValue))
 
@@ -63,6 +73,9 @@ struct RemoteTree: Sendable {
             "\(remote.name) has no '\(trunk.rawValue)' any more, in which there were nodes. Nothing was deleted here: see whether it is the right place."
         )
     }
+
+    /// Adds something that goes with an object, and that the listing does not show.
+    mutating func add(sidecar object: RemoteObject) { add(object) }
 
     /// - Returns: whether it is a thing of its own.
     @discardableResult

@@ -246,7 +246,7 @@ extension RemoteNode {
     /// Writes down what the remote has since an answer of it.
     func note(_ object: RemoteObject, _ section: ContentSections, _ print: String?, _ seal: KnownSeal? = nil) {
         setETag(object.eTag?.stored, of: section)
-        isCertain = true
+        (isCertain, isListed) = (true, false)
         guard section == .data else {
             sending.removeAll { Self.print(of: section, in: $0) != nil }
             return

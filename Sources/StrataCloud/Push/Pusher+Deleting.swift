@@ -14,7 +14,7 @@ extension Pusher {
         let (facts, number) = (facts, attempt.payload.node)
         let doomed = try await stack.overStore { context in
             guard let remote = try CloudContext(context, facts).remote(number) else { return [] as [Doomed] }
-            return try remote.doomed().map { Doomed(key: $0.key, row: $0.snapshot) }
+            return try remote.doomed().map { Doomed(key: try $0.key, row: $0.snapshot) }
         }
         var staying: Set<RemoteKey> = []
         for thing in doomed.reversed() where try await !delete(thing) { staying.insert(thing.key) }

@@ -44,9 +44,9 @@ extension Pusher {
             guard let remote = try cloud.remote(work.node), let name = work.name,
                 let parent = try work.parent.flatMap({ try cloud.remote($0) }), !parent.isWithin(work.node)
             else { return }
-            (remote.parent, remote.segment) = (parent, RemoteKey.escape(name))
+            (remote.parent, remote.segment, remote.isListed) = (parent, RemoteKey.escape(name), false)
             try remote.note(tags, at: destination)
-            if isDoubtful { try cloud.lookAgain(at: Set(remote.subtree().dropFirst().map(\.key))) }
+            if isDoubtful { try cloud.lookAgain(at: Set(remote.subtree().dropFirst().map { try $0.key })) }
         }
     }
 
@@ -86,7 +86,7 @@ extension Pusher {
             else { return nil }
             let other = try parent.child(RemoteKey.escape(name))
             let isTaken = other.map { $0.id.number != work.node } ?? false
-            return (parent.key.appending(name), isTaken, parent.isWithin(work.node))
+            return try (parent.key.appending(name), isTaken, parent.isWithin(work.node))
         }
     }
 
@@ -266,7 +266,7 @@ extension Pusher {
         guard let key = try await key(of: target, work) else { return sendWhereItLies(work) }
         let source: (key: RemoteKey, row: RemoteNode.Row)? = try await stack.overStore {
             guard let source = try CloudContext($0, facts).remote(number), source.isCertain else { return nil }
-            return (source.key, source.snapshot)
+            return try (source.key, source.snapshot)
         }
         guard let source else { return try await sendContent(attempt) }
         if target.isTaken { return try await evade(attempt, key) }

@@ -35,7 +35,9 @@ final class Pusher: Sendable {
     /// How often the credentials have changed.
     private let epoch = Mutex(0)
     /// Has a pull begin soon, and operations wait for it.
-    private let awaitPull: @Sendable () -> Void
+    let awaitPull: @Sendable () -> Void
+    /// Which operations have found that their folder is missing.
+    let missingFolders = MissingFolders()
     private let trunks = Mutex<Set<String>>([])
 
     init(
@@ -71,6 +73,8 @@ final class Pusher: Sendable {
             }
         } catch let error as RemoteError where error.code == .invalidKey {
             return try await evadeRefusal(attempt) ?? .fail(error.description)
+        } catch let error as RemoteError where error.code == .parentMissing {
+            return try await outcome(ofMissingFolder: error, attempt)
         } catch let error as RemoteError {
             return try outcome(of: error, epoch)
         } catch let error as CloudError {
@@ -110,11 +114,6 @@ final class Pusher: Sendable {
         case .unreachable: return .wait(reachability.constraint)
         case .throttled: return .postpone(for: error.retryAfter ?? Self.pause)
         case .unauthorized, .untrusted: return waiting(since: epoch)
-        case .parentMissing:
-            // Somebody has taken away what it was to lie in. The pull brings that back before this, or takes this along.
-            trunks.withLock { $0 = [] }
-            awaitPull()
-            return .wait(CloudAccount.pullToEnd)
         case .unsupported, .misconfigured: return .fail(error.description)
         case .unavailable: if let pause = error.retryAfter { return .postpone(for: pause) }
         default: break
@@ -165,10 +164,10 @@ final class Pusher: Sendable {
         return try await stack.overStore { context in
             let cloud = CloudContext(context, facts)
             let remote = try cloud.remote(work.node)
-            var key = remote?.key
+            var key = try remote?.key
             var isTaken = false
             if remote == nil, let number = work.parent, let name = work.name, let parent = try cloud.remote(number) {
-                key = parent.key.appending(name)
+                key = try parent.key.appending(name)
                 isTaken = try parent.child(RemoteKey.escape(name)) != nil
             }
             let node = try context.find(cloud.nodeID(work.node))
@@ -214,6 +213,8 @@ final class Pusher: Sendable {
         }
     }
 
+    func forgetTrunks() { trunks.withLock { $0 = [] } }
+
     func makeTrunk(of key: RemoteKey) async throws {
         guard let trunk = key.segments.first, !trunks.withLock({ $0.contains(trunk) }) else { return }
         let (folder, facts) = (RemoteKey(escaped: [trunk]), facts)
@@ -239,12 +240,24 @@ final class Pusher: Sendable {
         async throws
     {
         let facts = facts
-        try await stack.overStore { context in
-            let cloud = CloudContext(context, facts)
-            try change(cloud.remoteForSending(work), cloud)
-            try context.commit()
+        for attempt in 1... {
+            do {
+                return try await stack.overStore { context in
+                    let cloud = CloudContext(context, facts)
+                    try change(cloud.remoteForSending(work), cloud)
+                    try context.commit()
+                }
+            } catch let error as StrataError
+                where [.conflict, .notUnique, .missingReference].contains(error.code) && attempt < Self.writeLimit
+            {
+                // A pull has changed the row, or the folder that it lies in, since this has read it.
+                continue
+            }
         }
     }
+
+    /// How often a row is written down anew that another commit has changed.
+    private static let writeLimit = 5
 }
 
 extension CloudContext {
@@ -280,7 +293,8 @@ extension CloudContext {
             account: account,
             segment: RemoteKey.escape(name),
             isFolder: work.isFolder ?? false,
-            isCertain: false
+            isCertain: false,
+            isListed: false
         )
         guard let remote = try context.insert(made, as: nodeID(work.node).counterpart(RemoteNode.self)) else {
             throw CloudError(.noSuchNode, "Node \(work.node) was deleted at the remote.", nodes: [work.node])

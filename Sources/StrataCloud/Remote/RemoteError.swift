@@ -35,6 +35,8 @@ public struct RemoteError: Error, Sendable, CustomStringConvertible {
         public static let untrusted = Code("untrusted")
         /// The answer is not what the protocol says.
         public static let malformedAnswer = Code("malformedAnswer")
+        /// A listing lacks an object that it has shown before, and that the remote still has. Nothing was removed.
+        public static let inconsistentListing = Code("inconsistentListing")
         /// The content is not what was asked for: too short, another version, or damaged.
         public static let damagedContent = Code("damagedContent")
         /// The bytes to be sent cannot be read, or are fewer or more than was said.

@@ -8,8 +8,9 @@ public final class RemoteNode: Model {
     public internal(set) var account: String
     /// The folder of the remote that it lies in; nil for trunks.
     public internal(set) var parent: RemoteNode?
-    /// What lies in it.
-    @Relationship(inverse: \RemoteNode.parent) public var children: Many<RemoteNode>
+    /// What lies in it. A folder of which rows are known is not forgotten before these: a row without its folder would have the key of something
+    /// else.
+    @Relationship(deleteRule: .deny, inverse: \RemoteNode.parent) public var children: Many<RemoteNode>
     /// The last segment of its key. A file and a folder may have the same one, of remotes to which folders are what keys have in common.
     public internal(set) var segment: String
     /// Whether it is a folder.
@@ -30,6 +31,9 @@ public final class RemoteNode: Model {
     public internal(set) var recordETag: String?
     /// Whether the remote is known to have it. Where not, it was about to be sent.
     var isCertain: Bool = true
+    /// Whether a listing or a feed of the remote has shown it since it was last sent from here. Until then, a listing that lacks it proves nothing:
+    /// some servers list new objects seconds late, and some never list names that begin with a dot. Rows of older stores count as shown.
+    var isListed: Bool = true
     /// What was sent, or about to be, since the remote has answered last: the prints of the contents, by which a repeat is recognised.
     var sending: [String] = []
     /// The print of the content that the remote has, where that has passed through this machine.
@@ -41,8 +45,22 @@ public final class RemoteNode: Model {
 extension RemoteNode {
     /// Where it lies.
     ///
+    /// - Throws: ``CloudError`` with `noSuchFolder` if the folders above it do not lead to a trunk. Its segments alone would be the key of
+    ///   something else, outside of the tree.
     /// - Complexity: O(depth).
-    public var key: RemoteKey { RemoteKey(escaped: lineage.map(\.segment).reversed()) }
+    public var key: RemoteKey {
+        get throws {
+            let lineage = lineage
+            guard let top = lineage.last, top.parent == nil, top.node?.isTrunk == true else {
+                throw CloudError(
+                    .noSuchFolder,
+                    "The remote's folder of '\(segment)' is not known. Pull, so that it is found again.",
+                    nodes: [id.number]
+                )
+            }
+            return RemoteKey(escaped: lineage.map(\.segment).reversed())
+        }
+    }
 
     /// This and the folders that it lies in, the trunk last. A ring of a damaged store ends.
     var lineage: [RemoteNode] {

@@ -19,7 +19,8 @@ extension Scenario {
         }
         account.push.resume()
         try await finish(stack, isDownloading: false)
-        if hasFeed { try await account.pull() }
+        // What others do is done after the remote has listed what is there.
+        if pulls { try await account.pull() }
         await account.close()
         try await stack.background { context in
             // Only what is done from here on is looked at.

@@ -72,7 +72,8 @@ import Testing
         stage.remote.state.withLock { $0.firstCursor = 1000 }
         try await stage.account.pull()
         #expect(stage.handler.pulled() == ["deleted /a", "new /c"])
-        #expect(requests(stage) == ["FEED", "FEED"])
+        // A feed from its beginning lacks what is gone, which is no proof.
+        #expect(requests(stage) == ["FEED", "FEED", "HEAD"])
         await stage.account.close()
     }
 

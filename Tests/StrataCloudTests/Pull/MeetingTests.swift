@@ -237,6 +237,7 @@ import StrataTesting
         }
         try await stage.commit { _ = try $0.createNode(at: "/f/1") }
         try #require(try await becomes([]))
+        try await stage.account.pull()
         for path in ["home/f/1", "home/f"] { stage.remote.write(path, nil) }
         try await stage.commit { _ = try $0.createNode(at: "/f/2") }
         try #require(try await becomes([]))

@@ -268,6 +268,7 @@ import StrataTesting
             try cloud.createNode(at: TreePath(["m"], in: .prefs))
         }
         try await stage.drain()
+        try await stage.account.pull()
         stage.remote.write("prefs/m", nil)
         try await stage.account.pull()
         #expect(stage.handler.pulled() == ["deleted prefs:/m"])

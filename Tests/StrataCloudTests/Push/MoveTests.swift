@@ -98,7 +98,7 @@ import Testing
         #expect(try await stage.tree().keys.sorted() == keys, sourceLocation: location)
         let known = try await stage.read { cloud in
             try cloud.context.fetch(RemoteNode.all).filter { $0.parent != nil }.map {
-                "\($0.key)" + ($0.isFolder ? "/" : "")
+                try "\($0.key)" + ($0.isFolder ? "/" : "")
             }
         }
         #expect(known.sorted() == keys, sourceLocation: location)

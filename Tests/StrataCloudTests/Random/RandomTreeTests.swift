@@ -162,7 +162,7 @@ import Testing
         let accesses = try await stage.read { try $0.context.count(CloudAccess.all) }
         if accesses != 0 { wrong.append("\(accesses) accesses are left") }
         let shadows = try await stage.read { cloud in
-            try cloud.context.fetch(RemoteNode.all).filter { $0.node == nil || $0.node?.path != Self.path(of: $0) }.map
+            try cloud.context.fetch(RemoteNode.all).filter { try $0.node == nil || $0.node?.path != Self.path(of: $0) }.map
             { "\($0)" }
         }
         if !shadows.isEmpty { wrong.append("known of the remote, and not so: \(shadows)") }
@@ -175,9 +175,10 @@ import Testing
         return wrong
     }
 
-    private static func path(of remote: RemoteNode) -> TreePath? {
-        guard let trunk = remote.key.segments.first.flatMap({ Trunk(rawValue: $0) }) else { return nil }
-        return TreePath(Array(remote.key.segments.dropFirst()), in: trunk)
+    private static func path(of remote: RemoteNode) throws -> TreePath? {
+        let key = try remote.key
+        guard let trunk = key.segments.first.flatMap({ Trunk(rawValue: $0) }) else { return nil }
+        return TreePath(Array(key.segments.dropFirst()), in: trunk)
     }
 
     static let names = ["a", "b", "c"]

@@ -192,7 +192,8 @@ struct CloudStage {
         stack: ContextStack? = nil,
         id: String = "alice",
         options: CloudOptions = CloudOptions(),
-        isSuspended: Bool = true
+        isSuspended: Bool = true,
+        removalLimit: RemovalLimit? = nil
     ) async throws {
         self.remote = remote
         self.handler = handler
@@ -202,6 +203,7 @@ struct CloudStage {
             }
         var options = options
         options.isSuspended = isSuspended
+        options.pull.removalLimit = removalLimit
         account = try await CloudAccount.open(self.stack, id: id, remote: remote, handler: handler, options: options)
     }
 
@@ -214,13 +216,14 @@ struct CloudStage {
         try await account.read(body)
     }
 
-    /// Has folders and files here and at the remote.
+    /// Creates folders and files here and at the remote, which has listed them.
     func fill(_ paths: [TreePath], folders: [TreePath] = []) async throws {
         try await commit { cloud in
             for path in folders { try cloud.createFolder(at: path) }
             for path in paths { try cloud.createNode(at: path) }
         }
         try await drain()
+        try await account.pull()
     }
 
     /// Lets the account work until nothing is queued but what waits for somebody.

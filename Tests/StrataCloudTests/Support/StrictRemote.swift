@@ -38,6 +38,8 @@ final class StrictRemote: Remote {
         var given = 0
         /// Whether files have versions that anybody is told of.
         var tellsVersions = true
+        /// What listings show of an entry, by its path; nil if they do not show it.
+        var shows: @Sendable (String, Entry) -> Entry? = { $1 }
     }
 
     let name: String
@@ -241,7 +243,8 @@ final class StrictRemote: Remote {
                 let segments = path.split(separator: "/").map(String.init)
                 guard isRecursive || segments.count == folder.segments.count + 1 else { continue }
                 guard let key = RemoteKey(found: segments) else { continue }
-                objects.append(state.told(Self.object(key, entry)))
+                guard let shown = state.shows(path, entry) else { continue }
+                objects.append(state.told(Self.object(key, shown)))
             }
             return RemoteListing(objects: objects)
         }

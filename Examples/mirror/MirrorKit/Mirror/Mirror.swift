@@ -26,6 +26,8 @@ public actor Mirror: Service {
         public var host: String
         /// Whether it ends when both are the same.
         public var isOnce = false
+        /// Whether a pull may remove any number of files here.
+        public var allowsManyDeletes = false
         /// How long it rests between looks at the folder, and at the remote.
         public var scanInterval = Duration.seconds(1)
         public var pullInterval = Duration.seconds(5)
@@ -221,9 +223,16 @@ public actor Mirror: Service {
     /// - Returns: whether there was nothing new.
     private func pull() async throws -> Bool {
         do {
-            let summary = try await account.pull()
+            var summary = try await account.pull(ignoringRemovalLimit: configuration.allowsManyDeletes)
             if isOffline { screen.note("the remote can be reached again") }
             isOffline = false
+            if summary.unlisted > 0 {
+                screen.noteOnce(
+                    "the remote does not list \(summary.unlisted) of the files that it has; their deletes by others are not seen"
+                )
+            }
+            // What the remote has and does not list is the same on both sides.
+            summary.unlisted = 0
             return summary == PullSummary()
         } catch let error as RemoteError {
             switch error.code {
@@ -232,6 +241,10 @@ public actor Mirror: Service {
                     [error.message, configuration.credentialsHint].compactMap(\.self).joined(separator: " ")
                 )
             case .forbidden, .untrusted, .misconfigured: throw MirrorError("\(error.message)")
+            case .inconsistentListing:
+                if configuration.isOnce { throw MirrorError("\(error.message)") }
+                screen.noteOnce(error.message)
+                return false
             default: break
             }
             if !isOffline {
@@ -243,6 +256,8 @@ public actor Mirror: Service {
             return false
         } catch let error as CloudError where error.code == .remoteUnfit {
             throw MirrorError("\(error.message)")
+        } catch let error as CloudError where error.code == .tooManyRemovals {
+            throw MirrorError("\(error.message) The same command with --allow-many-deletes does so.")
         }
     }
 

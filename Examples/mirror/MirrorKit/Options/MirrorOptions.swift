@@ -9,6 +9,8 @@ public struct MirrorOptions: Sendable {
     public var store = URL(filePath: "/")
     public var host = "here"
     public var isOnce = false
+    /// Whether a pull may remove any number of files here.
+    public var allowsManyDeletes = false
     public var scanInterval = Duration.seconds(1)
     public var pullInterval = Duration.seconds(5)
     /// How many bytes a second are sent at most.
@@ -26,6 +28,7 @@ public struct MirrorOptions: Sendable {
           FOLDER                a folder of this machine
           REMOTE                a folder, s3://BUCKET/PREFIX, webdav://HOST/PATH (http) or webdavs://HOST/PATH (https)
           --once                end when both are the same, however long the remote cannot be reached
+          --allow-many-deletes  delete here what is gone at the remote, even if that is more than half of the files, or more than 1,000
           --endpoint URL        the server of s3://, if it is not AWS
           --region NAME         its region
           --ca FILE             the certificates (PEM) of who vouches for the server, if it is not one that this machine knows
@@ -51,10 +54,11 @@ public struct MirrorOptions: Sendable {
         let arguments = try Arguments(
             arguments,
             options: ["--endpoint", "--region", "--ca", "--store", "--host", "--scan", "--pull", "--limit"],
-            flags: ["--once"]
+            flags: ["--once", "--allow-many-deletes"]
         )
         help = arguments.isHelp
         isOnce = arguments.flags.contains("--once")
+        allowsManyDeletes = arguments.flags.contains("--allow-many-deletes")
         scanInterval = try arguments.seconds("--scan") ?? scanInterval
         pullInterval = try arguments.seconds("--pull") ?? pullInterval
         limit = try arguments.bytes("--limit")

@@ -1,0 +1,132 @@
+import Strata
+
+extension PullPlan {
+    /// Keeps only the steps that the remote confirms when it is asked for the objects themselves.
+    ///
+    /// - Parameters:
+    ///   - tree: what the listings show. Objects that only a request has found are added to it.
+    ///   - limit: how many files may be removed; nil for any number.
+    /// - Throws: ``CloudError`` with `tooManyRemovals`; ``RemoteError`` with `inconsistentListing`; what the remote reports.
+    mutating func confirm(
+        by check: AbsenceCheck,
+        _ tree: inout RemoteTree,
+        limit: RemovalLimit?
+    ) async throws {
+        // A feed says of each object that it is gone. A listing only lacks it.
+        if tree.isWhole {
+            let absences = try await absences(by: check, limit)
+            steps = steps.compactMap { confirmed($0, absences, check) }
+            var refreshed: [Step] = []
+            for step in steps { if let step = try await self.refreshed(step, check, &tree) { refreshed.append(step) } }
+            steps = refreshed
+        }
+        try checkRemovals(check.known, limit, check.remote)
+    }
+
+    // MARK: What is not shown
+
+    private func absences(by check: AbsenceCheck, _ limit: RemovalLimit?) async throws -> [Int64: Absence] {
+        let missing = steps.compactMap { step -> Int64? in
+            switch step {
+            case .remove(let number), .move(let number, _): number
+            default: nil
+            }
+        }
+        let returning = returningFiles(check.known)
+        return try await check.run(missing) { results in
+            let gone = results.filter { $0.value == .proven && !returning.contains($0.key) }
+            return limit?.isExceeded(by: check.known.files(among: gone.keys), of: check.known.fileCount) ?? false
+        }
+    }
+
+    private mutating func confirmed(_ step: Step, _ absences: [Int64: Absence], _ check: AbsenceCheck) -> Step? {
+        switch step {
+        case .remove(let number):
+            switch absences[number] {
+            // Without an answer the limit was reached.
+            case .proven, nil: return step
+            case .unproven: return .restore(number)
+            case .unlisted:
+                unlisted += 1
+                return nil
+            case .back:
+                postponed += 1
+                if let key = check.known.key(of: number) { left.insert(key) }
+                return nil
+            }
+        case .move(let number, let object):
+            switch absences[number] {
+            case .proven, .unproven, nil: return step
+            // It is still there: the other one is a copy.
+            case .unlisted, .back: return .add(object)
+            }
+        default: return step
+        }
+    }
+
+    // MARK: What is shown as it was before
+
+    /// A step with what the remote says of the object itself, if its listing may be older than what was sent from here.
+    ///
+    /// - Returns: nil if nothing has changed.
+    private func refreshed(_ step: Step, _ check: AbsenceCheck, _ tree: inout RemoteTree) async throws -> Step? {
+        guard case .update(let number, let object) = step, let row = check.known.rows[number] else { return step }
+        for (mark, section) in [(Sidecar.metadata, ContentSections.metadata), (Sidecar.thumbnail, .thumbnail)]
+        where row.eTag(of: section) != nil && tree.sidecars[object.key]?[mark] == nil {
+            if let there = try await check.remote.head(object.key.sidecar(mark)) { tree.add(sidecar: there) }
+        }
+        var current = object
+        if !row.isListed, let there = try await check.remote.head(object.key), there.isFolder == object.isFolder {
+            current = there
+        }
+        guard Self.isChanged(row, current, tree.sidecars[object.key] ?? [:]) else { return nil }
+        return .update(number, current)
+    }
+
+    // MARK: How much is removed
+
+    /// Files that are gone at one place and shown at another, by name and size: another machine has moved them with their folder.
+    private func returningFiles(_ known: KnownTree) -> Set<Int64> {
+        struct File: Hashable {
+            let name: String
+            let size: Int64
+        }
+        var new: [File: Int] = [:]
+        for case .add(let object) in steps where !object.isFolder {
+            if let name = object.key.last, let size = object.size { new[File(name: name, size: size), default: 0] += 1 }
+        }
+        var returning: Set<Int64> = []
+        for case .remove(let number) in steps {
+            guard let row = known.rows[number], !row.isFolder, let size = row.size else { continue }
+            let file = File(name: row.segment, size: size)
+            guard let count = new[file], count > 0 else { continue }
+            new[file] = count - 1
+            returning.insert(number)
+        }
+        return returning
+    }
+
+    private func checkRemovals(_ known: KnownTree, _ limit: RemovalLimit?, _ remote: any Remote) throws {
+        guard let limit else { return }
+        let returning = returningFiles(known)
+        let removed = steps.compactMap { step -> Int64? in
+            if case .remove(let number) = step, !returning.contains(number) { number } else { nil }
+        }
+        let (count, all) = (known.files(among: removed), known.fileCount)
+        guard limit.isExceeded(by: count, of: all) else { return }
+        throw CloudError(
+            .tooManyRemovals,
+            "A pull would remove \(count) of \(all) files here, because \(remote.name) does not have them any more. Nothing was removed. If they were deleted on purpose, pull without the limit.",
+            nodes: Array(removed.prefix(100))
+        )
+    }
+}
+
+extension KnownTree {
+    /// How many files are known of which there are nodes here.
+    fileprivate var fileCount: Int { files(among: rows.keys) }
+
+    fileprivate func files(among numbers: some Sequence<Int64>) -> Int {
+        numbers.count { number in rows[number].map { !$0.isFolder && $0.isCertain && $0.node != nil } ?? false }
+    }
+}
