@@ -56,7 +56,7 @@ extension CloudContext {
         )
     }
 
-    /// Copies a node, with everything below it. The copies stand for no objects of the application's.
+    /// Copies a node, with its metadata, its thumbnail and everything below it. The copies are not linked to objects of the application.
     ///
     /// - Returns: the copy.
     /// - Throws: as ``move(_:to:)``.
@@ -79,29 +79,49 @@ extension CloudContext {
         if node.isFolder {
             let copy = try create(name, in: folder, isFolder: true, link: nil, sections: [])
             copy.shares = node.shares
+            // Most folders have nothing beside them.
+            let sections = try self.sections(of: node)
+            if !sections.isEmpty { queueCopy(of: node, to: copy, in: folder, sections) }
             for child in try node.children.fetch() { _ = try self.copy(child, into: copy, as: child.name) }
             return copy
         }
         let copy = try create(name, in: folder, isFolder: false, link: nil, sections: [])
         copy.shares = node.shares
+        try queueCopy(of: node, to: copy, in: folder, sections(of: node).union(.data))
+        return copy
+    }
+
+    /// - Parameter sections: those that are sent from here if the remote does not have the source by then.
+    func queueCopy(of node: CloudNode, to copy: CloudNode, in folder: CloudNode, _ sections: ContentSections) {
         // It is sent when it has a place at the remote.
-        guard copy.trunk != .detached else { return copy }
+        guard copy.trunk != .detached else { return }
         let above = Set((node.ancestors + copy.ancestors).map { CloudResource.node($0.id) })
         let work = CloudWork(
             kind: .copy,
             node: copy.id.number,
+            isFolder: copy.isFolder,
             parent: folder.id.number,
-            name: name,
+            name: copy.name,
+            sections: sections,
             source: node.id.number,
             sourceLink: node.link
         )
         let making: Set<CloudResource> = [.node(copy.id), .place(copy.place, in: folder.id)]
+        let hasRecord = copy.isFolder || facts.keepsRecords
         queue(
             work,
-            reads: above.union([.node(node.id), .content(node.id)]).union(facts.keepsRecords ? [.node(copy.id)] : []),
-            writes: facts.keepsRecords ? [.content(copy.id)] : making.union([.content(copy.id)])
+            reads: above.union([.node(node.id), .content(node.id)]).union(hasRecord ? [.node(copy.id)] : []),
+            writes: hasRecord ? [.content(copy.id)] : making.union([.content(copy.id)])
         )
-        return copy
+    }
+
+    /// The sections that the remote has of a node, or will have after its queued operations.
+    private func sections(of node: CloudNode) throws -> ContentSections {
+        let known = node.remote?.snapshot.sections(isSealed: facts.isSealed) ?? []
+        return try operations(for: node).reduce(into: known) { sections, operation in
+            let work = try operation.payload(as: CloudWork.self)
+            if work.kind == .content || work.kind == .copy { sections.formUnion(work.sections ?? .data) }
+        }
     }
 
     /// Whether a node lies on the way to a path, or at its end.
@@ -160,7 +180,7 @@ extension CloudContext {
                 writes: [.place(node.place, in: parent.id), .node(node.id)]
             )
         }
-        let sections = remote?.snapshot.sections(isSealed: facts.isSealed) ?? .data
-        try queueCreation(of: node, node.isFolder ? [] : sections)
+        let sections = remote?.snapshot.sections(isSealed: facts.isSealed)
+        try queueCreation(of: node, sections ?? (node.isFolder ? [] : .data))
     }
 }

@@ -3,6 +3,8 @@ import StrataPipeline
 
 extension CloudContext {
     /// Queues what brings a node to the remote once more, since somebody has deleted it there: before all that waits for it to be there.
+    ///
+    /// - Parameter sections: those of a folder are sent once the folder is there.
     func sendAnew(_ node: CloudNode, _ sections: ContentSections) throws {
         guard let parent = node.parent, node.trunk != .detached else { return }
         queue(
@@ -11,21 +13,27 @@ extension CloudContext {
             writes: [.node(node.id), .place(node.place, in: parent.id)],
             before: .node(node.id)
         )
+        guard node.isFolder, !sections.isEmpty else { return }
+        queue(
+            .content(of: node, in: parent, sections),
+            reads: Set(([node] + node.ancestors).map { .node($0.id) }),
+            writes: [.content(node.id)]
+        )
     }
 
     /// The same for a node that is not there any more, with everything below it.
     func sendAnew(allOf number: Int64, _ sections: ContentSections) throws {
         let remote = try remote(number)
-        let sections = sections.union(remote?.snapshot.sections(isSealed: facts.isSealed) ?? .data)
-        var known: [Int64: ContentSections] = [:]
+        let known = remote?.snapshot.sections(isSealed: facts.isSealed)
+        var below: [Int64: ContentSections] = [:]
         for row in try remote?.subtree().reversed() ?? [] {
-            known[row.id.number] = row.snapshot.sections(isSealed: facts.isSealed)
+            below[row.id.number] = row.snapshot.sections(isSealed: facts.isSealed)
             context.delete(row)
         }
         guard let node = try context.find(nodeID(number)) else { return }
-        try sendAnew(node, sections)
+        try sendAnew(node, sections.union(known ?? (node.isFolder ? [] : .data)))
         try walk(node) { child, _ in
-            try sendAnew(child, known[child.id.number] ?? .data)
+            try sendAnew(child, below[child.id.number] ?? (child.isFolder ? [] : .data))
             return .proceed
         }
     }

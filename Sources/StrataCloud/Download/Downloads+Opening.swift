@@ -86,10 +86,17 @@ extension Downloads {
             source.version = version
             return try await fetch(source, place, transfer)
         }
-        let key = Sidecar.key(source.key, place.section)
+        let key = Sidecar.key(source.place, place.section, isFolder: source.isFolder)
         guard let there = try await remote.head(key) else { throw Self.missing(place, key) }
         return try await fetch(
-            Source(key: key, eTag: there.eTag, version: there.eTag, size: there.size),
+            Source(
+                place: source.place,
+                isFolder: source.isFolder,
+                key: key,
+                eTag: there.eTag,
+                version: there.eTag,
+                size: there.size
+            ),
             place,
             transfer
         )

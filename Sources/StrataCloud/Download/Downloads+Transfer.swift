@@ -4,6 +4,9 @@ import Strata
 extension Downloads {
     /// Where content lies at the remote, and what was heard of it last.
     struct Source: Sendable {
+        /// Where the node lies, and whether it is a folder.
+        let place: RemoteKey
+        let isFolder: Bool
         /// The file: where content is sealed, that of all sections.
         let key: RemoteKey
         /// The version of the section.
@@ -24,7 +27,7 @@ extension Downloads {
         let facts = facts
         return try await stack.overStore { context in
             let cloud = CloudContext(context, facts)
-            guard let remote = try cloud.remote(place.node), remote.isCertain, !remote.isFolder else {
+            guard let remote = try cloud.remote(place.node), remote.isCertain, remote.has(place.section) else {
                 let node = try context.find(cloud.nodeID(place.node))
                 let name = node.map { "\($0.path)" } ?? "node \(place.node)"
                 throw CloudError(
@@ -37,8 +40,11 @@ extension Downloads {
             let row = remote.snapshot
             let file = facts.isSealed ? ContentSections.data : place.section
             let version = row.eTag(of: file)
-            return try Source(
-                key: Sidecar.key(remote.key, file),
+            let key = try remote.key
+            return Source(
+                place: key,
+                isFolder: remote.isFolder,
+                key: Sidecar.key(key, file, isFolder: remote.isFolder),
                 eTag: row.eTag(of: place.section, isSealed: facts.isSealed),
                 version: version,
                 size: file == .data || file == .header ? row.size : nil,
@@ -161,5 +167,12 @@ extension Downloads {
     /// - Parameter version: what tells the bytes from those of another time.
     func partialFile(_ name: String, _ version: String) throws -> PartialFile {
         try PartialFile(Self.partials(in: folder), facts.account, name, version, limit: limit)
+    }
+}
+
+extension RemoteNode {
+    /// Whether there may be such a section. A folder may have metadata and a thumbnail without having content.
+    fileprivate func has(_ section: ContentSections) -> Bool {
+        !isFolder || eTag != nil || [.metadata, .thumbnail].contains(section)
     }
 }

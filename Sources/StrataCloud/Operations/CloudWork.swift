@@ -72,7 +72,7 @@ extension CloudWork {
         )
     }
 
-    /// Sends sections of the content of a file.
+    /// Sends sections of the content of a file or folder.
     static func content(
         of node: CloudNode,
         in parent: CloudNode,
@@ -83,6 +83,7 @@ extension CloudWork {
         CloudWork(
             kind: .content,
             node: node.id.number,
+            isFolder: node.isFolder,
             parent: parent.id.number,
             name: node.name,
             sections: sections,

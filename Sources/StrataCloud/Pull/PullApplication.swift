@@ -49,7 +49,7 @@ final class PullApplication {
         // It may have been sent from here since the pull began.
         guard try isFree(segment, in: parent, for: object) else { return postpone() }
         if let taken = try cloud.child(name, of: folder) {
-            if taken.isFolder, object.isFolder, taken.remote == nil { return try adopt(taken, parent, segment) }
+            if taken.isFolder, object.isFolder, taken.remote == nil { return try adopt(taken, parent, segment, object) }
             if try isSettled(taken) {
                 // Two names of the remote that are one here.
                 name = try cloud.freeName(for: name, in: folder)
@@ -124,8 +124,15 @@ final class PullApplication {
     }
 
     /// A folder that both sides have made is one.
-    private func adopt(_ node: CloudNode, _ parent: RemoteNode, _ segment: String) throws {
-        _ = try make(of: node, parent, segment, isFolder: true)
+    private func adopt(_ node: CloudNode, _ parent: RemoteNode, _ segment: String, _ object: RemoteObject) throws {
+        guard let row = try make(of: node, parent, segment, isFolder: true) else { return }
+        // A queued upload must not replace metadata that other machines have written: its condition fails, which reports a conflict.
+        let works = try cloud.operations(for: node).map { try $0.payload(as: CloudWork.self).kind }
+        guard !works.contains(.content) else { return }
+        let before = row.snapshot
+        note(object, row)
+        let sections = changes(row, since: before)
+        if !sections.isEmpty { try tell(.modified(node, sections)) }
     }
 
     /// Lets a node that was not sent to where it is take another name, if it is not just being sent.
@@ -160,9 +167,7 @@ final class PullApplication {
 
     private func note(_ object: RemoteObject, _ row: RemoteNode) {
         row.isListed = true
-        let sidecars = tree.sidecars[object.key] ?? [:]
-        row.metadataETag = sidecars[Sidecar.metadata]?.eTag?.stored
-        row.thumbnailETag = sidecars[Sidecar.thumbnail]?.eTag?.stored
+        row.note(sidecars: tree.sidecars(of: object))
         guard !object.isFolder else { return }
         (row.eTag, row.size, row.modifiedAt) = (object.eTag?.stored, object.size, object.modifiedAt)
         row.contentPrint = nil
@@ -173,11 +178,16 @@ final class PullApplication {
         guard let row = try unchanged(number), let node = row.node, node.trunk != .detached else { return postpone() }
         let before = row.snapshot
         note(object, row)
+        try tell(.modified(node, changes(row, since: before)))
+    }
+
+    /// The sections of which a row has another version than before.
+    private func changes(_ row: RemoteNode, since before: RemoteNode.Row) -> ContentSections {
         var sections: ContentSections = []
         if before.eTag != row.eTag { sections.formUnion(cloud.facts.isSealed ? .all : [.header, .data]) }
         if before.metadataETag != row.metadataETag { sections.insert(.metadata) }
         if before.thumbnailETag != row.thumbnailETag { sections.insert(.thumbnail) }
-        try tell(.modified(node, sections))
+        return sections
     }
 
     /// What is known of a node, where it is as it was when the pull began, and nothing is queued that would change its content.

@@ -52,7 +52,7 @@ struct PullPlan: Sendable {
                 if row.isCertain {
                     row.node == nil
                         && (row.isFolder != object.isFolder
-                            || Self.isChanged(row, object, tree.sidecars[object.key] ?? [:]))
+                            || Self.isChanged(row, object, tree.sidecars(of: object)))
                 } else { true }
             if isLeft { left.formUnion(tree.keys(of: object.key, row)) }
         }
@@ -68,7 +68,7 @@ struct PullPlan: Sendable {
                 steps.append(.forget(row.id.number))
                 continue
             }
-            if Self.isChanged(row, object, tree.sidecars[object.key] ?? [:]) {
+            if Self.isChanged(row, object, tree.sidecars(of: object)) {
                 steps.append(.update(row.id.number, object))
             } else if !row.isListed, tree.shows(object) {
                 steps.append(.list(row.id.number))
@@ -94,9 +94,7 @@ struct PullPlan: Sendable {
     static func isChanged(_ row: RemoteNode.Row, _ object: RemoteObject, _ sidecars: [String: RemoteObject])
         -> Bool
     {
-        guard !object.isFolder else { return false }
-        return !ETag.isSame(object.eTag, row.eTag) || !ETag.isSame(sidecars[Sidecar.metadata]?.eTag, row.metadataETag)
-            || !ETag.isSame(sidecars[Sidecar.thumbnail]?.eTag, row.thumbnailETag)
+        !object.isFolder && !ETag.isSame(object.eTag, row.eTag) || row.differs(from: sidecars)
     }
 
     /// Files that are gone at one place and are there at another, with the same version and size, and nothing else that could be meant.
@@ -143,8 +141,8 @@ extension RemoteTree {
     /// An object, and what goes with it or was known to.
     fileprivate func keys(of key: RemoteKey, _ row: RemoteNode.Row?) -> Set<RemoteKey> {
         var keys: Set = [key]
-        for (mark, section) in [(Sidecar.metadata, ContentSections.metadata), (Sidecar.thumbnail, .thumbnail)]
-        where sidecars[key]?[mark] != nil || row?.eTag(of: section) != nil { keys.insert(key.sidecar(mark)) }
+        for mark in Sidecar.all.subtracting([Sidecar.record])
+        where sidecars[key]?[mark] != nil || row?.eTag(ofMark: mark) != nil { keys.insert(key.sidecar(mark)) }
         return keys
     }
 

@@ -109,17 +109,23 @@ extension KnownTree {
         var objects: [RemoteKey: RemoteObject] = [:]
         for row in rows.values where row.isCertain && row.parent != nil {
             guard let key = key(of: row.id.number) else { continue }
-            let eTag = row.eTag(of: .data)
+            let isFolder = row.isFolder
             objects[key] = RemoteObject(
                 key: key,
-                isFolder: row.isFolder,
-                eTag: eTag,
-                size: row.size,
-                modifiedAt: row.modifiedAt
+                isFolder: isFolder,
+                eTag: isFolder ? nil : row.eTag(of: .data),
+                size: isFolder ? nil : row.size,
+                modifiedAt: isFolder ? nil : row.modifiedAt
             )
-            for (mark, section) in [(Sidecar.metadata, ContentSections.metadata), (Sidecar.thumbnail, .thumbnail)] {
-                guard let eTag = row.eTag(of: section) else { continue }
-                objects[key.sidecar(mark)] = RemoteObject(key: key.sidecar(mark), eTag: eTag)
+            for mark in RemoteNode.marks(isFolder: isFolder) where mark != Sidecar.record {
+                guard let eTag = row.eTag(ofMark: mark) else { continue }
+                let (place, isContent) = (key.sidecar(mark), mark == Sidecar.content)
+                objects[place] = RemoteObject(
+                    key: place,
+                    eTag: eTag,
+                    size: isContent ? row.size : nil,
+                    modifiedAt: isContent ? row.modifiedAt : nil
+                )
             }
         }
         return objects

@@ -35,13 +35,15 @@ extension Pusher {
         guard let node = target.node, let path = target.path, node.trunk != .detached else { return .skip }
         guard let key = try await key(of: target, work) else { return sendWhereItLies(work) }
         if target.isTaken { return try await evade(attempt, key) }
+        if node.isFolder, let outcome = try await makeFolder(for: attempt, target, key) { return outcome }
         let request = self.request(for: node, at: path, link: node.link ?? work.sourceLink)
         let parts: [Part]
         do { parts = try await self.parts(of: request, target, at: key) } catch let error as RemoteError
             where error.code == .conditionFailed
         {
             // What is sent along is of another version than the one that is known.
-            guard let there = try await remote.head(key) else { throw error }
+            let place = Sidecar.key(key, .data, isFolder: node.isFolder)
+            guard let there = try await remote.head(place) else { throw error }
             if there.isFolder { return sendAnew(work) }
             if try await isOwn(there, anyOf: target.remote?.prints ?? []) { return try await catchUp(attempt, there) }
             return try await hold(attempt, .data, target.remote?.eTag(of: .data), there, behind: [])
@@ -134,7 +136,7 @@ extension Pusher {
     ) async throws -> Sending {
         var body = part.body.followed(by: transfer)
         body.mark = part.print.text
-        let place = Sidecar.key(key, part.section)
+        let place = Sidecar.key(key, part.section, isFolder: target.node?.isFolder ?? false)
         let earlier = part.section == .data ? target.remote?.prints : target.remote?.sentPrints(of: part.section)
         let known = target.remote?.eTag(of: part.section)
         // Where the remote was known to have it, it is not for the node to give way.

@@ -33,15 +33,13 @@ extension Pusher {
         do {
             if row.isFolder {
                 try await remote.delete(key, isFolder: true, if: .none)
-                return true
-            }
-            if let eTag = try await version(of: thing) {
+            } else if let eTag = try await version(of: thing) {
                 try await remote.delete(key, isFolder: false, if: .matches(eTag))
             } else if try await remote.head(key) != nil {
                 return false
             }
             // What goes with it goes behind it.
-            for mark in [Sidecar.metadata, Sidecar.thumbnail, Sidecar.record] where row.has(mark) {
+            for mark in row.marks {
                 try await remote.delete(key.sidecar(mark), isFolder: false, if: .none)
             }
             return true
@@ -76,15 +74,5 @@ extension RemoteNode {
             while let this = next, living.insert(this.id.number).inserted { next = this.parent }
         }
         return all.filter { !living.contains($0.id.number) }
-    }
-}
-
-extension RemoteNode.Row {
-    fileprivate func has(_ mark: String) -> Bool {
-        switch mark {
-        case Sidecar.metadata: metadataETag != nil
-        case Sidecar.thumbnail: thumbnailETag != nil
-        default: recordETag != nil
-        }
     }
 }

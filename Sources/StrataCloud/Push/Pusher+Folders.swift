@@ -156,22 +156,6 @@ extension CloudContext {
     }
 }
 
-/// The marks of what is kept beside an object.
-enum Sidecar {
-    static let metadata = "metadata"
-    static let thumbnail = "thumbnail"
-    static let record = "record"
-    static let all: Set = [metadata, thumbnail, record]
-
-    static func key(_ key: RemoteKey, _ section: ContentSections) -> RemoteKey {
-        switch section {
-        case .metadata: key.sidecar(metadata)
-        case .thumbnail: key.sidecar(thumbnail)
-        default: key
-        }
-    }
-}
-
 /// What a remote that keeps records is sent of a node.
 private struct Record: Codable {
     var shares: ShareList

@@ -22,11 +22,15 @@ extension Pusher {
         let isThere = try await isThere(target, at: source)
         var wasKnown = true
         if !isFolder, let row = target.remote { wasKnown = try await isKnown(row, at: source) }
+        var sidecars: [String: RemoteObject] = [:]
         if source != destination, isThere {
             try await makeTrunk(of: destination)
+            let marks = target.remote?.marks ?? []
+            try await deleteSidecars(leftAt: destination, marks)
             do {
                 let isSame = try await carry(source, to: destination, isFolder: isFolder, target)
                 wasKnown = wasKnown && isSame
+                sidecars = try await carrySidecars(of: target.remote, from: source, to: destination)
             } catch let error as RemoteError where error.code == .conditionFailed || error.code == .occupied {
                 return try await evade(attempt, destination)
             } catch let error as RemoteError where error.code == .notFound {
@@ -39,13 +43,14 @@ extension Pusher {
         // What others have done in it before is told of by a feed under keys that are not known any more.
         var isDoubtful = false
         if isFolder, source != destination { isDoubtful = try await remote.capabilities().hasChangeFeed }
-        return .done { [isDoubtful] context in
+        return .done { [isDoubtful, sidecars] context in
             let cloud = CloudContext(context, facts)
             guard let remote = try cloud.remote(work.node), let name = work.name,
                 let parent = try work.parent.flatMap({ try cloud.remote($0) }), !parent.isWithin(work.node)
             else { return }
             (remote.parent, remote.segment, remote.isListed) = (parent, RemoteKey.escape(name), false)
             try remote.note(tags, at: destination)
+            for (mark, object) in sidecars { remote.setETag(object.eTag, ofMark: mark) }
             if isDoubtful { try cloud.lookAgain(at: Set(remote.subtree().dropFirst().map { try $0.key })) }
         }
     }
@@ -102,19 +107,10 @@ extension Pusher {
             try await carryAll(source, to: destination, capabilities)
             return true
         }
-        let isSame = try await carryOne(source, to: destination, isFolder: isFolder, capabilities, target.remote)
-        guard !isFolder else { return isSame }
-        for section in [ContentSections.metadata, .thumbnail] where target.remote?.eTag(of: section) != nil {
-            let (from, to) = (Sidecar.key(source, section), Sidecar.key(destination, section))
-            // Somebody may have taken it away.
-            if try await remote.head(from) != nil {
-                _ = try await carryOne(from, to: to, isFolder: false, capabilities)
-            }
-        }
-        return isSame
+        return try await carryOne(source, to: destination, isFolder: isFolder, capabilities, target.remote)
     }
 
-    private func carryOne(
+    func carryOne(
         _ source: RemoteKey,
         to destination: RemoteKey,
         isFolder: Bool,
@@ -218,7 +214,7 @@ extension Pusher {
     private static let carryLimit = 5
 
     /// Copies an object, by way of this machine where the remote cannot. One that is there already, with the same content, is taken for it.
-    private func duplicate(
+    func duplicate(
         _ source: RemoteKey,
         to destination: RemoteKey,
         version: ETag?,
@@ -258,7 +254,7 @@ extension Pusher {
         return (one, other)
     }
 
-    /// Copies a file to a new node. One whose source never arrived is sent instead.
+    /// Copies a file to a new node, or what lies beside a folder. One whose source never arrived is sent instead.
     func copy(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
         let (work, facts) = (attempt.payload, facts)
         let target = try await target(of: work)
@@ -270,12 +266,20 @@ extension Pusher {
         }
         guard let source else { return try await sendContent(attempt) }
         if target.isTaken { return try await evade(attempt, key) }
+        if work.isFolder ?? false {
+            if let outcome = try await makeFolder(for: attempt, target, key) { return outcome }
+            return try await copySidecars(of: source, to: key, work)
+        }
         try await intend(work) { remote, _ in if let print = source.row.contentPrint { remote.note(sending: print) } }
         let capabilities = try await remote.capabilities()
+        if !target.isThere { try await deleteSidecars(leftAt: key, source.row.marks) }
         do {
             let (object, print, seal) = try await duplicate(source.row, at: source.key, to: key, capabilities)
+            let sidecars = try await duplicateSidecars(of: source.row, at: source.key, to: key)
             return .done { context in
-                try CloudContext(context, facts).remoteForSending(work).note(object, .data, print, seal)
+                let copy = try CloudContext(context, facts).remoteForSending(work)
+                copy.note(object, .data, print, seal)
+                copy.note(copied: sidecars, of: source.row)
             }
         } catch let error as RemoteError
             where (error.code == .conditionFailed || error.code == .occupied) && !target.isThere

@@ -102,8 +102,8 @@ extension Pusher {
 
     /// Deletes what lay in the clear beside a file that is sealed by now.
     func deleteSidecars(of target: Target, at key: RemoteKey) async throws {
-        for section in [ContentSections.metadata, .thumbnail] where target.remote?.eTag(of: section) != nil {
-            try await remote.delete(Sidecar.key(key, section), isFolder: false, if: .none)
+        for mark in [Sidecar.metadata, Sidecar.thumbnail] where target.remote?.eTag(ofMark: mark) != nil {
+            try await remote.delete(key.sidecar(mark), isFolder: false, if: .none)
         }
     }
 }
@@ -122,8 +122,12 @@ private actor Remaining {
         case sealed(SealedFile)
     }
 
+    /// Where the node lies, and where the file of its sections does.
+    private let place: RemoteKey
     init(_ remote: any Remote, _ target: Pusher.Target, _ key: RemoteKey, _ sealing: ContentSealing) {
-        (self.remote, self.key, self.sealing) = (remote, key, sealing)
+        let isFolder = target.node?.isFolder ?? false
+        (self.remote, self.place, self.sealing) = (remote, key, sealing)
+        self.key = Sidecar.key(key, .data, isFolder: isFolder)
         row = target.isThere ? target.remote : nil
     }
 
@@ -139,6 +143,8 @@ private actor Remaining {
     private func look() async throws -> Content {
         guard let row else { return .nothing }
         if let seal = row.knownSeal { return seal.isPlain ? .plain : .sealed(try await sealing.open(seal.preamble)) }
+        // Most folders have no file of their sections. Some have metadata in the clear.
+        if row.isFolder, row.eTag == nil { return .plain }
         guard let there = try await remote.head(key), !there.isFolder else { return .nothing }
         let start = try await remote.get(key, range: 0..<SealedFile.preambleSize, if: condition).data()
         do { return .sealed(try await sealing.open(start)) } catch let error as CloudError
@@ -150,7 +156,9 @@ private actor Remaining {
     func has(_ section: SealedSection) async throws -> Bool {
         switch try await content() {
         case .nothing: false
-        case .plain: section == .data || row?.eTag(of: ContentSections(section)) != nil
+        case .plain:
+            section == .data
+                ? row?.isFolder != true || row?.eTag != nil : row?.eTag(of: ContentSections(section)) != nil
         case .sealed(let file): file.size(of: section) > 0
         }
     }
@@ -169,7 +177,7 @@ private actor Remaining {
             return .body(body, version: row?.eTag)
         case .plain:
             guard sealing.readsPlainFiles else { throw CloudError.plainFile(key) }
-            let place = Sidecar.key(key, ContentSections(section))
+            let place = Sidecar.key(place, ContentSections(section), isFolder: row?.isFolder ?? false)
             guard let there = try await remote.head(place) else { return .none }
             let body = RemoteBody(size: there.size ?? 0) { range in
                 if range.isEmpty { return AsyncThrowingStream { $0.finish() } }

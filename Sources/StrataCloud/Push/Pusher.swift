@@ -209,7 +209,7 @@ final class Pusher: Sendable {
         .done { [facts] context in
             let cloud = CloudContext(context, facts)
             guard let node = try context.find(cloud.nodeID(work.node)) else { return }
-            try cloud.sendAnew(node, work.sections ?? .data)
+            try cloud.sendAnew(node, work.sections ?? (node.isFolder ? [] : .data))
         }
     }
 

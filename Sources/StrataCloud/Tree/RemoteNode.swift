@@ -17,7 +17,8 @@ public final class RemoteNode: Model {
     public internal(set) var isFolder: Bool = false
     /// The node here; nil where that was deleted, and the remote does not know yet.
     public internal(set) var node: CloudNode?
-    /// The version of the content; nil where there is none, or none is known.
+    /// The version of the content; nil where there is none, or none is known. A folder has content in an encrypted account, if it has
+    /// metadata or a thumbnail: the encrypted file of all sections, which lies beside the folder.
     public internal(set) var eTag: String?
     /// The size of the content in bytes.
     public internal(set) var size: Int64?
@@ -119,11 +120,14 @@ extension RemoteNode.Row {
 
     /// The sections of the content that the remote has, or may have.
     func sections(isSealed: Bool) -> ContentSections {
-        if isSealed {
-            guard let knownSeal else { return .given }
-            if !knownSeal.isPlain { return knownSeal.sections.union(.data) }
+        // Most folders have no content.
+        let hasContent = !isFolder || eTag != nil
+        if isSealed, hasContent {
+            guard let knownSeal else { return isFolder ? .given.subtracting(.data) : .given }
+            // The file of a folder's sections does not say that the folder has data.
+            if !knownSeal.isPlain { return knownSeal.sections.union(isFolder ? [] : .data) }
         }
-        var sections = ContentSections.data
+        var sections: ContentSections = hasContent ? .data : []
         if metadataETag != nil { sections.insert(.metadata) }
         if thumbnailETag != nil { sections.insert(.thumbnail) }
         return sections

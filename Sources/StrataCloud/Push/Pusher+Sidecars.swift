@@ -1,0 +1,138 @@
+import Strata
+import StrataPipeline
+
+/// What lies beside files and folders goes where they go.
+extension Pusher {
+    /// Sees to it that a folder is there before anything is put beside it.
+    ///
+    /// - Returns: nil if it is there.
+    func makeFolder(for attempt: Attempt<CloudWork>, _ target: Target, _ key: RemoteKey) async throws -> Outcome? {
+        if target.isThere {
+            guard try await remote.capabilities().hasFolders else { return nil }
+            guard try await remote.head(key) == nil else { return nil }
+            // Somebody else has deleted it. The pull makes it once more, or takes it away here as well.
+            throw RemoteError(.parentMissing, "The folder \(key) is not there any more.", key: key)
+        }
+        let work = attempt.payload
+        try await intend(work)
+        do { try await remote.createFolder(key) } catch let error as RemoteError where error.code == .occupied {
+            return try await evade(attempt, key)
+        }
+        try await intend(work) { remote, _ in remote.isCertain = true }
+        return .postpone(for: .zero)
+    }
+
+    /// Deletes what lies beside a place where nothing is: it belongs to something that is gone, and would be taken for a part of what comes there.
+    func deleteSidecars(leftAt key: RemoteKey, _ marks: [String]) async throws {
+        for mark in marks {
+            let place = key.sidecar(mark)
+            guard let left = try await remote.head(place), !left.isFolder else { continue }
+            // In this order: content comes before what goes with it.
+            guard try await isFree(key) else { return }
+            do {
+                try await remote.delete(place, isFolder: false, if: left.eTag.map { .matches($0) } ?? .none)
+            } catch let error as RemoteError where error.code == .conditionFailed {
+                // Somebody is at work there.
+            }
+        }
+    }
+
+    /// Whether there is neither a file nor a folder.
+    private func isFree(_ key: RemoteKey) async throws -> Bool {
+        guard try await remote.head(key) == nil else { return false }
+        // Without folders, a folder is there if anything lies below it.
+        if try await remote.capabilities().hasFolders { return true }
+        let beside = try await remote.everything(in: key.parent ?? .root)
+        guard beside.allSatisfy({ $0.key != key }) else { return false }
+        return try await remote.everything(in: key).isEmpty
+    }
+
+    /// Moves what lies beside a file or a folder once that has been moved. What an earlier attempt has moved is not there any more.
+    ///
+    /// - Returns: what lies there now, by marks, as far as it is of the versions that are known.
+    func carrySidecars(
+        of row: RemoteNode.Row?,
+        from source: RemoteKey,
+        to destination: RemoteKey
+    ) async throws -> [String: RemoteObject] {
+        guard let row else { return [:] }
+        let capabilities = try await remote.capabilities()
+        var carried: [String: RemoteObject] = [:]
+        for mark in row.marks {
+            let (from, to) = (source.sidecar(mark), destination.sidecar(mark))
+            guard let there = try await remote.head(from), !there.isFolder else { continue }
+            do { _ = try await carryOne(from, to: to, isFolder: false, capabilities) } catch let error as RemoteError
+                where error.code == .conditionFailed || error.code == .occupied || error.code == .notFound
+            {
+                // Somebody else has written it where the node lies by now, or deleted it. The pull finds that.
+                continue
+            }
+            if ETag.isSame(there.eTag, row.eTag(ofMark: mark)?.stored) { carried[mark] = try await remote.head(to) }
+        }
+        return carried
+    }
+
+    /// Copies what lies beside a file or a folder, but for records: in the versions that are known, or in those that are there by now.
+    ///
+    /// - Returns: the copies by marks, and whether they are of the versions that are known.
+    func duplicateSidecars(
+        of row: RemoteNode.Row,
+        at source: RemoteKey,
+        to destination: RemoteKey
+    ) async throws -> [String: SidecarCopy] {
+        let capabilities = try await remote.capabilities()
+        var copies: [String: SidecarCopy] = [:]
+        for mark in row.marks where mark != Sidecar.record {
+            let (from, to) = (source.sidecar(mark), destination.sidecar(mark))
+            // Of what was sent without an answer nobody knows which version is there.
+            let isSent = Sidecar.section(of: mark).map { !row.sentPrints(of: $0).isEmpty } ?? false
+            let version = isSent ? nil : row.eTag(ofMark: mark)
+            do {
+                let copy = try await duplicate(from, to: to, version: version, capabilities)
+                copies[mark] = SidecarCopy(object: copy, isKnown: version != nil)
+            } catch let error as RemoteError where error.code == .notFound {
+                // Somebody has deleted it.
+            } catch let error as RemoteError where error.code == .conditionFailed {
+                // Somebody has written it beside the copy since that is there: the pull finds it.
+                if try await remote.head(to) != nil { continue }
+                let copy = try await duplicate(from, to: to, version: nil, capabilities)
+                copies[mark] = SidecarCopy(object: copy, isKnown: false)
+            }
+        }
+        return copies
+    }
+
+    /// Copies what lies beside a folder to beside its copy.
+    func copySidecars(
+        of source: (key: RemoteKey, row: RemoteNode.Row),
+        to key: RemoteKey,
+        _ work: CloudWork
+    ) async throws -> Outcome {
+        let facts = facts
+        let copies = try await duplicateSidecars(of: source.row, at: source.key, to: key)
+        return .done { context in
+            try CloudContext(context, facts).remoteForSending(work).note(copied: copies, of: source.row)
+        }
+    }
+}
+
+/// A copy of what lies beside a node.
+struct SidecarCopy: Sendable {
+    let object: RemoteObject
+    /// Whether it is a copy of the version that was known.
+    let isKnown: Bool
+}
+
+extension RemoteNode {
+    /// Takes over the versions of what was copied from beside another one.
+    func note(copied copies: [String: SidecarCopy], of source: RemoteNode.Row) {
+        for (mark, copy) in copies {
+            if mark == Sidecar.content {
+                let (print, seal) = copy.isKnown ? (source.contentPrint, source.knownSeal) : (nil, nil)
+                note(copy.object, .data, print, seal)
+            } else {
+                setETag(copy.object.eTag, ofMark: mark)
+            }
+        }
+    }
+}

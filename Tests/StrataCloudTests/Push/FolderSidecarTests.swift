@@ -1,0 +1,307 @@
+import Foundation
+import Strata
+import StrataPipeline
+import Synchronization
+import Testing
+
+@testable import StrataCloud
+
+/// Metadata and thumbnails of folders travel as those of files do.
+@Suite struct FolderSidecarTests {
+    typealias Fault = @Sendable (StrictRemote.Request, Int) -> StrictRemote.Fault?
+
+    private let scratch = DownloadTests.Scratch()
+
+    /// Remotes that differ in how a folder is moved.
+    static let kinds: [RemoteCapabilities] = [
+        RemoteCapabilities(isLocal: true),
+        RemoteCapabilities(hasChangeFeed: true, isLocal: true),
+        RemoteCapabilities(copies: false, isLocal: true),
+        RemoteCapabilities(hasFolders: false, moves: false, isLocal: true),
+        RemoteCapabilities(hasFolders: false, copies: false, moves: false, isLocal: true),
+    ]
+
+    private func stage(
+        _ remote: StrictRemote,
+        sealing: ContentSealing? = nil,
+        handler: TestHandler = TestHandler()
+    ) async throws -> CloudStage {
+        let retry = RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))
+        let folder = scratch.folder.appending(path: UUID().uuidString)
+        let options = CloudOptions(sealing: sealing, retry: retry, cacheFolder: folder)
+        return try await CloudStage(remote, handler: handler, options: options)
+    }
+
+    /// A machine that has made a folder with metadata, and a file in it.
+    private func maker(
+        _ abilities: RemoteCapabilities = RemoteCapabilities(isLocal: true),
+        fault: @escaping Fault = { _, _ in nil }
+    ) async throws -> CloudStage {
+        let stage = try await stage(StrictRemote(abilities, fault: fault))
+        try await stage.commit { cloud in
+            let folder = try cloud.createFolder(at: "/f")
+            try cloud.createNode(at: "/f/a")
+            try cloud.upload(folder, [.metadata, .thumbnail])
+        }
+        try await stage.drain()
+        return stage
+    }
+
+    /// Another machine with the same remote, which has pulled.
+    private func other(of first: CloudStage, sealing: ContentSealing? = nil) async throws -> CloudStage {
+        let second = try await stage(first.remote, sealing: sealing)
+        try await second.account.pull()
+        return second
+    }
+
+    private func fetch(_ stage: CloudStage, _ section: ContentSections, _ path: TreePath = "/f") async throws -> String
+    {
+        let id = try await stage.read { try $0.node(at: path).id }
+        let file = try await stage.account.downloads.fetch(id, section)
+        defer { file.release() }
+        return try String(contentsOf: file.file, encoding: .utf8)
+    }
+
+    private func files(_ stage: CloudStage) -> [String] {
+        stage.remote.tree.keys.filter { !$0.hasSuffix("/") }.sorted()
+    }
+
+    /// Whether nothing is queued, and a pull finds nothing that was not known.
+    private func expectSettled(_ stages: CloudStage...) async throws {
+        for stage in stages {
+            #expect(try await stage.queued() == [])
+            #expect(try await stage.account.pull() == PullSummary())
+            #expect(try await stage.read { try $0.conflicts().isEmpty })
+            await stage.account.close()
+        }
+    }
+
+    @Test(arguments: kinds) func `another machine finds, downloads and changes it`(_ kind: RemoteCapabilities)
+        async throws
+    {
+        let first = try await maker(kind)
+        #expect(files(first) == ["home/f%metadata", "home/f%thumbnail", "home/f/a"])
+        #expect(try await fetch(first, .metadata) == "content of /f metadata")
+        let second = try await other(of: first)
+        #expect(second.handler.pulled() == ["new /f", "new /f/a"])
+        #expect(try await fetch(second, .metadata) == "content of /f metadata")
+        #expect(try await fetch(second, .thumbnail) == "content of /f thumbnail")
+        second.handler.set("changed", of: try await second.read { try $0.node(at: "/f").id })
+        try await second.commit { cloud in _ = try cloud.upload(cloud.node(at: "/f"), .metadata) }
+        try await second.drain()
+        #expect(try await first.account.pull().modified == 1)
+        #expect(first.handler.pulled() == ["modified /f: metadata"])
+        #expect(try await fetch(first, .metadata) == "changed metadata")
+        try await expectSettled(first, second)
+    }
+
+    @Test func `a folder has no data`() async throws {
+        let first = try await maker()
+        for section in [ContentSections.data, .header] {
+            let error = await #expect(throws: CloudError.self) {
+                let id = try await first.read { try $0.node(at: "/f").id }
+                if section == .header {
+                    _ = try await first.account.downloads.header(of: id)
+                } else {
+                    _ = try await first.account.downloads.fetch(id, section)
+                }
+            }
+            #expect(error?.code == .noSuchNode)
+        }
+        await first.account.close()
+    }
+
+    @Test(arguments: kinds) func `it moves with the folder`(_ kind: RemoteCapabilities) async throws {
+        let first = try await maker(kind)
+        let second = try await other(of: first)
+        try await first.commit { cloud in try cloud.move(cloud.node(at: "/f"), to: "/g") }
+        try await first.drain()
+        #expect(files(first) == ["home/g%metadata", "home/g%thumbnail", "home/g/a"])
+        try await first.commit { cloud in _ = try cloud.upload(cloud.node(at: "/g"), .metadata) }
+        try await first.drain()
+        try await second.account.pull()
+        #expect(try await fetch(second, .metadata, "/g") == "content of /g metadata")
+        try await expectSettled(first, second)
+    }
+
+    @Test(arguments: ["home/g", "home/g%metadata", "home/g%thumbnail"], [true, false])
+    func `a move that is interrupted goes on`(_ place: String, isCarriedOut: Bool) async throws {
+        let once = Once()
+        let first = try await maker { request, _ in
+            guard request.verb == "MOVE", request.key == place, once() else { return nil }
+            return isCarriedOut ? .answerLost : .before(RemoteError(.unavailable, "Not now."))
+        }
+        try await first.commit { cloud in try cloud.move(cloud.node(at: "/f"), to: "/g") }
+        try await first.drain()
+        #expect(files(first) == ["home/g%metadata", "home/g%thumbnail", "home/g/a"])
+        try await expectSettled(first)
+    }
+
+    @Test func `what somebody left where a folder comes to lie does not become its metadata`() async throws {
+        let first = try await maker()
+        first.remote.write("home/g%metadata", "left")
+        try await first.commit { cloud in try cloud.move(cloud.node(at: "/f"), to: "/g") }
+        try await first.drain()
+        #expect(first.remote.tree["home/g%metadata"] == "content of /f metadata")
+        #expect(try await first.read { try $0.find("/g") != nil })
+        try await expectSettled(first)
+    }
+
+    @Test func `what others write beside the new place during a move stays`() async throws {
+        let isMoved = Mutex(false)
+        let first = try await maker { request, _ in
+            guard request.verb == "MOVE", request.key == "home/g%metadata" else { return nil }
+            return isMoved.withLock { isMoved in
+                defer { isMoved = true }
+                return isMoved ? nil : .before(RemoteError(.unavailable, "Not now."))
+            }
+        }
+        try await first.commit { cloud in try cloud.move(cloud.node(at: "/f"), to: "/g") }
+        first.account.push.resume()
+        while !isMoved.withLock({ $0 }) { await Task.yield() }
+        first.remote.write("home/g%metadata", "theirs")
+        try await first.drain()
+        #expect(first.remote.tree["home/g%metadata"] == "theirs")
+        #expect(try await first.account.pull().modified == 1)
+        #expect(try await fetch(first, .metadata, "/g") == "theirs")
+        try await expectSettled(first)
+    }
+
+    @Test(arguments: kinds) func `it is deleted with the folder`(_ kind: RemoteCapabilities) async throws {
+        let first = try await maker(kind)
+        let second = try await other(of: first)
+        try await first.commit { cloud in try cloud.delete(cloud.node(at: "/f")) }
+        try await first.drain()
+        #expect(files(first) == [])
+        try await second.account.pull()
+        #expect(try await second.read { try $0.find("/f") == nil })
+        try await expectSettled(first, second)
+    }
+
+    @Test(arguments: ["home/f", "home/f%metadata", "home/f%thumbnail"], [true, false])
+    func `a delete that is interrupted goes on`(_ place: String, isCarriedOut: Bool) async throws {
+        let once = Once()
+        let first = try await maker { request, _ in
+            guard request.verb == "DELETE", request.key == place, once() else { return nil }
+            return isCarriedOut ? .answerLost : .before(RemoteError(.unavailable, "Not now."))
+        }
+        try await first.commit { cloud in try cloud.delete(cloud.node(at: "/f")) }
+        try await first.drain()
+        #expect(first.remote.tree == ["home/": ""])
+        try await expectSettled(first)
+    }
+
+    @Test func `it stays with a folder into which others have put something`() async throws {
+        let first = try await maker()
+        first.remote.write("home/f/theirs", "theirs")
+        try await first.commit { cloud in try cloud.delete(cloud.node(at: "/f")) }
+        try await first.drain()
+        #expect(files(first) == ["home/f%metadata", "home/f%thumbnail", "home/f/theirs"])
+        try await first.account.pull()
+        #expect(try await fetch(first, .metadata) == "content of /f metadata")
+        try await expectSettled(first)
+    }
+
+    @Test func `metadata that was sent without an answer is deleted with the folder`() async throws {
+        let first = try await stage(
+            StrictRemote { request, count in
+                // Each time, so that the folder is deleted before an answer arrives.
+                request.verb == "PUT" && request.key == "home/f%metadata" ? .answerLost : nil
+            }
+        )
+        try await first.commit { cloud in _ = try cloud.upload(cloud.createFolder(at: "/f"), .metadata) }
+        first.account.push.resume()
+        while !first.remote.tree.keys.contains("home/f%metadata") { await Task.yield() }
+        try await first.commit { cloud in try cloud.delete(cloud.node(at: "/f")) }
+        try await first.drain()
+        #expect(first.remote.tree == ["home/": ""])
+        try await expectSettled(first)
+    }
+
+    @Test func `two machines that make the same folder have a conflict about its metadata`() async throws {
+        let first = try await maker()
+        let second = try await stage(first.remote)
+        try await second.commit { cloud in
+            let folder = try cloud.createFolder(at: "/f")
+            second.handler.set("mine", of: folder.id)
+            try cloud.upload(folder, .metadata)
+        }
+        try await second.account.pull()
+        try await second.drain()
+        #expect(first.remote.tree["home/f%metadata"] == "content of /f metadata")
+        #expect(try await second.read { try $0.conflicts().map(\.section) } == [.metadata])
+        let error = await #expect(throws: CloudError.self) {
+            try await second.commit { cloud in
+                for conflict in try cloud.conflicts() { try cloud.resolve(conflict, .both) }
+            }
+        }
+        #expect(error?.code == .wrongKind)
+        try await second.commit { cloud in
+            for conflict in try cloud.conflicts() { try cloud.resolve(conflict, .merged) }
+        }
+        try await second.drain()
+        #expect(first.remote.tree["home/f%metadata"] == "mine metadata")
+        try await second.account.pull()
+        #expect(try await fetch(second, .thumbnail) == "content of /f thumbnail")
+        await first.account.close()
+        try await expectSettled(second)
+    }
+
+    @Test func `a folder that others have deleted comes back if its metadata has changed here`() async throws {
+        let first = try await maker()
+        first.remote.state.withLock { state in state.entries = state.entries.filter { !$0.key.hasPrefix("home/f") } }
+        try await first.commit { cloud in _ = try cloud.upload(cloud.node(at: "/f"), .metadata) }
+        try await first.drain()
+        try await first.account.pull()
+        try await first.drain()
+        #expect(files(first) == ["home/f%metadata", "home/f%thumbnail"])
+        #expect(first.remote.tree["home/f/"] == "")
+        try await expectSettled(first)
+    }
+
+    @Test func `a feed tells of it alone`() async throws {
+        let first = try await maker(RemoteCapabilities(hasChangeFeed: true, isLocal: true))
+        try await first.account.pull()
+        first.remote.write("home/f%metadata", "theirs")
+        #expect(try await first.account.pull().modified == 1)
+        #expect(first.handler.pulled() == ["modified /f: metadata"])
+        first.remote.write("home/f%metadata", nil)
+        #expect(try await first.account.pull().modified == 1)
+        try await expectSettled(first)
+    }
+
+    // MARK: Encrypted
+
+    private static let sealing = ContentSealing(SealedWorld.account)
+
+    @Test func `in an encrypted account it lies beside the folder, and only who has the key can read it`() async throws
+    {
+        let first = try await stage(StrictRemote(), sealing: Self.sealing)
+        try await first.commit { cloud in _ = try cloud.upload(cloud.createFolder(at: "/f"), .metadata) }
+        try await first.drain()
+        #expect(files(first) == ["home/f%payload"])
+        #expect(!first.remote.bytes("home/f%payload").contains(Data("metadata".utf8)))
+        let second = try await other(of: first, sealing: Self.sealing)
+        #expect(try await fetch(second, .metadata) == "content of /f metadata")
+        // The metadata is sent along from the remote.
+        second.handler.set([.thumbnail: Data("small".utf8)], of: try await second.read { try $0.node(at: "/f").id })
+        try await second.commit { cloud in _ = try cloud.upload(cloud.node(at: "/f"), .thumbnail) }
+        try await second.drain()
+        try await first.account.pull()
+        #expect(first.handler.pulled().last?.hasPrefix("modified /f: ") ?? false)
+        #expect(try await fetch(first, .thumbnail) == "small")
+        #expect(try await fetch(first, .metadata) == "content of /f metadata")
+        try await first.commit { cloud in try cloud.move(cloud.node(at: "/f"), to: "/g") }
+        try await first.drain()
+        #expect(files(first) == ["home/g%payload"])
+        #expect(try await fetch(first, .metadata, "/g") == "content of /f metadata")
+        try await first.commit { cloud in _ = try cloud.copy(cloud.node(at: "/g"), to: "/h") }
+        try await first.drain()
+        #expect(try await fetch(first, .metadata, "/h") == "content of /f metadata")
+        try await first.commit { cloud in try cloud.delete(cloud.node(at: "/g")) }
+        try await first.drain()
+        #expect(files(first) == ["home/h%payload"])
+        try await second.account.pull()
+        try await expectSettled(first, second)
+    }
+}
