@@ -126,7 +126,7 @@ extension Downloads {
             // By the keys of the known one another file does not open.
             let file = try await sealing.open(known ?? start)
             if let size = download.object.size { try file.check(size: size) }
-            if known == nil { try await learn(KnownSeal(file, version), of: place) }
+            if known == nil { try await learn(KnownSeal(file, version, start: start), of: place) }
             return .sealed(file, start: start, version)
         } catch let error as CloudError where known == nil && (error.code == .notSealed || start.isEmpty) {
             let content = try plain(source.key, version, sealing)

@@ -11,13 +11,13 @@ extension CloudContext {
     /// Says what is to be done about a conflict, from the commit on.
     ///
     /// - Parameter name: how the new node of `.both` is to be called, or with a number where that is taken; by default as the node itself.
-    /// - Throws: ``CloudError`` with `invalidName`; what the store reports.
+    /// - Throws: ``CloudError`` with `invalidName`, with `wrongKind` for `.both` and a folder; what the store reports.
     public func resolve(_ conflict: CloudConflict, _ resolution: ConflictResolution, name: String? = nil) throws {
         guard let node = conflict.node, let remote = node.remote else { return context.delete(conflict) }
         let uploads = try operations(for: node).filter { try $0.payload(as: CloudWork.self).kind == .content }
         // What can be refused comes before anything is changed.
-        if resolution == .both { try keepMine(of: node, name: name ?? node.name) }
-        remote.takeVersion(of: conflict)
+        if resolution == .both { try keepMine(of: node, conflict, uploads, name: name ?? node.name) }
+        remote.takeVersion(of: conflict, isSealed: facts.isSealed)
         remote.sending = []
         switch resolution {
         case .merged, .mine:
@@ -25,19 +25,42 @@ extension CloudContext {
         case .theirs, .both:
             for upload in uploads { upload.skip() }
             let data: ContentSections = resolution == .both ? .data : []
-            markNeedsDownload(node, facts.isSealed ? .given : conflict.section.union(data))
+            let sections = facts.isSealed ? .given : conflict.section.union(data)
+            markNeedsDownload(node, node.isFolder ? sections.subtracting(.data) : sections)
         }
         context.delete(conflict)
     }
 
     /// Lets the node stand for what the remote has, and makes another one for what this machine has.
-    private func keepMine(of node: CloudNode, name: String) throws {
+    private func keepMine(
+        of node: CloudNode,
+        _ conflict: CloudConflict,
+        _ uploads: [QueuedOperation],
+        name: String
+    ) throws {
+        guard !node.isFolder else {
+            throw CloudError(
+                .wrongKind,
+                "\(node.path) is a folder, which is not kept twice. Resolve the conflict by `.merged`, `.mine` or `.theirs`.",
+                nodes: [node.id.number]
+            )
+        }
         guard let parent = node.parent else { return }
         let name = try freeName(for: name, in: parent)
         let sections = node.remote?.snapshot.sections(isSealed: facts.isSealed) ?? .data
         let link = node.link
         node.link = nil
-        try create(name, in: parent, isFolder: false, link: link, sections: sections)
+        if conflict.section.contains(.data) {
+            try create(name, in: parent, isFolder: false, link: link, sections: sections)
+            return
+        }
+        // The data may be missing on this machine: the remote copies it, and the upload then replaces the sections of this machine.
+        let copy = try create(name, in: parent, isFolder: false, link: link, sections: [])
+        queueCopy(of: node, to: copy, in: parent, sections.union(.data))
+        let mine = try uploads.reduce(into: conflict.section) { sections, upload in
+            sections.formUnion(try upload.payload(as: CloudWork.self).sections ?? .data)
+        }
+        try self.upload(copy, mine)
     }
 
     /// Forgets a conflict that has come to its end by itself.
@@ -52,9 +75,11 @@ extension CloudContext {
 
 extension RemoteNode {
     /// Takes over what is known of the version that a conflict is with. The rest is that of another one.
-    fileprivate func takeVersion(of conflict: CloudConflict) {
-        setETag(conflict.remoteETag, of: conflict.section)
-        guard conflict.section == .data else { return }
+    fileprivate func takeVersion(of conflict: CloudConflict, isSealed: Bool) {
+        // A file of all sections has one version.
+        let section = isSealed ? .data : conflict.section
+        setETag(conflict.remoteETag, of: section)
+        guard section == .data else { return }
         size = conflict.remoteSize
         (modifiedAt, contentPrint, seal) = (nil, nil, nil)
     }

@@ -46,7 +46,7 @@ extension Pusher {
             guard let there = try await remote.head(place) else { throw error }
             if there.isFolder { return sendAnew(work) }
             if try await isOwn(there, anyOf: target.remote?.prints ?? []) { return try await catchUp(attempt, there) }
-            return try await hold(attempt, .data, target.remote?.eTag(of: .data), there, behind: [])
+            return try await hold(attempt, .data, target.remote?.eTag(of: .data), there, target)
         }
         if !parts.isEmpty { try await intend(parts, work) }
         var sent: [Sent] = []
@@ -63,7 +63,7 @@ extension Pusher {
             case .replaced: return sendAnew(work)
             case .earlier(let there): return try await catchUp(attempt, there)
             case .conflict(let known, let there):
-                return try await hold(attempt, part.section, known, there, behind: sent)
+                return try await hold(attempt, part.section, known, there, target, part.seal, behind: sent)
             }
         }
         if facts.isSealed, !sent.isEmpty { try await deleteSidecars(of: target, at: key) }
@@ -173,8 +173,14 @@ extension Pusher {
     private static let tries = 4
 
     /// Writes down that what is there was sent from here, without an answer, and goes on from that.
-    private func catchUp(_ attempt: Attempt<CloudWork>, _ there: RemoteObject) async throws -> Outcome {
-        try await intend(attempt.payload) { remote, _ in remote.note(there, .data, nil) }
+    ///
+    /// - Parameter seal: how it is sealed, where that was looked at.
+    private func catchUp(
+        _ attempt: Attempt<CloudWork>,
+        _ there: RemoteObject,
+        _ seal: KnownSeal? = nil
+    ) async throws -> Outcome {
+        try await intend(attempt.payload) { remote, _ in remote.note(there, .data, nil, seal) }
         return .postpone(for: .zero)
     }
 
@@ -214,10 +220,18 @@ extension Pusher {
         _ section: ContentSections,
         _ known: ETag?,
         _ there: RemoteObject,
-        behind sent: [Sent]
+        _ target: Target,
+        _ seal: Seal? = nil,
+        behind sent: [Sent] = []
     ) async throws -> Outcome {
         let (facts, handler, work) = (facts, handler, attempt.payload)
-        try await stack.overStore { context in
+        var section = section
+        if let difference = try await sealedDifference(of: there, work, target, seal) {
+            // The same content, encrypted anew.
+            if difference.sections.isEmpty { return try await catchUp(attempt, there, difference.seal) }
+            section = difference.sections
+        }
+        try await stack.overStore { [section] context in
             let cloud = CloudContext(context, facts)
             if !sent.isEmpty {
                 // That much has arrived, whatever becomes of the rest.

@@ -13,6 +13,8 @@ extension Pusher {
         let isPartly: Bool
         /// What is known of it when it has arrived.
         let known: KnownSeal
+        /// What tells the sections that the application has given from other versions of them.
+        let digests: [ContentSections: String]
     }
 
     /// One file of all sections: those that the application gives, and the others as the remote has them.
@@ -27,6 +29,7 @@ extension Pusher {
         let there = Remaining(remote, target, key, sealing)
         var given: ContentSections = []
         var sources: [SealedSection: SealSource] = [:]
+        var digests: [SealedSection: String] = [:]
         for section in [SealedSection.metadata, .thumbnail, .data] {
             let bit = ContentSections(section)
             if !target.sections.contains(bit) {
@@ -35,13 +38,17 @@ extension Pusher {
             }
             if let body = try await handler.content(for: request.asking(bit))?.gathered() {
                 given.insert(bit)
-                sources[section] = .body(body, version: try await ContentPrint(of: body).text)
+                let print = try await ContentPrint(of: body)
+                sources[section] = .body(body, version: print.text)
+                digests[section] = SealedHeader.digest(print)
             } else if try await there.has(section) {
                 sources[section] = try await there.source(of: section)
+                digests[section] = try await there.digest(of: section)
             }
         }
         guard !given.isEmpty else { return nil }
-        let header = try await handler.header(for: request.asking(.header))
+        var header = try await handler.header(for: request.asking(.header))
+        header.digests = digests
         let keys = try await sealing.keys()
         let sealer =
             if let sealer = try await resumed(request.node.number, header, sources, keys) { sealer } else {
@@ -64,7 +71,11 @@ extension Pusher {
                 ticket: sealer.ticket,
                 given: given,
                 isPartly: sources.count > given.elements.count,
-                known: KnownSeal(file, nil)
+                known: KnownSeal(file, nil, start: sealer.ticket.head),
+                digests: digests.reduce(into: [:]) { all, entry in
+                    let section = ContentSections(entry.key)
+                    if given.contains(section) { all[section] = entry.value }
+                }
             )
         )
     }
@@ -111,6 +122,8 @@ extension Pusher {
 /// What the remote has of a file whose sections are not all sent from here. It is looked at when somebody wants to know.
 private actor Remaining {
     private let remote: any Remote
+    /// Where the node lies, and where the file of its sections does.
+    private let place: RemoteKey
     private let key: RemoteKey
     private let row: RemoteNode.Row?
     private let sealing: ContentSealing
@@ -119,11 +132,9 @@ private actor Remaining {
     private enum Content {
         case nothing
         case plain
-        case sealed(SealedFile)
+        case sealed(SealedFile, KnownSeal)
     }
 
-    /// Where the node lies, and where the file of its sections does.
-    private let place: RemoteKey
     init(_ remote: any Remote, _ target: Pusher.Target, _ key: RemoteKey, _ sealing: ContentSealing) {
         let isFolder = target.node?.isFolder ?? false
         (self.remote, self.place, self.sealing) = (remote, key, sealing)
@@ -142,14 +153,17 @@ private actor Remaining {
 
     private func look() async throws -> Content {
         guard let row else { return .nothing }
-        if let seal = row.knownSeal { return seal.isPlain ? .plain : .sealed(try await sealing.open(seal.preamble)) }
+        if let seal = row.knownSeal {
+            return seal.isPlain ? .plain : .sealed(try await sealing.open(seal.preamble), seal)
+        }
         // Most folders have no file of their sections. Some have metadata in the clear.
         if row.isFolder, row.eTag == nil { return .plain }
         guard let there = try await remote.head(key), !there.isFolder else { return .nothing }
-        let start = try await remote.get(key, range: 0..<SealedFile.preambleSize, if: condition).data()
-        do { return .sealed(try await sealing.open(start)) } catch let error as CloudError
-            where error.code == .notSealed
-        { return .plain }
+        let start = try await remote.get(key, range: 0..<SealedFile.firstRead, if: condition).data()
+        do {
+            let file = try await sealing.open(start)
+            return .sealed(file, KnownSeal(file, row.eTag(of: .data), start: start))
+        } catch let error as CloudError where error.code == .notSealed { return .plain }
     }
 
     /// Whether a section has bytes there.
@@ -159,8 +173,14 @@ private actor Remaining {
         case .plain:
             section == .data
                 ? row?.isFolder != true || row?.eTag != nil : row?.eTag(of: ContentSections(section)) != nil
-        case .sealed(let file): file.size(of: section) > 0
+        case .sealed(let file, _): file.size(of: section) > 0
         }
+    }
+
+    /// What tells a section there from other versions of it; nil where that is not known.
+    func digest(of section: SealedSection) async throws -> String? {
+        guard case .sealed(_, let seal) = try await content() else { return nil }
+        return seal.digest(of: ContentSections(section))
     }
 
     /// The bytes of a section there.
@@ -168,7 +188,7 @@ private actor Remaining {
         let (remote, key, condition) = (remote, key, condition)
         switch try await content() {
         case .nothing: return .none
-        case .sealed(let file):
+        case .sealed(let file, _):
             let body = RemoteBody(size: file.size(of: section)) { range in
                 if range.isEmpty { return AsyncThrowingStream { $0.finish() } }
                 let sealed = file.sealedRange(of: section, range)
@@ -190,7 +210,7 @@ private actor Remaining {
     /// The key of the node, where that is known and was not wrapped by an earlier account key; else a new one.
     func contentKey(_ keys: AccountKeys) async throws -> ContentKey {
         if found == nil, row?.knownSeal == nil { return ContentKey() }
-        guard case .sealed(let file) = try await content(), file.accountKey == keys.current.id else {
+        guard case .sealed(let file, _) = try await content(), file.accountKey == keys.current.id else {
             return ContentKey()
         }
         return file.contentKey

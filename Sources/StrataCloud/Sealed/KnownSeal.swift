@@ -10,14 +10,25 @@ struct KnownSeal: Hashable, Sendable, Codable, AttributeValue {
     let preamble: Data
     /// Which sections have bytes.
     let sections: ContentSections
+    /// What tells the sections, the header among them, from other versions of them, by their bits; nil where the header was not read.
+    let digests: [Int: String]?
 
-    init(eTag: ETag?, preamble: Data, sections: ContentSections) {
-        (self.eTag, self.preamble, self.sections) = (eTag?.stored, preamble, sections)
+    init(eTag: ETag?, preamble: Data, sections: ContentSections, digests: [Int: String]? = nil) {
+        (self.eTag, self.preamble, self.sections, self.digests) = (eTag?.stored, preamble, sections, digests)
     }
 
-    init(_ file: SealedFile, _ eTag: ETag?) {
-        self.init(eTag: eTag, preamble: file.preamble.bytes, sections: file.sections)
+    /// - Parameter start: the beginning of the file. Whether its header is genuine is told to those who ask for that.
+    init(_ file: SealedFile, _ eTag: ETag?, start: Data) {
+        var digests: [Int: String]?
+        if let header = try? file.header(in: start), let own = try? header.ownDigest() {
+            let others = header.digests.map { (ContentSections($0.key).rawValue, $0.value) }
+            digests = Dictionary(uniqueKeysWithValues: others + [(ContentSections.header.rawValue, own)])
+        }
+        self.init(eTag: eTag, preamble: file.preamble.bytes, sections: file.sections, digests: digests)
     }
+
+    /// What tells a section from other versions of it; nil where that is not known.
+    func digest(of section: ContentSections) -> String? { digests?[section.rawValue] }
 
     /// That a version is not sealed.
     static func plain(_ eTag: ETag?) -> KnownSeal { KnownSeal(eTag: eTag, preamble: Data(), sections: []) }
@@ -25,7 +36,9 @@ struct KnownSeal: Hashable, Sendable, Codable, AttributeValue {
     var isPlain: Bool { preamble.isEmpty }
 
     /// The same of another version with the same bytes, which the remote has made of it.
-    func moved(to eTag: ETag?) -> KnownSeal { KnownSeal(eTag: eTag, preamble: preamble, sections: sections) }
+    func moved(to eTag: ETag?) -> KnownSeal {
+        KnownSeal(eTag: eTag, preamble: preamble, sections: sections, digests: digests)
+    }
 }
 
 extension SealedFile {

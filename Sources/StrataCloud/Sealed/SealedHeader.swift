@@ -1,3 +1,4 @@
+import Crypto
 public import Foundation
 
 /// What a sealed file says of itself in its first section.
@@ -10,6 +11,8 @@ public struct SealedHeader: Hashable, Sendable {
     public var application: [String: String]
     /// How many bytes the other sections have, unsealed. Filled in by the sealer.
     public internal(set) var sizes: [SealedSection: Int64] = [:]
+    /// What tells the other sections from other versions of them, as far as the writer knew: see ``digest(_:)``.
+    var digests: [SealedSection: String] = [:]
 
     /// How many bytes the encoded header may have: with the default chunk size, preamble and header then lie within the first
     /// ``SealedFile/firstRead`` bytes.
@@ -30,20 +33,31 @@ public struct SealedHeader: Hashable, Sendable {
         var metadataSize: Int64
         var thumbnailSize: Int64
         var dataSize: Int64
+        var metadataDigest: String?
+        var thumbnailDigest: String?
+        var dataDigest: String?
     }
 
     func encoded() throws -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        let stored = Stored(
+        var stored = Stored(
             application: application.isEmpty ? nil : application,
             created: try createdAt.map(Self.milliseconds),
             modified: try modifiedAt.map(Self.milliseconds),
             metadataSize: sizes[.metadata] ?? 0,
             thumbnailSize: sizes[.thumbnail] ?? 0,
-            dataSize: sizes[.data] ?? 0
+            dataSize: sizes[.data] ?? 0,
+            metadataDigest: digests[.metadata],
+            thumbnailDigest: digests[.thumbnail],
+            dataDigest: digests[.data]
         )
-        let data = try encoder.encode(stored)
+        var data = try encoder.encode(stored)
+        if data.count > Self.maximumSize, !digests.isEmpty {
+            // They must not take the application's room.
+            (stored.metadataDigest, stored.thumbnailDigest, stored.dataDigest) = (nil, nil, nil)
+            data = try encoder.encode(stored)
+        }
         guard data.count <= Self.maximumSize else {
             throw CloudError(
                 .sealInvalid,
@@ -68,13 +82,26 @@ public struct SealedHeader: Hashable, Sendable {
             application: stored.application ?? [:]
         )
         sizes = [.metadata: stored.metadataSize, .thumbnail: stored.thumbnailSize, .data: stored.dataSize]
+        digests[.metadata] = stored.metadataDigest
+        digests[.thumbnail] = stored.thumbnailDigest
+        digests[.data] = stored.dataDigest
     }
 
-    /// Whether another one says the same, but for the sizes.
+    /// Whether another one says the same, but for the sizes and digests.
     func says(_ other: SealedHeader) throws -> Bool {
         var other = other
-        other.sizes = sizes
+        (other.sizes, other.digests) = (sizes, digests)
         return try encoded() == other.encoded()
+    }
+
+    /// The digest of a section's bytes: the first 16 bytes of their SHA-256, as text.
+    static func digest(_ print: ContentPrint) -> String { String(print.digest.prefix(32)) }
+
+    /// The digest of what the header itself says.
+    func ownDigest() throws -> String {
+        var plain = self
+        (plain.sizes, plain.digests) = ([:], [:])
+        return Hexadecimal.text(SHA256.hash(data: try plain.encoded()).prefix(16))
     }
 
     private static func milliseconds(_ date: Date) throws -> Int64 {

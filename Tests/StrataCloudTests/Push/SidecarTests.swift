@@ -46,6 +46,28 @@ import Testing
         await second.close()
     }
 
+    @Test func `of metadata that others have written as well, both files have the data`() async throws {
+        let (first, second) = try await machines()
+        first.handler.set([.metadata: Data("theirs".utf8)], of: first.node)
+        try await first.upload(.metadata)
+        second.handler.set([.metadata: Data("ours".utf8)], of: second.node)
+        try await second.upload(.metadata)
+        // There is no data on this machine.
+        second.handler.everyNode.withLock { $0 = [.metadata: Data("ours".utf8)] }
+        try await second.stage.commit { cloud in
+            for conflict in try cloud.conflicts() { try cloud.resolve(conflict, .both) }
+        }
+        try await second.stage.drain()
+        #expect(
+            second.remote.tree == [
+                "home/": "", "home/n": "data", Self.path: "theirs", "home/n 2": "data", "home/n 2%metadata": "ours",
+            ]
+        )
+        #expect(try await second.stage.queued() == [])
+        await first.close()
+        await second.close()
+    }
+
     @Test func `what a handler throws is no answer of the remote, so that the mark stays`() async throws {
         let (first, other) = try await machines()
         await other.close()

@@ -40,6 +40,8 @@ final class TestHandler: CloudHandler {
     let state = Mutex(State())
     /// The remotes of other accounts, by their ids.
     let others = Mutex<[String: any Remote]>([:])
+    /// What each section of a node has of which a test has said nothing; names are used where it is nil.
+    let everyNode = Mutex<[ContentSections: Data]?>(nil)
     let resolution: ConflictResolution?
 
     init(resolution: ConflictResolution? = nil) { self.resolution = resolution }
@@ -94,7 +96,9 @@ final class TestHandler: CloudHandler {
             return (state.texts[request.node.number], state.sections[request.node.number])
         }
         if request.section == .metadata, state.withLock({ $0.forgetsMetadata })() { return nil }
-        if let sections { return sections[request.section].map { RemoteBody($0) } }
+        if let sections = sections ?? everyNode.withLock({ $0 }) {
+            return sections[request.section].map { RemoteBody($0) }
+        }
         let suffix = request.section == .data ? "" : " \(request.section)"
         return RemoteBody(Data((text ?? "content of \(request.path)").utf8) + Data(suffix.utf8))
     }

@@ -1,0 +1,104 @@
+import Foundation
+import Strata
+
+/// What a conflict about an encrypted file is about: the file says of each section which version it is.
+extension Pusher {
+    /// How a file that somebody else has written differs from the one that was known.
+    struct SealedDifference: Sendable {
+        /// The sections of which it has another version; none if it is the same content.
+        let sections: ContentSections
+        /// How the file is sealed.
+        let seal: KnownSeal
+    }
+
+    /// Compares a file that somebody else has written with the version that was known, and with what was to be sent. A section of which nothing is known
+    /// counts as different if the application gives it as well.
+    ///
+    /// - Parameter sending: what was to be sent, where the application was asked for all of it by then.
+    /// - Returns: nil where that cannot be said: the account is not encrypted, or the file is not one that opens.
+    func sealedDifference(
+        of there: RemoteObject,
+        _ work: CloudWork,
+        _ target: Target,
+        _ sending: Seal?
+    ) async throws -> SealedDifference? {
+        guard let sealing, let theirs = try await seal(of: there, sealing) else { return nil }
+        let known = target.remote?.knownSeal.flatMap { $0.isPlain ? nil : $0 }
+        let ours: [ContentSections: String]
+        if let sending { ours = sending.digests } else { ours = try await digests(of: target, work) }
+        let sizes = try await sizes(known, theirs, sealing)
+        var (different, doubtful): (ContentSections, ContentSections) = ([], [])
+        for section in ContentSections.given.elements {
+            let digest = theirs.digest(of: section)
+            if let digest, digest == ours[section] { continue }
+            switch isSame(section, known, theirs, sizes) {
+            case true?: continue
+            case false?: different.insert(section)
+            case nil where ours[section] != nil: different.insert(section)
+            case nil: if theirs.sections.contains(section) { doubtful.insert(section) }
+            }
+        }
+        if let (own, other) = both(known?.digest(of: .header), theirs.digest(of: .header)), own != other {
+            different.insert(.header)
+        }
+        return SealedDifference(sections: different.isEmpty ? doubtful : different, seal: theirs)
+    }
+
+    /// What tells the sections that the application gives from other versions of them.
+    private func digests(of target: Target, _ work: CloudWork) async throws -> [ContentSections: String] {
+        guard let node = target.node, let path = target.path else { return [:] }
+        let request = self.request(for: node, at: path, link: node.link ?? work.sourceLink)
+        var digests: [ContentSections: String] = [:]
+        for section in target.sections.subtracting(.header).elements {
+            guard let body = try await handler.content(for: request.asking(section))?.gathered() else { continue }
+            digests[section] = SealedHeader.digest(try await ContentPrint(of: body))
+        }
+        return digests
+    }
+
+    private func both(_ first: String?, _ second: String?) -> (String, String)? {
+        guard let first, let second else { return nil }
+        return (first, second)
+    }
+
+    /// Whether a section is of the version that was known; nil where that cannot be said.
+    private func isSame(
+        _ section: ContentSections,
+        _ known: KnownSeal?,
+        _ theirs: KnownSeal,
+        _ sizes: (known: SealedFile, theirs: SealedFile)?
+    ) -> Bool? {
+        guard let known else { return nil }
+        let (was, now) = (known.sections.contains(section), theirs.sections.contains(section))
+        if !was || !now { return was == now }
+        if let (own, other) = both(known.digest(of: section), theirs.digest(of: section)) { return own == other }
+        // A writer of an earlier version has said nothing of it.
+        guard let sizes, let section = SealedSection(section) else { return nil }
+        return sizes.known.size(of: section) == sizes.theirs.size(of: section) ? nil : false
+    }
+
+    private func sizes(
+        _ known: KnownSeal?,
+        _ theirs: KnownSeal,
+        _ sealing: ContentSealing
+    ) async throws -> (known: SealedFile, theirs: SealedFile)? {
+        guard let known else { return nil }
+        do {
+            return (try await sealing.open(known.preamble), try await sealing.open(theirs.preamble))
+        } catch is CloudError { return nil }
+    }
+
+    /// How a file at the remote is sealed, with what its header says; nil where it does not open, or is another one by now.
+    private func seal(of there: RemoteObject, _ sealing: ContentSealing) async throws -> KnownSeal? {
+        do {
+            let condition = there.eTag.map { RemoteCondition.matches($0) } ?? .none
+            let start = try await remote.get(there.key, range: 0..<SealedFile.firstRead, if: condition).data()
+            let file = try await sealing.open(start)
+            return KnownSeal(file, there.eTag, start: start)
+        } catch is CloudError {
+            return nil
+        } catch let error as RemoteError where error.code == .conditionFailed || error.code == .notFound {
+            return nil
+        }
+    }
+}

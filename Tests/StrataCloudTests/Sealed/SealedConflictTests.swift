@@ -1,0 +1,158 @@
+import Foundation
+import Strata
+import StrataPipeline
+import Testing
+
+@testable import StrataCloud
+
+/// A conflict in an encrypted account names the sections that differ, though all of them are one file.
+@Suite struct SealedConflictTests {
+    private static func bytes(_ text: String) -> Data { Data(text.utf8) }
+
+    private static let sections: [ContentSections: Data] = [.metadata: bytes("old"), .data: bytes("data")]
+
+    /// Two machines with one file, which the second one has looked at if it `hasRead` it.
+    private func machines(hasRead: Bool = true) async throws -> (SealedStage, SealedStage) {
+        let first = try await SealedStage(sections: Self.sections)
+        let second = try await SealedStage.other(of: first)
+        if hasRead { _ = try await second.fetch(.metadata) }
+        return (first, second)
+    }
+
+    /// Changes sections on a machine, and sends them. Of the others there is nothing on that machine.
+    private func change(_ machine: SealedStage, _ sections: [ContentSections: String]) async throws {
+        machine.handler.set(sections.mapValues { Self.bytes($0) }, of: machine.node)
+        try await machine.upload(ContentSections(Array(sections.keys)))
+    }
+
+    private func conflicts(_ machine: SealedStage) async throws -> [ContentSections] {
+        try await machine.stage.read { try $0.conflicts().map(\.section) }
+    }
+
+    private func resolve(_ machine: SealedStage, _ resolution: ConflictResolution) async throws {
+        try await machine.stage.commit { cloud in
+            for conflict in try cloud.conflicts() { try cloud.resolve(conflict, resolution) }
+        }
+        try await machine.stage.drain()
+        #expect(try await machine.stage.queued() == [])
+    }
+
+    /// What others change, and the sections of the conflict then.
+    private static let changes: [[ContentSections: String]] = [
+        [.metadata: "theirs"], [.data: "theirs"], [.metadata: "theirs", .data: "their data"], [.thumbnail: "new"],
+        // As long as what was there.
+        [.metadata: "new"], [.data: "DATA"],
+    ]
+    private static let expected: [ContentSections] = [
+        .metadata, .data, [.metadata, .data], .thumbnail, .metadata, .data,
+    ]
+
+    @Test(arguments: zip(changes, expected)) func `of a file that was read, those that others have changed`(
+        _ theirs: [ContentSections: String],
+        _ expected: ContentSections
+    ) async throws {
+        let (first, second) = try await machines()
+        try await change(first, theirs)
+        try await change(second, [.metadata: "ours", .data: "our data"])
+        #expect(try await conflicts(second) == [expected])
+        await first.close()
+        await second.close()
+    }
+
+    @Test func `of a file that was not read, those that both have changed`() async throws {
+        let (first, second) = try await machines(hasRead: false)
+        try await change(first, [.metadata: "theirs"])
+        try await change(second, [.metadata: "ours"])
+        #expect(try await conflicts(second) == [.metadata])
+        await first.close()
+        await second.close()
+    }
+
+    @Test func `a change of the header alone`() async throws {
+        let (first, second) = try await machines()
+        first.handler.state.withLock { $0.header = SealedHeader(application: ["kind": "film"]) }
+        try await change(first, [.data: "data"])
+        try await change(second, [.data: "our data"])
+        #expect(try await conflicts(second) == [.header])
+        await first.close()
+        await second.close()
+    }
+
+    @Test func `the same content encrypted anew is not a conflict`() async throws {
+        let (first, second) = try await machines()
+        try await change(first, [.metadata: "old", .data: "data"])
+        try await change(second, [.metadata: "ours", .data: "our data"])
+        #expect(try await conflicts(second) == [])
+        #expect(try second.opened(.metadata) == Self.bytes("ours"))
+        #expect(try second.opened(.data) == Self.bytes("our data"))
+        await first.close()
+        await second.close()
+    }
+
+    @Test func `the same change on both sides is not a conflict`() async throws {
+        let (first, second) = try await machines()
+        try await change(first, [.metadata: "both"])
+        try await change(second, [.metadata: "both"])
+        #expect(try await conflicts(second) == [])
+        #expect(try second.opened(.data) == Self.bytes("data"))
+        await first.close()
+        await second.close()
+    }
+
+    @Test(arguments: [ConflictResolution.merged, .mine, .theirs])
+    func `a conflict in metadata only is resolved without the data`(_ resolution: ConflictResolution) async throws {
+        let (first, second) = try await machines()
+        try await change(first, [.metadata: "theirs"])
+        try await change(second, [.metadata: "ours"])
+        #expect(try await conflicts(second) == [.metadata])
+        try await resolve(second, resolution)
+        let expected = resolution == .theirs ? "theirs" : "ours"
+        #expect(try second.opened(.metadata) == Self.bytes(expected))
+        #expect(try second.opened(.data) == Self.bytes("data"))
+        #expect(try await second.fetch(.metadata) == Self.bytes(expected))
+        await first.close()
+        await second.close()
+    }
+
+    @Test func `of a conflict in metadata only, both files have the data`() async throws {
+        let (first, second) = try await machines()
+        try await change(first, [.metadata: "theirs"])
+        try await change(second, [.metadata: "ours"])
+        // There is no data on this machine: what is sent for the new node comes from the remote.
+        let metadata = [ContentSections.metadata: Self.bytes("ours")]
+        second.handler.everyNode.withLock { $0 = metadata }
+        try await resolve(second, .both)
+        #expect(second.remote.tree.keys.sorted() == ["home/", "home/n", "home/n 2"])
+        for (path, metadata) in [("home/n", "theirs"), ("home/n 2", "ours")] {
+            let bytes = second.remote.bytes(path)
+            #expect(try SealedWorld.open(bytes, .metadata, SealedWorld.keys) == Self.bytes(metadata))
+            #expect(try SealedWorld.open(bytes, .data, SealedWorld.keys) == Self.bytes("data"))
+        }
+        await first.close()
+        await second.close()
+    }
+
+    @Test func `a section that is sent as the remote has it stays comparable`() async throws {
+        let (first, second) = try await machines()
+        // The data is not on the machine that changes the metadata, and its digest comes from the remote.
+        try await change(second, [.metadata: "second"])
+        try await first.stage.account.pull()
+        _ = try await first.fetch(.metadata)
+        try await change(second, [.metadata: "third"])
+        try await change(first, [.metadata: "ours", .data: "our data"])
+        #expect(try await conflicts(first) == [.metadata])
+        await first.close()
+        await second.close()
+    }
+
+    @Test func `digests leave the application's part of the header its room`() throws {
+        var header = SealedHeader(application: ["a": String(repeating: "x", count: SealedHeader.maximumSize - 100)])
+        let plain = try header.encoded()
+        header.digests = [.data: String(repeating: "0", count: 32)]
+        let withDigests = try header.encoded()
+        #expect(withDigests.count <= SealedHeader.maximumSize)
+        #expect(try SealedHeader(decoding: plain).application == SealedHeader(decoding: withDigests).application)
+        header.application = ["a": "b"]
+        #expect(try SealedHeader(decoding: header.encoded()).digests == header.digests)
+    }
+}
