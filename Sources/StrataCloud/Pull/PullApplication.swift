@@ -184,7 +184,11 @@ final class PullApplication {
     /// The sections of which a row has another version than before.
     private func changes(_ row: RemoteNode, since before: RemoteNode.Row) -> ContentSections {
         var sections: ContentSections = []
-        if before.eTag != row.eTag { sections.formUnion(cloud.facts.isSealed ? .all : [.header, .data]) }
+        if before.eTag != row.eTag {
+            // The encrypted file of a folder's sections does not mean that the folder has data.
+            let all: ContentSections = row.isFolder ? [.header, .metadata, .thumbnail] : .all
+            sections.formUnion(cloud.facts.isSealed ? all : [.header, .data])
+        }
         if before.metadataETag != row.metadataETag { sections.insert(.metadata) }
         if before.thumbnailETag != row.thumbnailETag { sections.insert(.thumbnail) }
         return sections

@@ -1,0 +1,104 @@
+import Foundation
+import Strata
+import StrataCloud
+import StrataPipeline
+import Testing
+
+/// Metadata and thumbnails of files and folders, on real servers.
+@Suite(.timeLimit(.minutes(3))) struct SectionTests {
+    /// A machine with an account.
+    private struct Machine {
+        let stack: ContextStack
+        let account: CloudAccount
+
+        init(_ remote: any Remote, isEncrypted: Bool, _ key: AccountKey) async throws {
+            stack = try await ContextStack.open(.inMemory, models: CloudAccount.models, stack: .rootOnly)
+            account = try await CloudAccount.open(
+                stack,
+                id: "alice",
+                remote: remote,
+                handler: Sections(),
+                options: CloudOptions(
+                    sealing: isEncrypted ? ContentSealing(key) : nil,
+                    cacheFolder: try Scratch.folder("cache"),
+                    isSuspended: true
+                )
+            )
+        }
+
+        func commit(_ body: sending @escaping (CloudContext) throws -> Void) async throws {
+            let account = account
+            try await stack.background { context in
+                try body(context.cloud(account))
+                try context.commit()
+            }
+            account.push.resume()
+            while try await stack.background({ try $0.count(QueuedOperation.where { $0.status != .failed }) }) > 0 {
+                await account.push.settle()
+            }
+            account.push.suspend()
+            let failures = try await stack.background { context in
+                try context.fetch(QueuedOperation.all).flatMap { $0.failures.list.map(\.message) }
+            }
+            #expect(failures == [])
+        }
+
+        /// What arrives of the metadata of a path.
+        func metadata(_ path: TreePath) async throws -> String {
+            let account = account
+            let node = try await stack.background { context in try context.cloud(account).node(at: path).id }
+            let file = try await account.downloads.fetch(node, .metadata)
+            defer { file.release() }
+            return try String(contentsOf: file.file, encoding: .utf8)
+        }
+
+        func close() async throws {
+            await account.close()
+            try await stack.close()
+        }
+    }
+
+    private struct Sections: CloudHandler {
+        func content(for request: ContentRequest) async throws -> RemoteBody? {
+            RemoteBody(Data("\(request.section) of \(request.path)".utf8))
+        }
+    }
+
+    @Test(arguments: RemoteCase.all, [false, true]) func `they go where files and folders go`(
+        kind: RemoteCase,
+        isEncrypted: Bool
+    ) async throws {
+        let (remote, key) = (try await kind.make(), AccountKey())
+        let first = try await Machine(remote, isEncrypted: isEncrypted, key)
+        let second = try await Machine(remote, isEncrypted: isEncrypted, key)
+        try await first.commit { cloud in
+            try cloud.upload(cloud.createFolder(at: "/ein Ördner"), .metadata)
+            try cloud.createNode(at: "/ein Ördner/file", sections: [.metadata, .data])
+        }
+        #expect(try await second.account.pull().new == 2)
+        #expect(try await second.metadata("/ein Ördner") == "metadata of /ein Ördner")
+        #expect(try await second.metadata("/ein Ördner/file") == "metadata of /ein Ördner/file")
+        try await first.commit { cloud in
+            try cloud.copy(cloud.node(at: "/ein Ördner"), to: "/copy")
+            try cloud.move(cloud.node(at: "/ein Ördner"), to: "/moved")
+        }
+        #expect(try await first.account.pull() == PullSummary())
+        try await second.account.pull()
+        for path: TreePath in ["/copy", "/moved"] {
+            #expect(try await second.metadata(path) == "metadata of /ein Ördner")
+            #expect(try await second.metadata(path.appending("file")) == "metadata of /ein Ördner/file")
+        }
+        try await second.commit { cloud in try cloud.upload(cloud.node(at: "/moved"), .metadata) }
+        #expect(try await first.account.pull().modified == 1)
+        #expect(try await first.metadata("/moved") == "metadata of /moved")
+        try await first.commit { cloud in
+            try cloud.delete(cloud.node(at: "/copy"))
+            try cloud.delete(cloud.node(at: "/moved"))
+        }
+        let left = try await remote.all(RemoteKey(["home"])).filter { $0.key != RemoteKey(["home"]) }
+        #expect(left.map(\.key.path) == [])
+        #expect(try await second.account.pull().deleted == 4)
+        try await first.close()
+        try await second.close()
+    }
+}
