@@ -54,6 +54,10 @@ ensure_servers() {
     command -v openssl >/dev/null || missing+=(openssl)
     if ! PATH="$PATH:/usr/sbin:/usr/local/sbin" command -v lighttpd >/dev/null; then missing+=(lighttpd); fi
     if [[ "$(uname)" == Linux && ! -e /usr/lib/lighttpd/mod_webdav.so ]]; then missing+=(lighttpd-mod-webdav); fi
+    # The server alone: the package apache2 would start it as a service.
+    if [[ "$(uname)" == Linux && ! -e /usr/lib/apache2/modules/mod_dav.so && ! -e /usr/lib64/httpd/modules/mod_dav.so ]]; then
+        missing+=(apache2-bin)
+    fi
     if [[ ${#missing[@]} -gt 0 ]]; then install_packages "${missing[@]}"; fi
     command -v python3 >/dev/null || fail "Python 3.10 or later is needed for the servers that remotes are tested with"
     if cmp -s "$requirements" "$environment/installed.txt" && "$environment/bin/python" -c pass 2>/dev/null; then return; fi

@@ -45,7 +45,7 @@ public final class CloudAccount: Sendable {
         _ marked: MarkedDownloads
     ) {
         (self.downloads, self.marked) = (downloads, marked)
-        (id, facts, remote) = (pusher.facts.account, pusher.facts, pusher.remote)
+        (id, facts, remote) = (pusher.facts.account, pusher.facts, CheckedRemote(pusher.remote).base)
         (self.pusher, self.push, self.pulls) = (pusher, push, pulls)
     }
 
@@ -72,6 +72,7 @@ public final class CloudAccount: Sendable {
         try await stack.overStore { context in
             if try CloudContext(context, facts).sendOrphansAnew() { try context.commit() }
         }
+        let remote = CheckedRemote(remote)
         let reachability =
             options.reachability ?? ManualConstraint(Constraint(rawValue: "reachable.\(id)"), isSatisfied: true)
         let transfers = TransferBook(options.clock, maxUploadRate: options.maxUploadRate)

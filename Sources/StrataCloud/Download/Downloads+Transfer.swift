@@ -144,6 +144,13 @@ extension Downloads {
         if let size = source.size, begin > size { begin = 0 }
         let range = begin > 0 ? source.size.map { begin..<$0 } : nil
         let download = try await remote.get(key, range: range, if: version.map { .matches($0) } ?? .none)
+        // Another size than was listed means another version, or an answer of a proxy.
+        if let heard = source.size, let size = download.object.size, size != heard {
+            throw RemoteError(.damagedContent, "\(key) has \(heard) bytes, and \(size) were offered.", key: key)
+        }
+        guard download.range.lowerBound <= begin else {
+            throw RemoteError(.damagedContent, "Bytes of \(key) were left out behind \(begin).", key: key)
+        }
         try partial.cut(at: download.range.lowerBound)
         var position = download.range.lowerBound
         transfer.resume(at: position, of: download.object.size)

@@ -71,15 +71,15 @@ extension PullPlan {
     /// - Returns: nil if nothing has changed.
     private func refreshed(_ step: Step, _ check: AbsenceCheck, _ tree: inout RemoteTree) async throws -> Step? {
         guard case .update(let number, let object) = step, let row = check.known.rows[number] else { return step }
-        for (mark, section) in [(Sidecar.metadata, ContentSections.metadata), (Sidecar.thumbnail, .thumbnail)]
-        where row.eTag(of: section) != nil && tree.sidecars[object.key]?[mark] == nil {
+        for mark in RemoteNode.marks(isFolder: row.isFolder)
+        where row.eTag(ofMark: mark) != nil && tree.sidecars(of: object)[mark] == nil {
             if let there = try await check.remote.head(object.key.sidecar(mark)) { tree.add(sidecar: there) }
         }
         var current = object
         if !row.isListed, let there = try await check.remote.head(object.key), there.isFolder == object.isFolder {
             current = there
         }
-        guard Self.isChanged(row, current, tree.sidecars[object.key] ?? [:]) else { return nil }
+        guard Self.isChanged(row, current, tree.sidecars(of: object)) else { return nil }
         return .update(number, current)
     }
 

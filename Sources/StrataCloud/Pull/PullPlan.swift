@@ -94,7 +94,11 @@ struct PullPlan: Sendable {
     static func isChanged(_ row: RemoteNode.Row, _ object: RemoteObject, _ sidecars: [String: RemoteObject])
         -> Bool
     {
-        !object.isFolder && !ETag.isSame(object.eTag, row.eTag) || row.differs(from: sidecars)
+        if row.differs(from: sidecars) { return true }
+        guard !object.isFolder else { return false }
+        // Two versions that are not told are not the same one for that.
+        if object.eTag == nil, row.eTag == nil, object.size != row.size { return true }
+        return !ETag.isSame(object.eTag, row.eTag)
     }
 
     /// Files that are gone at one place and are there at another, with the same version and size, and nothing else that could be meant.
@@ -106,6 +110,8 @@ struct PullPlan: Sendable {
         var gone: [Version: [Int64]] = [:]
         for row in missing where !row.isFolder {
             guard let eTag = row.eTag, let size = row.size, size > 0 else { continue }
+            // Of size and time, which other files may have as well.
+            if ETag(stored: eTag).isOfLastResort { continue }
             gone[Version(eTag: ETag(stored: eTag).value, size: size), default: []].append(row.id.number)
         }
         var new: [Version: [RemoteKey]] = [:]

@@ -97,10 +97,9 @@ struct RemoteTree: Sendable {
         var waiting = [top]
         while let folder = waiting.popLast() {
             do {
-                for object in try await remote.everything(in: folder) where add(object) && object.isFolder {
-                    waiting.append(object.key)
-                }
-                complete.insert(folder)
+                let listing = try await remote.wholeListing(of: folder)
+                for object in listing.objects where add(object) && object.isFolder { waiting.append(object.key) }
+                if listing.isComplete { complete.insert(folder) }
             } catch let error as RemoteError where error.code == .notFound && folder != top {
                 // It was deleted while it was being looked at. The next pull sees that.
             }

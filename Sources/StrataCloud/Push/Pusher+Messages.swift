@@ -8,9 +8,10 @@ extension Pusher {
     func sendMessage(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
         let (work, facts) = (attempt.payload, facts)
         guard let recipient = work.recipient, let name = work.name else { return .fail("The message names nobody.") }
-        guard let inbox = try await handler.remote(of: recipient, for: facts.account) else {
+        guard let known = try await handler.remote(of: recipient, for: facts.account) else {
             return .fail("Nobody knows the remote of '\(recipient)'.")
         }
+        let inbox = CheckedRemote(known)
         let place = Inboxes.Place(recipient: recipient, remote: inbox.name)
         if let pause = inboxes.begin(place) { return .postpone(for: pause) }
         var isReached: Bool?

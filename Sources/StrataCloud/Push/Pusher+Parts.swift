@@ -85,6 +85,10 @@ extension Pusher {
         let parts = PartCounter(of: body.size, partSize: begun?.partSize ?? partSize, arrived: begun?.parts ?? [])
         let receipts = try await send(parts, of: body, upload, place, attempt)
         let object = try await remote.completeUpload(upload, parts: receipts, at: place.key, if: condition)
+        guard object.size ?? body.size == body.size else {
+            let found = "has \(object.size ?? 0) bytes there, not \(body.size)"
+            throw RemoteError.notThere("The upload of '\(place.key)'", remote.name, found: found, key: place.key)
+        }
         return Written(object: object, upload: upload)
     }
 

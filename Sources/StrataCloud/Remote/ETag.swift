@@ -1,3 +1,5 @@
+public import Foundation
+
 /// What a remote says of the version of an object: another version has another one.
 public struct ETag: Hashable, Sendable, Codable, CustomStringConvertible {
     /// The text without quotes and without the mark of weakness.
@@ -20,6 +22,20 @@ public struct ETag: Hashable, Sendable, Codable, CustomStringConvertible {
         if text.count >= 2, text.hasPrefix("\""), text.hasSuffix("\"") { text = text.dropFirst().dropLast() }
         self.init(String(text), isWeak: isWeak)
     }
+
+    /// The version of a file of a remote that gives no ETags: its size, and the time of its last write in whole seconds.
+    ///
+    /// It is weak. A second write of the same size within one second has the same one, and so may two files of different content: it tells
+    /// whether a file has changed, and never that two files are the same.
+    public static func ofLastResort(size: Int64, modifiedAt: Date) -> ETag {
+        let seconds = max(-1e15, min(modifiedAt.timeIntervalSince1970.rounded(.down), 1e15))
+        return ETag("\(lastResort)\(Int64(seconds))-\(size)", isWeak: true)
+    }
+
+    /// Whether it is one of ``ofLastResort(size:modifiedAt:)``.
+    public var isOfLastResort: Bool { isWeak && value.utf8.starts(with: Self.lastResort.utf8) }
+
+    private static let lastResort = "strata-time-"
 
     /// A tag as it is kept in the store.
     init(stored text: String) {

@@ -3,14 +3,19 @@ extension Remote {
     ///
     /// - Throws: as ``list(_:isRecursive:after:)``, and `CancellationError`.
     func everything(in folder: RemoteKey) async throws -> [RemoteObject] {
-        var objects: [RemoteObject] = []
-        var next: String?
+        try await wholeListing(of: folder).objects
+    }
+
+    /// The same, with whether that is certainly everything.
+    func wholeListing(of folder: RemoteKey) async throws -> RemoteListing {
+        var whole = RemoteListing(objects: [])
         repeat {
             try Task.checkCancellation()
-            let listing = try await list(folder, isRecursive: false, after: next)
-            objects += listing.objects
-            next = listing.next
-        } while next != nil
-        return objects
+            let part = try await list(folder, isRecursive: false, after: whole.next)
+            whole.objects += part.objects
+            whole.isComplete = whole.isComplete && part.isComplete
+            whole.next = part.next
+        } while whole.next != nil
+        return whole
     }
 }

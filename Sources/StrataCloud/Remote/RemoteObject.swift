@@ -39,11 +39,15 @@ public struct RemoteListing: Sendable {
     public var objects: [RemoteObject]
     /// Where the listing goes on; nil behind its last part.
     public var next: String?
+    /// Whether everything is among ``objects`` that belongs to this part. False if the remote has listed something that cannot be read, such as a
+    /// name with broken escapes: a file that is not among the objects may be there then.
+    public var isComplete: Bool
 
     /// A part of a listing.
-    public init(objects: [RemoteObject], next: String? = nil) {
+    public init(objects: [RemoteObject], next: String? = nil, isComplete: Bool = true) {
         self.objects = objects
         self.next = next
+        self.isComplete = isComplete
     }
 }
 

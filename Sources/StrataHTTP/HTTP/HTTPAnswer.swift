@@ -33,6 +33,24 @@ struct HTTPAnswer: Sendable {
     var contentLength: Int64? { self["content-length"].flatMap { Int64($0) } }
     /// When the object was last written.
     var modifiedAt: Date? { self["last-modified"].flatMap(HTTPDate.parse) }
+    /// How the body is encoded, against the request's wish; nil for a body that is as it is stored.
+    var encoding: String? {
+        let codings = (self["content-encoding"] ?? "").split { ", ".contains($0) }.map { $0.lowercased() }
+        // The second one says how a body was sent to the server, and stays behind as a property of the object.
+        let foreign = codings.filter { $0 != "identity" && $0 != "aws-chunked" }
+        return foreign.isEmpty ? nil : foreign.joined(separator: ", ")
+    }
+
+    /// Whether a write has been answered in a way that servers do not: with another status than those of a write, or with 200 and a web page,
+    /// as login pages and proxies answer everything.
+    var isOdd: Bool {
+        switch status {
+        case 201, 204: false
+        case 200: self["content-type"]?.lowercased().contains("html") == true && contentLength != 0
+        default: true
+        }
+    }
+
     /// The server's clock.
     var date: Date? { self["date"].flatMap(HTTPDate.parse) }
 
@@ -48,8 +66,26 @@ struct HTTPAnswer: Sendable {
 
     /// The whole body, in memory; nothing where it has been read before.
     ///
-    /// - Throws: `malformedAnswer` where it is longer than the limit; what the connection throws.
+    /// - Throws: `malformedAnswer` where it is longer than the limit, or encoded; what the connection throws.
     func data(limit: Int) async throws -> Data {
+        if encoding != nil {
+            await discard()
+            throw encodingError
+        }
+        return try await read(limit: limit)
+    }
+
+    /// That the body is encoded although the request asked for none.
+    var encodingError: RemoteError {
+        RemoteError(
+            .malformedAnswer,
+            "\(request.target.authority) answers with the encoding '\(encoding ?? "")', and was asked for none. Turn compression off for this address, at the server or at the proxy before it.",
+            key: key,
+            status: status
+        )
+    }
+
+    private func read(limit: Int) async throws -> Data {
         guard reading.begin() else { return Data() }
         // Whoever has the answer may ask more, which must not wait for itself.
         defer { ticket.giveBack() }
@@ -69,7 +105,7 @@ struct HTTPAnswer: Sendable {
     }
 
     /// Reads a body of no interest to its end where it is short, so that the connection can be used again.
-    func discard() async { _ = try? await data(limit: 64 * 1024) }
+    func discard() async { _ = try? await read(limit: 64 * 1024) }
 
     /// The body as it arrives.
     ///

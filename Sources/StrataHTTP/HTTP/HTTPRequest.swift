@@ -51,6 +51,10 @@ struct HTTPRequest: Sendable {
             }
             request.headers.add(name: name, value: value)
         }
+        // Sizes and ranges are those of the objects, not of what compression makes of them.
+        if !request.headers.contains(name: "accept-encoding") {
+            request.headers.add(name: "accept-encoding", value: "identity")
+        }
         switch body {
         case .none: break
         case .data(let data): request.body = .bytes(ByteBuffer(data: data))

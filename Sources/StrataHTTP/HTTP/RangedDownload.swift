@@ -26,19 +26,28 @@ struct RangedDownload {
         // There is no header for a range without bytes.
         if range?.isEmpty == true { return try await nothing(head) }
         let headers = range.map { [(name: "range", value: "bytes=\($0.lowerBound)-\($0.upperBound - 1)")] } ?? []
-        let answer = try await send(headers)
+        var answer = try await send(headers)
+        if answer.isSuccess, answer.encoding != nil {
+            // Objects may be stored so, and HEAD says the same of them then. Other answers are encoded on their way, and are of no use.
+            let told = told(by: answer, object)
+            await answer.discard()
+            guard let stored = try await head(), let size = told.size, stored.size == size,
+                stored.eTag?.value == told.eTag?.value
+            else { throw answer.encodingError }
+            answer = try await send(headers)
+            guard answer.encoding == nil || self.told(by: answer, object) == told else { throw answer.encodingError }
+        }
         if answer.status == 416, range != nil {
             await answer.discard()
             return try await nothing(head)
         }
         guard answer.isSuccess else { throw await error(answer) }
-        var found = object(answer)
+        let found = told(by: answer, object)
         try condition.check(found, key: key, remote: remote)
         if answer.status == 206, let (sent, size) = answer["content-range"].flatMap(Self.contentRange) {
             guard let range, sent.lowerBound == range.lowerBound, sent.upperBound == min(range.upperBound, size) else {
                 throw RemoteError(.malformedAnswer, "\(remote) has sent another range than it was asked for.", key: key)
             }
-            found.size = size
             return RemoteDownload(object: found, range: sent, chunks: answer.chunks(length: Int64(sent.count)))
         }
         guard answer.status == 200, let size = answer.contentLength, size >= 0 else {
@@ -49,7 +58,6 @@ struct RangedDownload {
                 status: answer.status
             )
         }
-        found.size = size
         // The whole object, because the server knows no ranges or none was asked for.
         guard (range?.lowerBound ?? 0) <= size else { throw behindEnd(size) }
         let wanted = range?.clamped(to: 0..<size) ?? 0..<size
@@ -58,6 +66,18 @@ struct RangedDownload {
             range: wanted,
             chunks: answer.chunks(skipping: wanted.lowerBound, length: Int64(wanted.count))
         )
+    }
+
+    /// The object as an answer describes it, with its size.
+    private func told(by answer: HTTPAnswer, _ object: (HTTPAnswer) -> RemoteObject) -> RemoteObject {
+        var found = object(answer)
+        found.size =
+            switch answer.status {
+            case 200: answer.contentLength
+            case 206: answer["content-range"].flatMap(Self.contentRange)?.size
+            default: nil
+            }
+        return found.versioned
     }
 
     /// No bytes, at a place inside of the object or at its end.

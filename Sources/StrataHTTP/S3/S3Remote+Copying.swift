@@ -23,7 +23,10 @@ extension S3Remote {
         let root = try await service.document(request)
         var copy = object
         copy.key = target
-        copy.eTag = root.text(of: "ETag").map { ETag(header: $0) }
+        guard let tag = root.text(of: "ETag"), !tag.isEmpty else {
+            return try await confirmWrite(at: target, size: object.size)
+        }
+        copy.eTag = ETag(header: tag)
         copy.modifiedAt = root.text(of: "LastModified").flatMap(HTTPDate.parseISO8601)
         return copy
     }

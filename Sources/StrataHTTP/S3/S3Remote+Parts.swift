@@ -30,10 +30,15 @@ extension S3Remote {
             key: key
         )
         let answer = try await missing(upload, at: key) { try await service.succeed(request) }
-        guard let tag = answer.eTag else {
-            throw RemoteError(.malformedAnswer, "\(name) gives no ETag to a part.", key: key, status: answer.status)
-        }
         await answer.discard()
+        guard !answer.isOdd, let tag = answer.eTag else {
+            throw RemoteError(
+                .malformedAnswer,
+                "The upload of part \(number) was answered with \(answer.status) and no ETag, or with a web page. Something else than \(name) may have answered: check the network. It is tried again.",
+                key: key,
+                status: answer.status
+            )
+        }
         return tag.value
     }
 
@@ -61,7 +66,8 @@ extension S3Remote {
         // Some servers leave it empty, and tell it of the object.
         let eTag = root.text(of: "ETag").flatMap { $0.isEmpty ? nil : ETag(header: $0) }
         // Size and mark are told by none of the answers to an upload in parts.
-        if let object = try await head(key), eTag == nil || object.eTag == eTag { return object }
+        guard let eTag else { return try await confirmWrite(at: key, size: nil, replacing: condition) }
+        if let object = try await head(key), object.eTag == eTag { return object }
         return RemoteObject(key: key, eTag: eTag)
     }
 

@@ -81,52 +81,52 @@ extension S3Remote {
         }
         let isEncoded = root.text(of: "EncodingType") == "url"
         var objects: [RemoteObject] = []
-        for child in root.children {
-            switch child.name {
-            case "Contents": objects += listed(child, isEncoded, prefix: prefix, below: folder)
-            case "CommonPrefixes":
-                guard let key = key(child.text(of: "Prefix"), isEncoded, prefix: prefix, below: folder) else {
-                    continue
-                }
-                objects.append(RemoteObject(key: key.key, isFolder: true))
-            default: continue
+        // Each listing of S3 says whether there is another part.
+        let isTruncated = root.text(of: "IsTruncated")
+        var isComplete = isTruncated != nil
+        for child in root.children where child.name == "Contents" || child.name == "CommonPrefixes" {
+            let text = child.name == "Contents" ? child.child("Key")?.text : child.text(of: "Prefix")
+            guard let name = name(text, isEncoded, prefix: prefix) else {
+                isComplete = false
+                continue
             }
+            guard let (key, isFolder) = key(name, below: folder) else { continue }
+            objects.append(
+                isFolder || child.name == "CommonPrefixes"
+                    ? RemoteObject(key: key, isFolder: true) : object(key, listed: child)
+            )
         }
-        guard root.text(of: "IsTruncated") == "true" else { return RemoteListing(objects: objects) }
+        guard isTruncated == "true" else { return RemoteListing(objects: objects, isComplete: isComplete) }
         guard let token = root.text(of: "NextContinuationToken"), !token.isEmpty, token != next else {
             throw RemoteError(.malformedAnswer, "A listing of \(name) does not say where it goes on.", key: folder)
         }
-        return RemoteListing(objects: objects, next: token)
+        return RemoteListing(objects: objects, next: token, isComplete: isComplete)
     }
 
-    private func listed(_ node: XMLNode, _ isEncoded: Bool, prefix: String, below folder: RemoteKey) -> [RemoteObject] {
-        guard let (key, isFolder) = key(node.child("Key")?.text, isEncoded, prefix: prefix, below: folder) else {
-            return []
-        }
-        if isFolder { return [RemoteObject(key: key, isFolder: true)] }
-        return [
-            RemoteObject(
-                key: key,
-                eTag: node.text(of: "ETag").map { ETag(header: $0) },
-                size: node.text(of: "Size").flatMap { Int64($0) },
-                modifiedAt: node.text(of: "LastModified").flatMap(HTTPDate.parseISO8601)
-            )
-        ]
+    private func object(_ key: RemoteKey, listed node: XMLNode) -> RemoteObject {
+        RemoteObject(
+            key: key,
+            eTag: node.text(of: "ETag").map { ETag(header: $0) },
+            size: node.text(of: "Size").flatMap { Int64($0) },
+            modifiedAt: node.text(of: "LastModified").flatMap(HTTPDate.parseISO8601)
+        )
     }
 
-    /// What a name in a listing is below a folder; nil for the folder itself, for names that no key has, and for what a probe has left.
-    private func key(
-        _ text: String?,
-        _ isEncoded: Bool,
-        prefix: String,
-        below folder: RemoteKey
-    ) -> (key: RemoteKey, isFolder: Bool)? {
+    /// A name in a listing without what all begin with; nil for one that cannot be decoded, or begins otherwise.
+    private func name(_ text: String?, _ isEncoded: Bool, prefix: String) -> Substring.UTF8View? {
         guard let text, let name = isEncoded ? PercentEncoding.decode(text, plusIsSpace: true) : text else {
             return nil
         }
         // Byte by byte: a slash and an accent behind it are one character of Swift's.
-        guard name.utf8.starts(with: prefix.utf8), name.utf8.count > prefix.utf8.count else { return nil }
-        var segments = name.utf8.dropFirst(prefix.utf8.count)
+        guard name.utf8.starts(with: prefix.utf8) else { return nil }
+        return name.utf8.dropFirst(prefix.utf8.count)
+    }
+
+    /// What a name in a listing is below a folder; nil for the folder itself, for names that no key has, and for what a probe has left.
+    private func key(_ name: Substring.UTF8View, below folder: RemoteKey) -> (key: RemoteKey, isFolder: Bool)? {
+        guard !name.isEmpty else { return nil }
+        var segments =
+            name
             .split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
             .map { String(decoding: $0, as: UTF8.self) }
         let isFolder = segments.last?.isEmpty == true

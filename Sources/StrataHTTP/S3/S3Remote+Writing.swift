@@ -15,9 +15,18 @@ extension S3Remote {
             key: key
         )
         let answer = try await refusing(condition) { try await service.succeed(request) }
-        let eTag = answer.eTag
         await answer.discard()
-        return RemoteObject(key: key, eTag: eTag, size: body.size, mark: body.mark)
+        if !answer.isOdd, let eTag = answer.eTag {
+            return RemoteObject(key: key, eTag: eTag, size: body.size, mark: body.mark)
+        }
+        return try await confirmWrite(
+            at: key,
+            size: body.size,
+            body: body,
+            replacing: condition,
+            status: answer.status,
+            isOddAnswer: answer.isOdd
+        )
     }
 
     /// Leaves an empty object behind whose name ends in a slash, so that an empty folder is listed.
@@ -36,8 +45,12 @@ extension S3Remote {
         }
         do {
             let request = service.request("PUT", marker, headers: headers, body: .stream(RemoteBody(.init())), key: key)
-            await (try service.succeed(request)).discard()
-            return true
+            let answer = try await service.succeed(request)
+            await answer.discard()
+            guard answer.isOdd else { return true }
+            let there = try await service.send(service.request("HEAD", marker, key: key))
+            if there.isSuccess { return true }
+            throw RemoteError.notThere("The making of the folder '\(key)'", name, key: key, status: answer.status)
         } catch let error as RemoteError where error.code == .conditionFailed {
             return false
         }
@@ -61,14 +74,16 @@ extension S3Remote {
         if answer.status == 404 { return false }
         guard answer.isSuccess else { throw await service.error(answer) }
         await answer.discard()
-        return true
+        guard answer.isOdd, try await head(key) != nil else { return true }
+        let request = "The deletion of '\(key)'"
+        throw RemoteError.notThere(request, self.name, found: "still has it", key: key, status: answer.status)
     }
 
     private func deleteFolder(_ key: RemoteKey) async throws -> Bool {
         guard key != .root else { throw RemoteError(.notEmpty, "The root is not deleted.", key: key) }
         let marker = try service.objectName(key, isFolder: true)
         let listing = try await list(key, isRecursive: false, after: nil)
-        guard listing.objects.isEmpty, listing.next == nil else {
+        guard listing.objects.isEmpty, listing.next == nil, listing.isComplete else {
             throw RemoteError(.notEmpty, "There are objects in the folder.", key: key)
         }
         let answer = try await service.send(service.request("HEAD", marker, key: key))

@@ -18,7 +18,8 @@ struct WebDAVProbe {
         var findings = Probe.Findings(capabilities: capabilities)
         do {
             let absent = [(name: "if-none-match", value: "*")]
-            try await request("PUT", absent)
+            let status = try await request("PUT", absent)
+            try await checkVersions(status)
             capabilities.checksAbsence = try await isRefused("PUT", absent)
             let other = [(name: "if-match", value: "\"strata-no-such-version\"")]
             if let tag = try await eTag(), !tag.isWeak {
@@ -40,6 +41,26 @@ struct WebDAVProbe {
         }
         findings.capabilities = capabilities
         return findings
+    }
+
+    /// Checks that there is something by which changes are noticed.
+    ///
+    /// - Throws: `misconfigured`; `malformedAnswer` where the object is not there that was just written.
+    private func checkVersions(_ status: Int) async throws {
+        guard let key else { return }
+        guard let there = try await service.head(key) else {
+            throw RemoteError.notThere(
+                "The upload of a trial object",
+                service.endpoint.description,
+                key: key,
+                status: status
+            )
+        }
+        guard there.eTag == nil else { return }
+        throw RemoteError(
+            .misconfigured,
+            "\(service.endpoint.description) gives neither versions of files (ETag) nor their sizes and times (Content-Length, Last-Modified). Changes cannot be noticed without: turn one of both on at the server, or use another one."
+        )
     }
 
     private func eTag() async throws -> ETag? {

@@ -8,10 +8,7 @@ extension WebDAVRemote {
         }
         if let version { try RemoteCondition.matches(version).check(object, key: source, remote: name) }
         try await transfer("COPY", source, to: target, isFolder: false)
-        guard let copy = try await head(target) else {
-            return RemoteObject(key: target, size: object.size)
-        }
-        return copy
+        return try await confirmWrite(at: target, size: object.size)
     }
 
     /// Moves in the server, a folder with everything in it.
@@ -38,6 +35,13 @@ extension WebDAVRemote {
         )
         if answer.isSuccess, answer.status != 207 {
             await answer.discard()
+            guard answer.isOdd || answer.status == 200 else { return }
+            // Neither of the two is answered with 200 (RFC 4918, 9.8.5, 9.9.4).
+            var isDone = try await head(target)?.isFolder == isFolder
+            if isDone, method == "MOVE" { isDone = try await head(source) == nil }
+            guard isDone else {
+                throw RemoteError.notThere("\(method) to '\(target)'", name, key: target, status: answer.status)
+            }
             return
         }
         let error = await service.error(answer, writes: true)
@@ -45,7 +49,7 @@ extension WebDAVRemote {
             throw RemoteError(.unavailable, "Some of it was not carried out.", key: target, status: 207)
         }
         if answer.status == 412 { throw RemoteError(.conditionFailed, error.message, key: target, status: 412) }
-        if [403, 404, 405, 409, 500].contains(answer.status), let parent = target.parent,
+        if [400, 403, 404, 405, 409, 500].contains(answer.status), let parent = target.parent,
             try await head(parent)?.isFolder != true
         {
             throw RemoteError(

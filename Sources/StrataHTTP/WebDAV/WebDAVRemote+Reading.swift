@@ -4,18 +4,7 @@ public import StrataCloud
 extension WebDAVRemote {
     /// What is known of an object or a folder, by `PROPFIND`, and `HEAD` at servers that do not know that or do not tell versions by it.
     public func head(_ key: RemoteKey) async throws -> RemoteObject? {
-        do {
-            guard var own = try await service.properties(key, isFolder: key == .root, depth: 0)?.own else { return nil }
-            if !own.isFolder, own.eTag == nil { own.eTag = try await version(of: key) }
-            return own
-        } catch let error as RemoteError where error.code == .unsupported {
-            let answer = try await service.send("HEAD", key)
-            // A redirect to the same place with a slash behind it: a folder.
-            if answer.status == 301 { return RemoteObject(key: key, isFolder: true) }
-            if answer.status == 404 || answer.status == 410 { return nil }
-            guard answer.isSuccess else { throw await service.error(answer) }
-            return object(key, answer, size: answer.contentLength)
-        }
+        try await service.head(key)
     }
 
     /// The content, by one request. The version of the answer is looked at here too, since many servers do not look at conditions of reading.
@@ -34,7 +23,7 @@ extension WebDAVRemote {
         } head: {
             try await head(key)
         } object: { answer in
-            object(key, answer, size: nil)
+            service.object(key, answer, size: nil)
         } error: { answer in
             let error = await service.error(answer)
             // Folders are answered in many ways: with a redirect, with 403, 404 or 405.
@@ -52,45 +41,46 @@ extension WebDAVRemote {
         guard !isRecursive else { throw RemoteError(.unsupported, "\(name) lists one folder at a time.", key: folder) }
         let missing = RemoteError(.notFound, "There is no such folder in \(name).", key: folder)
         do {
-            guard let (own, children, _) = try await service.properties(folder, isFolder: true, depth: 1),
-                own?.isFolder != false
+            guard let found = try await service.properties(folder, isFolder: true, depth: 1),
+                found.own?.isFolder != false
             else { throw missing }
-            return RemoteListing(objects: try await withVersions(children))
-        } catch let error as RemoteError where error.status == 403 || error.status == 409 {
+            return RemoteListing(objects: try await withVersions(found.children), isComplete: found.isComplete)
+        } catch let error as RemoteError where [400, 403, 409].contains(error.status) {
             // A file with a slash behind its name.
             guard try await head(folder)?.isFolder == false else { throw error }
             throw missing
         }
     }
 
-    /// The version of a file, which some servers tell only of what is read.
-    private func version(of key: RemoteKey) async throws -> ETag? {
-        let answer = try await service.send("HEAD", key)
-        return answer.isSuccess ? answer.eTag : nil
-    }
-
-    /// The same objects with their versions, for which servers are asked one by one that do not tell them in lists.
+    /// The same objects with their versions. Servers that do not tell them in lists are asked for them one by one; those that do not tell the version
+    /// of one file are not asked for others whose names end alike, since some servers tell versions by types of files.
     private func withVersions(_ objects: [RemoteObject]) async throws -> [RemoteObject] {
         var objects = objects
-        var missing = objects.indices.filter { !objects[$0].isFolder && objects[$0].eTag == nil }
-        guard let first = missing.popLast() else { return objects }
-        objects[first].eTag = try await version(of: objects[first].key)
-        // One that does not tell it of one file does not of others.
-        if objects[first].eTag == nil { return objects }
-        let keys = missing.map { ($0, objects[$0].key) }
-        try await withThrowingTaskGroup(of: (Int, ETag?).self) { group in
-            for (count, (index, key)) in keys.enumerated() {
-                if count >= Self.askedAtOnce, let (index, tag) = try await group.next() { objects[index].eTag = tag }
-                group.addTask { (index, try await self.version(of: key)) }
+        let missing = objects.indices.filter { !objects[$0].isFolder && objects[$0].eTag == nil }
+        let alike = Dictionary(grouping: missing) { objects[$0].key.last.flatMap(Self.ending) ?? "" }
+        try await ask(alike.values.compactMap(\.last), &objects)
+        let told = alike.values.filter { $0.last.map { objects[$0].eTag != nil } ?? false }
+        try await ask(told.flatMap { $0.dropLast() }, &objects)
+        return objects.map(\.versioned)
+    }
+
+    /// The end of a name from its last dot on; nil for a name without one.
+    private static func ending(of name: String) -> String? {
+        guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")) else { return nil }
+        return String(name[dot...])
+    }
+
+    /// Asks the server for the versions of some of the objects, at most eight at once.
+    private func ask(_ indices: [Int], _ objects: inout [RemoteObject]) async throws {
+        let asked = indices.map { ($0, objects[$0]) }
+        try await withThrowingTaskGroup(of: (Int, RemoteObject).self) { group in
+            for (count, (index, object)) in asked.enumerated() {
+                if count >= Self.askedAtOnce, let (index, object) = try await group.next() { objects[index] = object }
+                group.addTask { (index, try await self.service.completed(object)) }
             }
-            for try await (index, tag) in group { objects[index].eTag = tag }
+            for try await (index, object) in group { objects[index] = object }
         }
-        return objects
     }
 
     private static let askedAtOnce = 8
-
-    func object(_ key: RemoteKey, _ answer: HTTPAnswer, size: Int64?) -> RemoteObject {
-        RemoteObject(key: key, eTag: answer.eTag, size: size, modifiedAt: answer.modifiedAt)
-    }
 }

@@ -1,30 +1,37 @@
 public import StrataCloud
 
 extension WebDAVRemote {
-    /// Writes an object. Where the answer does not name its version the server is asked for it, which may be that of a later writer; then
-    /// none is given unless the size is the same.
+    /// Writes an object. If the answer does not name its version, or is not one that servers give to a write, a `HEAD` confirms the object.
     ///
-    /// - Throws: as ``Remote/put(_:at:if:)`` says.
+    /// - Throws: as ``Remote/put(_:at:if:)`` says; `malformedAnswer` if the server does not have the object, whatever it has answered.
     public func put(_ body: RemoteBody, at key: RemoteKey, if condition: RemoteCondition) async throws -> RemoteObject {
         if key == .root { throw RemoteError(.occupied, "The root is a folder.", key: key) }
         var headers = try await headers(of: condition, for: key)
         headers.append(("content-type", body.mediaType ?? "application/octet-stream"))
         let answer = try await service.send("PUT", key, headers: headers, body: .stream(body))
         guard answer.isSuccess else { throw await refusal(answer, at: key, condition) }
-        let eTag = answer.eTag
         await answer.discard()
-        if let eTag, !eTag.isWeak { return RemoteObject(key: key, eTag: eTag, size: body.size) }
-        guard let object = try await head(key), !object.isFolder, object.size == body.size else {
-            return RemoteObject(key: key, size: body.size)
+        if !answer.isOdd, let eTag = answer.eTag, !eTag.isWeak {
+            return RemoteObject(key: key, eTag: eTag, size: body.size)
         }
-        return object
+        return try await confirmWrite(
+            at: key,
+            size: body.size,
+            body: body,
+            replacing: condition,
+            status: answer.status,
+            isOddAnswer: answer.isOdd
+        )
     }
 
     /// What it means that a write was refused. Servers differ in what they answer where a folder is in the way, or none is there.
     private func refusal(_ answer: HTTPAnswer, at key: RemoteKey, _ condition: RemoteCondition) async -> RemoteError {
         let refused = await service.error(answer, writes: true)
+        if service.isRedirectToCollection(answer) {
+            return RemoteError(.occupied, "There is a folder of this name.", key: key, status: answer.status)
+        }
         switch answer.status {
-        case 403, 404, 405, 409, 412, 500, 501: break
+        case 400, 403, 404, 405, 409, 412, 500, 501: break
         default: return refused
         }
         // Only what is known for certain is said in place of the server's own answer.
@@ -53,11 +60,12 @@ extension WebDAVRemote {
         let answer = try await service.send("MKCOL", key, isFolder: true)
         if answer.isSuccess {
             await answer.discard()
-            return true
+            guard answer.isOdd, try await head(key)?.isFolder != true else { return true }
+            throw RemoteError.notThere("The making of the folder '\(key)'", name, key: key, status: answer.status)
         }
         let error = await service.error(answer, writes: true)
         // 405 says that something is there (RFC 4918, 9.3.1). What, and what others mean, is asked.
-        guard [403, 404, 405, 409, 500].contains(answer.status) else { throw error }
+        guard [400, 403, 404, 405, 409, 500].contains(answer.status) else { throw error }
         if let there = try await head(key) {
             if there.isFolder { return false }
             throw RemoteError(.occupied, "There is a file of this name.", key: key, status: answer.status)
@@ -86,7 +94,7 @@ extension WebDAVRemote {
         var headers: [(name: String, value: String)] = []
         if isFolder {
             guard let inside = try await service.properties(key, isFolder: true, depth: 1) else { return false }
-            guard inside.children.isEmpty, inside.nameless == 0 else {
+            guard inside.children.isEmpty, inside.isComplete else {
                 throw RemoteError(.notEmpty, "There are objects in the folder.", key: key)
             }
         } else {
@@ -109,7 +117,9 @@ extension WebDAVRemote {
             throw RemoteError(.unavailable, "Some of the folder could not be deleted.", key: key, status: answer.status)
         }
         await answer.discard()
-        return true
+        guard answer.isOdd, try await head(key) != nil else { return true }
+        let request = "The deletion of '\(key)'"
+        throw RemoteError.notThere(request, name, found: "still has it", key: key, status: answer.status)
     }
 
     /// Puts a condition to the server, where it looks at such; else looks by itself, at a moment before the request.

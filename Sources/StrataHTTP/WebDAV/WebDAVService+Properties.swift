@@ -11,14 +11,22 @@ extension WebDAVService {
         """.utf8
     )
 
+    /// What a multistatus says of a resource, and of those directly in it.
+    struct Properties {
+        /// The resource itself; nil if the server does not mention it, or says that it is gone.
+        var own: RemoteObject?
+        var children: [RemoteObject] = []
+        /// Whether the children are certainly all that there are. Not if the server has named anything that has no key here, or that does not lie in
+        /// the resource, nor if it has said nothing at all.
+        var isComplete = true
+    }
+
     /// What the server says of a resource, and of those directly in it.
     ///
-    /// - Returns: that resource first, where the server tells of it; nil where there is none. What has no key here, since its name is no text or
-    ///   holds a slash, is only counted.
-    /// - Throws: `unsupported` where the server does not know the request, as with WebDAV for writing only; what the server says instead of a resource.
-    func properties(_ key: RemoteKey, isFolder: Bool = false, depth: Int) async throws -> (
-        own: RemoteObject?, children: [RemoteObject], nameless: Int
-    )? {
+    /// - Returns: nil where there is no such resource.
+    /// - Throws: `unsupported` where the server does not know the request, as with WebDAV for writing only; `malformedAnswer` for an answer that is
+    ///   not a multistatus, or one of another resource; what the server says instead of a resource.
+    func properties(_ key: RemoteKey, isFolder: Bool = false, depth: Int) async throws -> Properties? {
         let answer = try await send(
             "PROPFIND",
             key,
@@ -30,53 +38,79 @@ extension WebDAVService {
             await answer.discard()
             return nil
         }
-        guard answer.status == 207 else { throw await error(answer) }
-        guard let root = XMLNode.parse(try await answer.data(limit: Self.documentLimit)), root.name == "multistatus"
-        else {
-            throw RemoteError(
-                .malformedAnswer,
-                "What \(endpoint.authority) answers to PROPFIND is no multistatus.",
-                key: key,
-                status: answer.status
+        if !isFolder, isRedirectToCollection(answer) {
+            await answer.discard()
+            return Properties(own: RemoteObject(key: key, isFolder: true))
+        }
+        guard answer.isSuccess else { throw await error(answer) }
+        let data = try await answer.data(limit: Self.documentLimit)
+        guard answer.status == 207, let root = XMLNode.parse(data), root.name == "multistatus" else {
+            throw malformed(
+                "What \(endpoint.authority) answers to PROPFIND is not a whole multistatus. A login page or a proxy may have answered.",
+                key,
+                answer
             )
         }
-        var own: RemoteObject?
-        var children: [RemoteObject] = []
-        var nameless = 0
-        for response in root.children where response.name == "response" {
+        var properties = Properties()
+        var (isNamed, hasUnreadable) = (false, false)
+        let responses = root.children.filter { $0.name == "response" }
+        for response in responses {
             guard let segments = response.text(of: "href").flatMap(segments(href:)),
                 let found = RemoteKey(found: segments)
             else {
-                nameless += 1
+                hasUnreadable = true
                 continue
             }
             if found == key {
-                own = try object(response, key)
+                isNamed = true
+                properties.own = try object(response, key)
+            } else if !found.isWithin(key) {
+                // Also the same folder under another name, and what lies in that.
+                properties.isComplete = false
             } else if depth > 0, found.parent == key, let last = found.last, !Probe.owns(last),
                 let object = try object(response, found)
             {
-                children.append(object)
+                properties.children.append(object)
             }
         }
-        return (own, children, nameless)
+        if depth == 0, !isNamed, responses.isEmpty || hasUnreadable {
+            // Not a sign that the resource is gone.
+            throw malformed(
+                "What \(endpoint.authority) answers to PROPFIND of '\(key)' is about something else.",
+                key,
+                answer
+            )
+        }
+        if hasUnreadable { properties.isComplete = false }
+        // An empty answer says nothing, not even that the folder is empty.
+        if !isNamed, properties.children.isEmpty { properties.isComplete = false }
+        return properties
+    }
+
+    private func malformed(_ message: String, _ key: RemoteKey, _ answer: HTTPAnswer) -> RemoteError {
+        RemoteError(.malformedAnswer, message, key: key, status: answer.status)
     }
 
     /// The names below the collection of this remote that a reference leads to: a path, or a whole URL. Nil for one that lies elsewhere.
     func segments(href: String) -> [String]? {
-        var path = Substring(href)
-        if let scheme = path.range(of: "://") {
-            guard let slash = path[scheme.upperBound...].firstIndex(of: "/") else { return nil }
-            path = path[slash...]
-        }
-        func split(_ path: Substring) -> [String]? {
-            let parts = path.utf8.split(separator: UInt8(ascii: "/"))
-            let decoded = parts.compactMap { PercentEncoding.decode(Substring($0)) }
-            return decoded.count == parts.count ? decoded : nil
-        }
-        guard let all = split(path), let base = split(Substring(endpoint.basePath)), all.starts(with: base) else {
-            return nil
-        }
+        guard let all = Self.names(in: Self.path(of: href)), let base = Self.names(in: endpoint.basePath[...]),
+            all.starts(with: base)
+        else { return nil }
         return Array(all.dropFirst(base.count))
+    }
+
+    /// The path of a reference, which may be a whole URL.
+    static func path(of reference: String) -> Substring {
+        guard let scheme = reference.range(of: "://") else { return reference[...] }
+        let rest = reference[scheme.upperBound...]
+        return rest.firstIndex(of: "/").map { rest[$0...] } ?? "/"
+    }
+
+    /// The names in a path, decoded; nil if one of them cannot be.
+    static func names(in path: Substring) -> [String]? {
+        let parts = path.utf8.split(separator: UInt8(ascii: "/"))
+        let decoded = parts.compactMap { PercentEncoding.decode(Substring($0)) }
+        return decoded.count == parts.count ? decoded : nil
     }
 
     /// What a response tells of a resource; nil where its status is that it is not there.
@@ -94,17 +128,26 @@ extension WebDAVService {
             )
         }
         var object = RemoteObject(key: key)
-        for part in response.children where part.name == "propstat" {
-            guard part.text(of: "status").map(Self.isSuccess) ?? true, let properties = part.child("prop") else {
-                continue
-            }
+        let parts = response.children.filter { $0.name == "propstat" }
+        let readable = parts.filter { $0.text(of: "status").map(Self.isSuccess) ?? true }
+        if readable.isEmpty, let status = parts.first?.text(of: "status").flatMap(Self.status), status != 404 {
+            // Not even whether it is a folder is known.
+            throw RemoteError(
+                HTTPStatus.kind(status, hasRetryAfter: false),
+                "\(endpoint.authority) answers \(status) for the properties of \(key).",
+                key: key,
+                status: status
+            )
+        }
+        for part in readable {
+            guard let properties = part.child("prop") else { continue }
             for property in properties.children where property.namespace == "DAV:" {
                 let text = property.trimmed
                 switch property.name {
                 case "resourcetype": object.isFolder = property.child("collection") != nil
                 case "getetag": object.eTag = text.isEmpty ? nil : ETag(header: text)
                 case "getcontentlength": object.size = Int64(text)
-                case "getlastmodified": object.modifiedAt = HTTPDate.parse(text)
+                case "getlastmodified": object.modifiedAt = HTTPDate.parse(text) ?? HTTPDate.parseISO8601(text)
                 default: continue
                 }
             }

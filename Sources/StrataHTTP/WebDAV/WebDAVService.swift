@@ -49,6 +49,31 @@ struct WebDAVService: Sendable {
         )
     }
 
+    /// Whether an answer redirects to the same path with a slash at its end, at whatever host: so a server says that there is a collection.
+    func isRedirectToCollection(_ answer: HTTPAnswer) -> Bool {
+        guard [301, 302, 307, 308].contains(answer.status), let key = answer.key, let location = answer["location"],
+            location.hasSuffix("/"), let names = Self.names(in: Self.path(of: location))
+        else { return false }
+        return names.elementsEqual(Self.names(in: path(key)[...]) ?? []) { $0.utf8.elementsEqual($1.utf8) }
+    }
+
+    /// What to do about a redirect.
+    private func advice(onRedirect answer: HTTPAnswer) -> String {
+        guard let key = answer.key, let location = answer["location"] else {
+            return "Redirects are not followed, and this one leads nowhere: see whether the URL is the right one."
+        }
+        // The rest may hold a secret.
+        let place = String(location.prefix { $0 != "?" && $0 != "#" })
+        let path = path(key)
+        if place.contains("://"), place.hasSuffix(path) || place.hasSuffix(path + "/") {
+            let end = place.hasSuffix("/") && !path.hasSuffix("/") ? path + "/" : path
+            return
+                "Redirects are not followed. If you trust that server, set the URL to \(place.dropLast(end.utf8.count))\(endpoint.basePath)/."
+        }
+        return
+            "It leads to \(place), and redirects are not followed. If that is a login page, log in to the network first; else set the URL to that of the collection itself."
+    }
+
     /// What an answer that is no success means.
     ///
     /// - Parameter writes: whether 409 says that the folder above is missing (RFC 4918, 9.7.1, 9.3.1, 9.8.5).
@@ -66,7 +91,7 @@ struct WebDAVService: Sendable {
             code = .parentMissing
             message += " The folder that it is to lie in is not there."
         case 423: message += " It is locked by somebody."
-        case 300..<400: message += " Redirects are not followed; set the URL to where it leads."
+        case 300..<400: message += " " + advice(onRedirect: answer)
         default: break
         }
         return RemoteError(code, message, key: answer.key, status: answer.status, retryAfter: retryAfter)

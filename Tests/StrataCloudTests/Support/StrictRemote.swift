@@ -40,6 +40,8 @@ final class StrictRemote: Remote {
         var tellsVersions = true
         /// What listings show of an entry, by its path; nil if they do not show it.
         var shows: @Sendable (String, Entry) -> Entry? = { $1 }
+        /// Entries that listings contain in a form that cannot be read.
+        var unreadable: Set<String> = []
     }
 
     let name: String
@@ -56,6 +58,8 @@ final class StrictRemote: Remote {
         case refusal(Gate, RemoteError)
         /// The body ends behind so many bytes: of what is read, and of what is written, which is there as far as it came.
         case cut(Int)
+        /// The request "STORE" of a key is answered as if it was carried out, without a version, and nothing is there.
+        case swallowed
     }
 
     init(
@@ -239,14 +243,19 @@ final class StrictRemote: Remote {
             }
             let prefix = folder.segments.isEmpty ? "" : folder.path + "/"
             var objects: [RemoteObject] = []
+            var isComplete = true
             for (path, entry) in state.entries where path.hasPrefix(prefix) && path != folder.path {
                 let segments = path.split(separator: "/").map(String.init)
                 guard isRecursive || segments.count == folder.segments.count + 1 else { continue }
                 guard let key = RemoteKey(found: segments) else { continue }
+                if state.unreadable.contains(path) {
+                    isComplete = false
+                    continue
+                }
                 guard let shown = state.shows(path, entry) else { continue }
                 objects.append(state.told(Self.object(key, shown)))
             }
-            return RemoteListing(objects: objects)
+            return RemoteListing(objects: objects, isComplete: isComplete)
         }
     }
 
@@ -289,6 +298,10 @@ final class StrictRemote: Remote {
         }
     }
 
+    private func swallows(_ key: RemoteKey, _ state: State) -> Bool {
+        if case .swallowed = fault(Request(verb: "STORE", key: key.path), state.requests.count) { true } else { false }
+    }
+
     private func checkParent(_ key: RemoteKey, _ state: State) throws {
         guard abilities.hasFolders, let parent = key.parent, !parent.segments.isEmpty else { return }
         guard state.entries[parent.path]?.isFolder == true else { throw RemoteError(.parentMissing, "\(key)") }
@@ -296,11 +309,12 @@ final class StrictRemote: Remote {
 
     func put(_ body: RemoteBody, at key: RemoteKey, if condition: RemoteCondition) async throws -> RemoteObject {
         let data = try await body.data()
-        let (object, cut) = try await request("PUT", key) { state in
+        let (object, cut) = try await request("PUT", key) { state -> (RemoteObject, Int?) in
             try self.checkParent(key, state)
             let entry = state.entries[key.path]
             if entry?.isFolder == true { throw RemoteError(.occupied, "\(key) is a folder") }
             try Self.check(condition, entry, key)
+            if self.swallows(key, state) { return (RemoteObject(key: key, size: Int64(data.count)), nil) }
             state.version += 1
             var new = Entry(data: data, version: state.version, mark: self.abilities.keepsMarks ? body.mark : nil)
             var cut: Int?
@@ -374,6 +388,7 @@ final class StrictRemote: Remote {
                 }
                 data += bytes
             }
+            if self.swallows(key, state) { return RemoteObject(key: key, size: Int64(data.count)) }
             state.uploads[upload] = nil
             state.version += 1
             let entry = Entry(data: data, version: state.version)
@@ -395,6 +410,7 @@ final class StrictRemote: Remote {
             if let version { try Self.check(.matches(version), entry, source) }
             try self.checkParent(target, state)
             try Self.check(.isAbsent, state.entries[target.path], target)
+            if self.swallows(target, state) { return RemoteObject(key: target, size: Int64(entry.data.count)) }
             state.version += 1
             var new = entry
             new.version = state.version
@@ -414,6 +430,7 @@ final class StrictRemote: Remote {
             guard !target.isWithin(source) else { throw RemoteError(.occupied, "\(target) lies in \(source)") }
             try self.checkParent(target, state)
             try Self.check(.isAbsent, state.entries[target.path], target)
+            if self.swallows(target, state) { return }
             var entries = state.entries
             for (path, entry) in state.entries where path == source.path || path.hasPrefix(source.path + "/") {
                 entries[path] = nil

@@ -77,14 +77,9 @@ import Testing
         ])
     }
 
-    @Test func `two folders and a collection`() async throws {
-        let server = try await Servers.shared.lighttpd()
-        let name = UUID().uuidString
-        try FileManager.default.createDirectory(
-            at: server.folder.appending(path: "root/\(name)"),
-            withIntermediateDirectories: true
-        )
-        try await meet(["webdav://127.0.0.1:\(server.port)/\(name)"])
+    @Test(arguments: RemoteCase.webDAV) func `two folders and a collection`(kind: RemoteCase) async throws {
+        let server = try await kind.server()
+        try await meet(["webdav://127.0.0.1:\(server.port)/\(try RemoteCase.makeCollection(server))"])
     }
 
     @Test func `an authority of one's own is trusted where it was named`() async throws {

@@ -7,11 +7,13 @@ import Testing
 ///
 /// `STRATA_SERVERS=ceph` adds the gateway of Ceph, which takes some seconds to start. It verifies signatures.
 enum RemoteCase: String, CaseIterable, Sendable, CustomTestStringConvertible {
-    case folder, ministack, moto, lighttpd, ceph
+    case folder, ministack, moto, lighttpd, apache, ceph
 
     static let all = allCases.filter { $0 != .ceph || isCephAskedFor }
-    /// Those that check a condition and write in one step. moto looks first and writes then, on several threads, so that two may get through.
-    static let atomic = all.filter { $0 != .moto }
+    /// Those that check a condition and write in one step. moto and Apache look first and write then, on several threads, so that two may get
+    /// through.
+    static let atomic = all.filter { $0 != .moto && $0 != .apache }
+    static let webDAV = [RemoteCase.lighttpd, .apache]
     static let s3 = [RemoteCase.ministack, .moto] + (isCephAskedFor ? [.ceph] : [])
     private static let isCephAskedFor = ProcessInfo.processInfo.environment["STRATA_SERVERS"]?.contains("ceph") == true
 
@@ -29,6 +31,7 @@ enum RemoteCase: String, CaseIterable, Sendable, CustomTestStringConvertible {
         case .moto: try await makeS3(Servers.shared.moto(), options)
         case .ceph: try await makeS3(Servers.shared.ceph(), options)
         case .lighttpd: try Self.makeDAV(await Servers.shared.lighttpd(), options)
+        case .apache: try Self.makeDAV(await Servers.shared.apache(), options)
         }
     }
 
@@ -39,6 +42,7 @@ enum RemoteCase: String, CaseIterable, Sendable, CustomTestStringConvertible {
         case .ministack: try await Servers.shared.ministack()
         case .moto: try await Servers.shared.moto()
         case .lighttpd: try await Servers.shared.lighttpd()
+        case .apache: try await Servers.shared.apache()
         case .ceph: try await Servers.shared.ceph()
         }
     }
@@ -58,12 +62,16 @@ enum RemoteCase: String, CaseIterable, Sendable, CustomTestStringConvertible {
     }
 
     static func makeDAV(_ server: ServerProcess, _ options: HTTPOptions = HTTPOptions()) throws -> WebDAVRemote {
+        return try WebDAVRemote(Loopback.url(server.port).appending(path: makeCollection(server)), options: options)
+    }
+
+    /// Makes a new collection, which every user may write to.
+    static func makeCollection(_ server: ServerProcess) throws -> String {
         let name = UUID().uuidString
-        try FileManager.default.createDirectory(
-            at: server.folder.appending(path: "root/\(name)"),
-            withIntermediateDirectories: true
-        )
-        return try WebDAVRemote(Loopback.url(server.port).appending(path: name), options: options)
+        let folder = server.folder.appending(path: "root/\(name)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: folder.path)
+        return name
     }
 }
 

@@ -60,6 +60,8 @@ import Testing
         await expect(.occupied) { try await remote.delete(file, isFolder: true, if: .none) }
         await expect(.notFound) { try await remote.get(folder, range: nil, if: .none) }
         #expect(try await remote.head(folder)?.isFolder == true)
+        #expect(try await remote.head(file.appending("below")) == nil)
+        #expect(try await remote.head(file.appending("far").appending("below")) == nil)
         #expect(try await remote.text(file) == "a")
     }
 

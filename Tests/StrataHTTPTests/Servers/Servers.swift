@@ -52,6 +52,52 @@ actor Servers {
         }
     }
 
+    /// Apache as Debian sets it up, with the module that redirects a collection to the same path with a slash.
+    nonisolated func apache() async throws -> ServerProcess {
+        try await server("apache") {
+            try await ServerProcess("apache") { port, folder in
+                let root = folder.appending(path: "root")
+                try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
+                let places = ["/usr/lib/apache2/modules", "/usr/lib64/httpd/modules", "/usr/libexec/apache2"]
+                guard let modules = places.first(where: { FileManager.default.fileExists(atPath: "\($0)/mod_dav.so") })
+                else { throw ServerMissing("Apache has no mod_dav: apache2-bin of Debian has it.") }
+                var configuration = """
+                    ServerRoot "\(folder.path)"
+                    Listen 127.0.0.1:\(port)
+                    ServerName localhost
+                    PidFile "\(folder.path)/pid"
+                    ErrorLog "\(folder.path)/errors"
+                    DocumentRoot "\(root.path)"
+                    DavLockDB "\(folder.path)/locks"
+                    <Directory "\(root.path)">
+                      Dav On
+                      FileETag Digest
+                      Require all granted
+                    </Directory>
+
+                    """
+                // Those that Debian builds in are not there as files.
+                for name in ["dav_fs", "dav", "dir", "authz_core", "unixd", "mpm_event"] {
+                    let module = "\(modules)/mod_\(name).so"
+                    guard FileManager.default.fileExists(atPath: module) else { continue }
+                    configuration = "LoadModule \(name)_module \(module)\n" + configuration
+                }
+                if getuid() == 0 {
+                    // It refuses to serve as the superuser.
+                    configuration += "User nobody\nGroup #65534\n"
+                    for open in [folder, root] {
+                        try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: open.path)
+                    }
+                }
+                let file = folder.appending(path: "apache.conf")
+                try configuration.write(to: file, atomically: true, encoding: .utf8)
+                let program = try (try? Program.find("apache2")) ?? Program.find("httpd")
+                // One process, which ends when it is killed.
+                return [program, "-X", "-f", file.path]
+            }
+        }
+    }
+
     nonisolated func ceph() async throws -> ServerProcess {
         try await server("ceph") {
             for program in ["ceph-mon", "ceph-mgr", "ceph-osd", "radosgw", "ceph"] { _ = try Program.find(program) }

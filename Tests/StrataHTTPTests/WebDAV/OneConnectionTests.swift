@@ -6,12 +6,14 @@ import Testing
 
 /// What asks more than once does not wait for itself.
 @Suite(.timeLimit(.minutes(1))) struct OneConnectionTests {
-    @Test(arguments: [RemoteCase.lighttpd, .ministack]) func `one connection is enough for all`(kind: RemoteCase)
+    @Test(arguments: [RemoteCase.lighttpd, .apache, .ministack]) func `one connection is enough for all`(
+        kind: RemoteCase
+    )
         async throws
     {
         let remote = try await kind.make(options: HTTPOptions(maximumConnections: 1))
         let (folder, file) = (RemoteKey(["folder"]), RemoteKey(["file"]))
-        let isWebDAV = kind == .lighttpd
+        let isWebDAV = RemoteCase.webDAV.contains(kind)
         try await remote.createFolder(folder)
         try await remote.put("a", at: file)
         try await withThrowingTaskGroup(of: Void.self) { group in

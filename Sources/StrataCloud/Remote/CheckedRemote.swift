@@ -1,0 +1,136 @@
+import Foundation
+
+/// A remote as the parts of an account use it: it does not take the remote's word for what was written, and every file has a version.
+///
+/// - **A write is done only if it was seen**: an answer without a version is followed by a `HEAD`, which must find a version and the size that
+///   was sent. Otherwise the write throws `malformedAnswer`, and is tried again.
+/// - **A file without an ETag has a version of last resort**, of its size and the time of its last write
+///   (``ETag/ofLastResort(size:modifiedAt:)``). Remotes know nothing of these versions, so conditions on them are checked here, just before the
+///   request.
+struct CheckedRemote: Remote {
+    let base: any Remote
+
+    init(_ base: any Remote) { self.base = (base as? CheckedRemote)?.base ?? base }
+
+    var name: String { base.name }
+
+    func capabilities() async throws -> RemoteCapabilities { try await base.capabilities() }
+
+    // MARK: Reading
+
+    func head(_ key: RemoteKey) async throws -> RemoteObject? { try await base.head(key)?.versioned }
+
+    func get(_ key: RemoteKey, range: Range<Int64>?, if condition: RemoteCondition) async throws -> RemoteDownload {
+        guard condition.isOfLastResort else {
+            var download = try await base.get(key, range: range, if: condition)
+            download.object = download.object.versioned
+            return download
+        }
+        var download = try await base.get(key, range: range, if: .none)
+        download.object = download.object.versioned
+        try condition.check(download.object, key: key, remote: name)
+        return download
+    }
+
+    func list(_ folder: RemoteKey, isRecursive: Bool, after next: String?) async throws -> RemoteListing {
+        var listing = try await base.list(folder, isRecursive: isRecursive, after: next)
+        listing.objects = listing.objects.map(\.versioned)
+        return listing
+    }
+
+    func changes(since cursor: String?) async throws -> RemoteChanges {
+        var changes = try await base.changes(since: cursor)
+        changes.changed = changes.changed.map(\.versioned)
+        return changes
+    }
+
+    // MARK: Writing
+
+    func put(_ body: RemoteBody, at key: RemoteKey, if condition: RemoteCondition) async throws -> RemoteObject {
+        let object = try await base.put(body, at: key, if: try await remaining(condition, of: key))
+        if object.eTag != nil, object.size ?? body.size == body.size { return object }
+        return try await confirmWrite(at: key, size: body.size, body: body, replacing: condition)
+    }
+
+    func createFolder(_ key: RemoteKey) async throws -> Bool { try await base.createFolder(key) }
+
+    func delete(_ key: RemoteKey, isFolder: Bool, if condition: RemoteCondition) async throws -> Bool {
+        guard condition.isOfLastResort, !isFolder else {
+            return try await base.delete(key, isFolder: isFolder, if: condition)
+        }
+        // Where nothing is there any more no condition fails.
+        guard let there = try await head(key) else { return false }
+        try condition.check(there, key: key, remote: name)
+        return try await base.delete(key, isFolder: isFolder, if: .none)
+    }
+
+    func copy(_ source: RemoteKey, to target: RemoteKey, version: ETag?) async throws -> RemoteObject {
+        var version = version
+        if let tag = version, tag.isOfLastResort {
+            guard let there = try await head(source) else {
+                throw RemoteError(.notFound, "There is no such object in \(name).", key: source)
+            }
+            try RemoteCondition.matches(tag).check(there, key: source, remote: name)
+            version = nil
+        }
+        let copy = try await base.copy(source, to: target, version: version)
+        return copy.eTag == nil ? try await confirmWrite(at: target, size: copy.size) : copy
+    }
+
+    func move(_ source: RemoteKey, to target: RemoteKey, isFolder: Bool) async throws {
+        try await base.move(source, to: target, isFolder: isFolder)
+        guard let there = try await base.head(target), there.isFolder == isFolder else {
+            throw RemoteError.notThere("The move to '\(target)'", name, key: target)
+        }
+    }
+
+    // MARK: Writing in parts
+
+    func beginUpload(_ key: RemoteKey, mark: String?, mediaType: String?) async throws -> String {
+        try await base.beginUpload(key, mark: mark, mediaType: mediaType)
+    }
+
+    func uploadPart(_ body: RemoteBody, number: Int, of upload: String, at key: RemoteKey) async throws -> String {
+        try await base.uploadPart(body, number: number, of: upload, at: key)
+    }
+
+    func completeUpload(
+        _ upload: String,
+        parts: [String],
+        at key: RemoteKey,
+        if condition: RemoteCondition
+    ) async throws -> RemoteObject {
+        let condition = try await remaining(condition, of: key)
+        let object = try await base.completeUpload(upload, parts: parts, at: key, if: condition)
+        return object.eTag == nil ? try await confirmWrite(at: key, size: object.size) : object
+    }
+
+    func abortUpload(_ upload: String, at key: RemoteKey) async throws {
+        try await base.abortUpload(upload, at: key)
+    }
+
+    /// Checks a condition on a version of last resort, at a moment before the request.
+    ///
+    /// - Returns: what is left for the remote to check.
+    private func remaining(_ condition: RemoteCondition, of key: RemoteKey) async throws -> RemoteCondition {
+        guard condition.isOfLastResort else { return condition }
+        try condition.check(try await head(key), key: key, remote: name)
+        return .none
+    }
+}
+
+extension RemoteCondition {
+    fileprivate var isOfLastResort: Bool {
+        if case .matches(let tag) = self { tag.isOfLastResort } else { false }
+    }
+}
+
+extension RemoteObject {
+    /// The same object. A file without an ETag has a version of its size and time, if the remote gives both.
+    package var versioned: RemoteObject {
+        guard !isFolder, eTag == nil, let size, let modifiedAt else { return self }
+        var object = self
+        object.eTag = .ofLastResort(size: size, modifiedAt: modifiedAt)
+        return object
+    }
+}

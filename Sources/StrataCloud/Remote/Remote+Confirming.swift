@@ -1,0 +1,75 @@
+extension Remote {
+    /// Asks by `HEAD` whether something that was written is there.
+    ///
+    /// Size and version tell. Where the version is the one that was to be replaced, or nothing is known of what was there and the answer is not
+    /// one that a server gives, the content is read and compared: a file of the same size may have been there before.
+    ///
+    /// - Parameters:
+    ///   - size: how many bytes were written; nil where that is not known.
+    ///   - body: what was written, where that can be read again.
+    ///   - condition: under which condition.
+    ///   - status: with what the server has answered, if it speaks HTTP.
+    ///   - isOddAnswer: whether the answer is not one that a server gives to such a request.
+    /// - Returns: what is there.
+    /// - Throws: ``RemoteError`` with `malformedAnswer` if that is nothing, something else, or something without a version.
+    package func confirmWrite(
+        at key: RemoteKey,
+        size: Int64?,
+        body: RemoteBody? = nil,
+        replacing condition: RemoteCondition = .isAbsent,
+        status: Int? = nil,
+        isOddAnswer: Bool = false
+    ) async throws -> RemoteObject {
+        let upload = "The upload of '\(key)'"
+        guard let there = try await head(key)?.versioned, !there.isFolder else {
+            throw RemoteError.notThere(upload, name, key: key, status: status)
+        }
+        guard let tag = there.eTag else {
+            throw RemoteError(
+                .malformedAnswer,
+                "\(name) gives no version of '\(key)': neither an ETag nor a size and a time. Changes of it cannot be noticed; use another server.",
+                key: key,
+                status: status
+            )
+        }
+        if let size, there.size != size {
+            let found = there.size.map { "\($0) bytes" } ?? "an unknown number of bytes"
+            throw RemoteError.notThere(upload, name, found: "has \(found) there, not \(size)", key: key, status: status)
+        }
+        let isDoubtful =
+            switch condition {
+            case .none: isOddAnswer
+            case .isAbsent: false
+            case .matches(let old): old.value == tag.value
+            }
+        guard isDoubtful, let body else { return there }
+        let isSame = try await ContentPrint(of: get(key, range: nil, if: .none).chunks) == ContentPrint(of: body)
+        guard isSame else {
+            throw RemoteError.notThere(upload, name, found: "has the old content", key: key, status: status)
+        }
+        return there
+    }
+}
+
+extension RemoteError {
+    /// That a server has answered a write, and does not have what was written.
+    ///
+    /// - Parameters:
+    ///   - request: what was written, as the beginning of a sentence: "The upload of 'a'".
+    ///   - found: what the server has instead.
+    package static func notThere(
+        _ request: String,
+        _ remote: String,
+        found: String = "does not have it",
+        key: RemoteKey,
+        status: Int? = nil
+    ) -> RemoteError {
+        let answered = status.map { "with \($0)" } ?? "as if it was done"
+        return RemoteError(
+            .malformedAnswer,
+            "\(request) was answered \(answered), but \(remote) \(found). A proxy or a login page may have answered in its place: check the network. It is tried again.",
+            key: key,
+            status: status
+        )
+    }
+}

@@ -1,0 +1,116 @@
+import Foundation
+import StrataCloud
+import StrataHTTP
+import Testing
+
+/// Servers that give no ETags: size and time are the version of last resort.
+@Suite(.timeLimit(.minutes(1))) struct NoVersionsTests {
+    /// Two machines that meet at a collection, and know a file of it.
+    private func machines(_ collection: ScriptedCollection) async throws -> (Machine, Machine, ScriptedServer) {
+        let server = try await collection.server()
+        let (first, second) = (try await Machine(server.remote()), try await Machine(server.remote()))
+        try await first.write("/n", "one")
+        #expect(try await second.pull() == ["new /n"])
+        #expect(try await second.fetch("/n") == "one")
+        return (first, second, server)
+    }
+
+    @Test(arguments: ["two", "longer"]) func `what others have edited arrives, and no file comes back`(text: String)
+        async throws
+    {
+        let collection = ScriptedCollection(.time)
+        let (first, second, server) = try await machines(collection)
+        collection.wait(seconds: 1)
+        try await first.write("/n", text)
+        #expect(try await second.pull() == ["modified /n"])
+        #expect(try await second.fetch("/n") == text)
+        #expect(try await second.pull() == [])
+        try await second.delete("/n")
+        #expect(collection.text("/home/n") == nil)
+        #expect(try await first.pull() == ["deleted /n"])
+        for machine in [first, second] {
+            let (waiting, failures) = try await machine.push()
+            #expect(waiting.isEmpty && failures.isEmpty)
+            #expect(try await machine.pull() == [])
+            try await machine.close()
+        }
+        #expect(collection.text("/home/n") == nil)
+        // No server is asked for a condition on what it knows nothing of.
+        #expect(server.requests.allSatisfy { $0.headers["if-match"]?.contains("strata-time") != true })
+    }
+
+    @Test func `two who edit the same file have a conflict`() async throws {
+        let collection = ScriptedCollection(.time)
+        let (first, second, server) = try await machines(collection)
+        collection.wait(seconds: 1)
+        try await first.write("/n", "two")
+        try await second.write("/n", "2nd")
+        #expect(try await second.conflicts() == 1)
+        #expect(collection.text("/home/n") == "two")
+        for machine in [first, second] { try await machine.close() }
+        _ = server
+    }
+
+    @Test func `a file that others have edited is not deleted`() async throws {
+        let collection = ScriptedCollection(.time)
+        let (first, second, server) = try await machines(collection)
+        collection.wait(seconds: 1)
+        try await first.write("/n", "two")
+        try await second.delete("/n")
+        #expect(collection.text("/home/n") == "two")
+        #expect(try await second.pull() == ["new /n"])
+        for machine in [first, second] { try await machine.close() }
+        _ = server
+    }
+
+    @Test func `a file of the same size and time is not the one that is gone`() async throws {
+        let collection = ScriptedCollection(.time)
+        let (first, second, server) = try await machines(collection)
+        collection.write("/home/n", nil)
+        collection.write("/home/other", "2nd")
+        #expect(try await second.pull() == ["deleted /n", "new /other"])
+        #expect(try await second.fetch("/other") == "2nd")
+        for machine in [first, second] { try await machine.close() }
+        _ = server
+    }
+
+    @Test func `reading, copying and moving keep to the version`() async throws {
+        let collection = ScriptedCollection(.time)
+        let server = try await collection.server()
+        let remote = try server.remote()
+        let (key, other) = (RemoteKey(["a"]), RemoteKey(["b"]))
+        let first = try #require(try await remote.put("one", at: key, if: .isAbsent).eTag)
+        #expect(first.isWeak && first.isOfLastResort)
+        #expect(try await remote.head(key)?.eTag == first)
+        #expect(try await remote.all(.root).map(\.eTag) == [first])
+        #expect(try await remote.text(key, if: .matches(first)) == "one")
+        collection.wait(seconds: 1)
+        let second = try #require(try await remote.put("two", at: key, if: .matches(first)).eTag)
+        #expect(second != first)
+        await expect(.conditionFailed) { try await remote.put("x", at: key, if: .matches(first)) }
+        await expect(.conditionFailed) { try await remote.get(key, range: nil, if: .matches(first)) }
+        await expect(.conditionFailed) { try await remote.copy(key, to: other, version: first) }
+        await expect(.conditionFailed) { try await remote.delete(key, isFolder: false, if: .matches(first)) }
+        #expect(try await remote.copy(key, to: other, version: second).size == 3)
+        #expect(try await remote.delete(key, isFolder: false, if: .matches(second)))
+    }
+
+    @Test func `a server that gives neither versions nor times is refused`() async throws {
+        let server = try await ScriptedCollection([]).server()
+        let error = await failure { try await server.remote().capabilities() }
+        #expect(error?.code == .misconfigured)
+        #expect(error?.message.contains("ETag") == true && error?.message.contains("Last-Modified") == true)
+        let machine = try await Machine(server.remote())
+        await expect(.misconfigured) { try await machine.pull() }
+        try await machine.close()
+    }
+
+    @Test func `a server that gives versions and no times is taken`() async throws {
+        let collection = ScriptedCollection(.eTag)
+        let (first, second, server) = try await machines(collection)
+        try await first.write("/n", "two")
+        #expect(try await second.pull() == ["modified /n"])
+        for machine in [first, second] { try await machine.close() }
+        _ = server
+    }
+}

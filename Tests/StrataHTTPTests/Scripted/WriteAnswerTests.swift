@@ -1,0 +1,129 @@
+import Foundation
+import StrataCloud
+import StrataHTTP
+import Synchronization
+import Testing
+
+/// Answers to writes that say nothing, or come from something else than the server.
+@Suite(.timeLimit(.minutes(1))) struct WriteAnswerTests {
+    private let key = RemoteKey(["a"])
+
+    /// What is answered to a write instead of being carried out.
+    static let lies: [(status: Int, headers: [String: String], body: String)] = [
+        (200, ["Content-Type": "text/html; charset=utf-8"], "<html>Please log in.</html>"),
+        (200, ["Content-Type": "text/html", "ETag": "\"page\""], "<html>Please log in.</html>"),
+        (207, ["Content-Type": "application/xml"], "<multistatus xmlns=\"DAV:\"/>"), (202, [:], ""), (200, [:], ""),
+        (201, [:], ""), (204, [:], ""),
+    ]
+
+    /// A collection behind something that answers some requests itself, as often as it is told.
+    private func lying(
+        _ collection: ScriptedCollection,
+        _ lie: (status: Int, headers: [String: String], body: String),
+        to method: String,
+        times: Int = .max
+    ) async throws -> ScriptedServer {
+        let left = Mutex(times)
+        return try await collection.server { request in
+            guard request.method == method, !request.uri.contains("probe") else { return nil }
+            let isLying = left.withLock { left in
+                left -= 1
+                return left >= 0
+            }
+            return isLying ? ScriptedServer.Step.answer(lie.status, lie.headers, lie.body) : nil
+        }
+    }
+
+    @Test(arguments: lies.indices, [[.eTag], [.time]] as [ScriptedCollection.Facts])
+    func `what the server does not have is not done`(index: Int, facts: ScriptedCollection.Facts) async throws {
+        let (collection, lie) = (ScriptedCollection(facts), Self.lies[index])
+        let server = try await lying(collection, lie, to: "PUT")
+        let remote = try server.remote()
+        for condition in [RemoteCondition.none, .isAbsent] {
+            let error = await failure { try await remote.put("new", at: key, if: condition) }
+            #expect(error?.code == .malformedAnswer && error?.status == lie.status && error?.key == key)
+            #expect(error?.message.contains("answered with \(lie.status), but") == true, "\(error?.message ?? "")")
+        }
+        // Of the same size, and of another.
+        for old in ["old", "older"] {
+            collection.write("/a", old)
+            let known = try #require(try await remote.head(key)?.eTag)
+            await expect(.malformedAnswer) { try await remote.put("new", at: key, if: .matches(known)) }
+            // Else nothing is known of what was there, but that the answer is odd.
+            let isOdd = ![201, 204].contains(lie.status) && !(lie.status == 200 && lie.body.isEmpty)
+            if isOdd || old.count != 3 {
+                await expect(.malformedAnswer) { try await remote.put("new", at: key) }
+            }
+        }
+    }
+
+    @Test(arguments: lies.indices) func `what the server has is done, whatever was answered`(index: Int) async throws {
+        let (collection, lie) = (ScriptedCollection(.eTag), Self.lies[index])
+        let server = try await collection.server { request in
+            guard request.method == "PUT" else { return nil }
+            collection.write(request.uri, String(decoding: request.body, as: UTF8.self))
+            return ScriptedServer.Step.answer(lie.status, lie.headers, lie.body)
+        }
+        let remote = try server.remote(capabilities: RemoteCapabilities())
+        for condition in [RemoteCondition.isAbsent, .none] {
+            let put = try await remote.put("\(condition)", at: key, if: condition)
+            #expect(put.eTag == (try await remote.head(key)?.eTag))
+        }
+        let known = try #require(try await remote.head(key)?.eTag)
+        let put = try await remote.put("next", at: key, if: .matches(known))
+        #expect(put.eTag != known && put.size == 4)
+    }
+
+    @Test(arguments: lies.indices) func `folders, moves, copies and deletes are looked at too`(index: Int) async throws
+    {
+        let lie = Self.lies[index]
+        // These are what servers answer to such requests.
+        guard ![201, 204].contains(lie.status) else { return }
+        let collection = ScriptedCollection(.eTag)
+        collection.write("/a", "text")
+        let server = try await collection.server { request in
+            guard ["COPY", "MOVE", "MKCOL", "DELETE"].contains(request.method) else { return nil }
+            return ScriptedServer.Step.answer(lie.status, lie.headers, lie.body)
+        }
+        let remote = try server.remote(capabilities: RemoteCapabilities())
+        let other = RemoteKey(["b"])
+        // A multistatus tells what could not be done.
+        let code = lie.status == 207 ? RemoteError.Code.unavailable : .malformedAnswer
+        await expect(code) { try await remote.copy(key, to: other, version: nil) }
+        await expect(code) { try await remote.move(key, to: other, isFolder: false) }
+        // 200 without a page is what some servers answer to these.
+        guard lie.status != 200 || !lie.body.isEmpty else { return }
+        await expect(.malformedAnswer) { try await remote.createFolder(other) }
+        await expect(code) { try await remote.delete(key, isFolder: false, if: .none) }
+    }
+
+    @Test(arguments: lies.indices) func `S3 is not believed either`(index: Int) async throws {
+        let lie = Self.lies[index]
+        // An ETag is the answer of S3 to a write, if it does not come with a page.
+        let server = try await ScriptedServer { request in
+            ["HEAD", "GET"].contains(request.method)
+                ? ScriptedServer.Step.answer(404)
+                : ScriptedServer.Step.answer(lie.status, lie.headers, lie.body)
+        }
+        let remote = try ScriptedRemote.s3(server.port)
+        await expect(.malformedAnswer) { try await remote.put("new", at: key, if: .isAbsent) }
+        await expect(.malformedAnswer) {
+            try await remote.uploadPart(RemoteBody(Data("x".utf8)), number: 1, of: "id", at: key)
+        }
+        await expect(.malformedAnswer) { try await remote.completeUpload("id", parts: ["1"], at: key, if: .none) }
+    }
+
+    @Test(arguments: lies.indices) func `an upload that was swallowed is sent again, and not deleted here`(index: Int)
+        async throws
+    {
+        let (collection, lie) = (ScriptedCollection(.eTag), Self.lies[index])
+        let server = try await lying(collection, lie, to: "PUT", times: 1)
+        let machine = try await Machine(server.remote())
+        try await machine.write("/n", "precious")
+        #expect(collection.text("/home/n") == "precious")
+        #expect(try await machine.pull() == [])
+        let (waiting, failures) = try await machine.push()
+        #expect(waiting.isEmpty && failures.isEmpty)
+        try await machine.close()
+    }
+}
