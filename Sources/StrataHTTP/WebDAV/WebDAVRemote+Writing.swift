@@ -41,7 +41,9 @@ extension WebDAVRemote {
                 return RemoteError(.occupied, "There is a folder of this name.", key: key, status: answer.status)
             }
             guard answer.status != 412, let parent = key.parent else { return refused }
-            guard try await head(parent)?.isFolder != true else { return refused }
+            let above = try await head(parent)
+            // 400 is what Apache answers where a file is in place of the folder, and much else.
+            guard above?.isFolder != true, answer.status != 400 || above != nil else { return refused }
             return RemoteError(
                 .parentMissing,
                 "The folder that it is to lie in is not there.",
