@@ -3,7 +3,7 @@ import Strata
 
 /// What a conflict about an encrypted file is about: the file says of each section which version it is.
 extension Pusher {
-    /// How a file that somebody else has written differs from the one that was known.
+    /// How a file of another machine differs from the known version.
     struct SealedDifference: Sendable {
         /// The sections of which it has another version; none if it is the same content.
         let sections: ContentSections
@@ -11,10 +11,10 @@ extension Pusher {
         let seal: KnownSeal
     }
 
-    /// Compares a file that somebody else has written with the version that was known, and with what was to be sent. A section of which nothing is known
+    /// Compares a file of another machine with the known version, and with the content of this upload. A section without known digest
     /// counts as different if the application gives it as well.
     ///
-    /// - Parameter sending: what was to be sent, where the application was asked for all of it by then.
+    /// - Parameter sending: the content of this upload, if the application has given all of it by then.
     /// - Returns: nil where that cannot be said: the account is not encrypted, or the file is not one that opens.
     func sealedDifference(
         of there: RemoteObject,
@@ -88,7 +88,7 @@ extension Pusher {
         } catch is CloudError { return nil }
     }
 
-    /// How a file at the remote is sealed, with what its header says; nil where it does not open, or is another one by now.
+    /// How a file at the remote is encrypted, with the digests of its header; nil if it does not open, or has changed again.
     private func seal(of there: RemoteObject, _ sealing: ContentSealing) async throws -> KnownSeal? {
         do {
             let condition = there.eTag.map { RemoteCondition.matches($0) } ?? .none

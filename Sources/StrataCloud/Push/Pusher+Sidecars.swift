@@ -3,14 +3,14 @@ import StrataPipeline
 
 /// What lies beside files and folders goes where they go.
 extension Pusher {
-    /// Sees to it that a folder is there before anything is put beside it.
+    /// Makes a folder, if necessary, before its sidecars are written.
     ///
     /// - Returns: nil if it is there.
     func makeFolder(for attempt: Attempt<CloudWork>, _ target: Target, _ key: RemoteKey) async throws -> Outcome? {
         if target.isThere {
             guard try await remote.capabilities().hasFolders else { return nil }
             guard try await remote.head(key) == nil else { return nil }
-            // Somebody else has deleted it. The pull makes it once more, or takes it away here as well.
+            // Another machine has deleted it. The pull makes it again, or deletes it here as well.
             throw RemoteError(.parentMissing, "The folder \(key) is not there any more.", key: key)
         }
         let work = attempt.payload
@@ -22,7 +22,7 @@ extension Pusher {
         return .postpone(for: .zero)
     }
 
-    /// Deletes what lies beside a place where nothing is: it belongs to something that is gone, and would be taken for a part of what comes there.
+    /// Deletes the sidecars beside a free place: they belong to a deleted node, and would become a part of the next node at this place.
     func deleteSidecars(leftAt key: RemoteKey, _ marks: [String]) async throws {
         for mark in marks {
             let place = key.sidecar(mark)
@@ -32,7 +32,7 @@ extension Pusher {
             do {
                 try await remote.delete(place, isFolder: false, if: left.eTag.map { .matches($0) } ?? .none)
             } catch let error as RemoteError where error.code == .conditionFailed {
-                // Somebody is at work there.
+                // Another machine writes there.
             }
         }
     }
@@ -64,7 +64,7 @@ extension Pusher {
             do { _ = try await carryOne(from, to: to, isFolder: false, capabilities) } catch let error as RemoteError
                 where error.code == .conditionFailed || error.code == .occupied || error.code == .notFound
             {
-                // Somebody else has written it where the node lies by now, or deleted it. The pull finds that.
+                // Another machine has written it at the new place, or deleted it. The pull finds that.
                 continue
             }
             if ETag.isSame(there.eTag, row.eTag(ofMark: mark)?.stored) { carried[mark] = try await remote.head(to) }
@@ -72,7 +72,7 @@ extension Pusher {
         return carried
     }
 
-    /// Copies what lies beside a file or a folder, but for records: in the versions that are known, or in those that are there by now.
+    /// Copies the sidecars of a file or a folder, except records: the known versions, or else the current ones.
     ///
     /// - Returns: the copies by marks, and whether they are of the versions that are known.
     func duplicateSidecars(
@@ -84,16 +84,16 @@ extension Pusher {
         var copies: [String: SidecarCopy] = [:]
         for mark in row.marks where mark != Sidecar.record {
             let (from, to) = (source.sidecar(mark), destination.sidecar(mark))
-            // Of what was sent without an answer nobody knows which version is there.
+            // An upload without an answer may have arrived or not: any version is copied.
             let isSent = Sidecar.section(of: mark).map { !row.sentPrints(of: $0).isEmpty } ?? false
             let version = isSent ? nil : row.eTag(ofMark: mark)
             do {
                 let copy = try await duplicate(from, to: to, version: version, capabilities)
                 copies[mark] = SidecarCopy(object: copy, isKnown: version != nil)
             } catch let error as RemoteError where error.code == .notFound {
-                // Somebody has deleted it.
+                // Another machine has deleted it.
             } catch let error as RemoteError where error.code == .conditionFailed {
-                // Somebody has written it beside the copy since that is there: the pull finds it.
+                // Another machine has written it beside the new copy. The pull finds that.
                 if try await remote.head(to) != nil { continue }
                 let copy = try await duplicate(from, to: to, version: nil, capabilities)
                 copies[mark] = SidecarCopy(object: copy, isKnown: false)
@@ -124,7 +124,7 @@ struct SidecarCopy: Sendable {
 }
 
 extension RemoteNode {
-    /// Takes over the versions of what was copied from beside another one.
+    /// Takes over the versions of sidecars that were copied from another node.
     func note(copied copies: [String: SidecarCopy], of source: RemoteNode.Row) {
         for (mark, copy) in copies {
             if mark == Sidecar.content {

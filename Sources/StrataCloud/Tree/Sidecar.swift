@@ -1,6 +1,6 @@
 import Strata
 
-/// The marks of what is kept beside an object or a folder, under its name, `%` and the mark.
+/// The marks of sidecars: objects beside a file or a folder, under its name, `%` and the mark.
 enum Sidecar {
     /// The content of a folder. In encrypted accounts it is the file of all sections. As any mark, it begins with a letter that is not a hexadecimal digit.
     static let content = "payload"
