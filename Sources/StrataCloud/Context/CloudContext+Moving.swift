@@ -56,7 +56,8 @@ extension CloudContext {
         )
     }
 
-    /// Copies a node, with its metadata, its thumbnail and everything below it. The copies are not linked to objects of the application.
+    /// Copies a node, with its metadata, its thumbnail and everything below it. The copies are not linked to objects
+    /// of the application.
     ///
     /// - Returns: the copy.
     /// - Throws: as ``move(_:to:)``.

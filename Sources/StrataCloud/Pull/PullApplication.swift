@@ -126,7 +126,8 @@ final class PullApplication {
     /// A folder that both sides have made is one.
     private func adopt(_ node: CloudNode, _ parent: RemoteNode, _ segment: String, _ object: RemoteObject) throws {
         guard let row = try make(of: node, parent, segment, isFolder: true) else { return }
-        // A queued upload must not replace metadata that other machines have written: its condition fails, which reports a conflict.
+        // A queued upload must not replace metadata that other machines have written: its condition fails, which
+        // reports a conflict.
         let works = try cloud.operations(for: node).map { try $0.payload(as: CloudWork.self).kind }
         guard !works.contains(.content) else { return }
         let before = row.snapshot

@@ -9,7 +9,8 @@ public final class CloudConflict {
     public internal(set) var account: String
     /// The node: there is one conflict of it at most.
     @Attribute(.unique) var nodeNumber: Int64
-    /// The section of the content of which the remote has another version. In encrypted accounts, where all sections are one file, these may be several:
+    /// The section of the content of which the remote has another version. In encrypted accounts, where all sections
+    /// are one file, these may be several:
     /// those that differ from the version that this machine knew.
     public internal(set) var section: ContentSections
     /// The version that this machine knew; nil where it knew none.
@@ -40,7 +41,8 @@ public enum ConflictResolution: Sendable {
     /// The other version stays: the uploads are left out, and the node is marked for download.
     case theirs
     /// Both stay: the node stands for the other version, and is marked for download; this machine's version goes, with the link, to a new
-    /// node beside it, under a name that is free. If the data is not part of the conflict, the new node is a copy of what the remote has, with the
+    /// node beside it, under a name that is free. If the data is not part of the conflict, the new node is a copy of
+    /// what the remote has, with the
     /// sections that this machine sends. Folders cannot be kept twice.
     case both
 }

@@ -54,7 +54,8 @@ extension CloudContext {
             try create(name, in: parent, isFolder: false, link: link, sections: sections)
             return
         }
-        // The data may be missing on this machine: the remote copies it, and the upload then replaces the sections of this machine.
+        // The data may be missing on this machine: the remote copies it, and the upload then replaces the sections of
+        // this machine.
         let copy = try create(name, in: parent, isFolder: false, link: link, sections: [])
         queueCopy(of: node, to: copy, in: parent, sections.union(.data))
         let mine = try uploads.reduce(into: conflict.section) { sections, upload in

@@ -11,7 +11,8 @@ extension Pusher {
         let seal: KnownSeal
     }
 
-    /// Compares a file of another machine with the known version, and with the content of this upload. A section without known digest
+    /// Compares a file of another machine with the known version, and with the content of this upload. A section
+    /// without known digest
     /// counts as different if the application gives it as well.
     ///
     /// - Parameter sending: the content of this upload, if the application has given all of it by then.
@@ -88,7 +89,8 @@ extension Pusher {
         } catch is CloudError { return nil }
     }
 
-    /// How a file at the remote is encrypted, with the digests of its header; nil if it does not open, or has changed again.
+    /// How a file at the remote is encrypted, with the digests of its header; nil if it does not open, or has changed
+    /// again.
     private func seal(of there: RemoteObject, _ sealing: ContentSealing) async throws -> KnownSeal? {
         do {
             let condition = there.eTag.map { RemoteCondition.matches($0) } ?? .none

@@ -22,7 +22,8 @@ extension Pusher {
         return .postpone(for: .zero)
     }
 
-    /// Deletes the sidecars beside a free place: they belong to a deleted node, and would become a part of the next node at this place.
+    /// Deletes the sidecars beside a free place: they belong to a deleted node, and would become a part of the next
+    /// node at this place.
     func deleteSidecars(leftAt key: RemoteKey, _ marks: [String]) async throws {
         for mark in marks {
             let place = key.sidecar(mark)
@@ -47,7 +48,8 @@ extension Pusher {
         return try await remote.everything(in: key).isEmpty
     }
 
-    /// Moves what lies beside a file or a folder once that has been moved. What an earlier attempt has moved is not there any more.
+    /// Moves what lies beside a file or a folder once that has been moved. What an earlier attempt has moved is not
+    /// there any more.
     ///
     /// - Returns: what lies there now, by marks, as far as it is of the versions that are known.
     func carrySidecars(

@@ -10,7 +10,8 @@ struct KnownSeal: Hashable, Sendable, Codable, AttributeValue {
     let preamble: Data
     /// Which sections have bytes.
     let sections: ContentSections
-    /// What tells the sections, the header among them, from other versions of them, by their bits; nil where the header was not read.
+    /// What tells the sections, the header among them, from other versions of them, by their bits; nil where the
+    /// header was not read.
     let digests: [Int: String]?
 
     init(eTag: ETag?, preamble: Data, sections: ContentSections, digests: [Int: String]? = nil) {

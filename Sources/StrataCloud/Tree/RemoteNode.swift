@@ -17,7 +17,8 @@ public final class RemoteNode: Model {
     public internal(set) var isFolder: Bool = false
     /// The node here; nil where that was deleted, and the remote does not know yet.
     public internal(set) var node: CloudNode?
-    /// The version of the content; nil if the node has no content, or its version is unknown. A folder has content in an encrypted account, if it has
+    /// The version of the content; nil if the node has no content, or its version is unknown. A folder has content in
+    /// an encrypted account, if it has
     /// metadata or a thumbnail: the encrypted file of all sections, which lies beside the folder.
     public internal(set) var eTag: String?
     /// The size of the content in bytes.

@@ -2,7 +2,8 @@ import Strata
 
 /// The marks of sidecars: objects beside a file or a folder, under its name, `%` and the mark.
 enum Sidecar {
-    /// The content of a folder. In encrypted accounts it is the file of all sections. As any mark, it begins with a letter that is not a hexadecimal digit.
+    /// The content of a folder. In encrypted accounts it is the file of all sections. As any mark, it begins with a
+    /// letter that is not a hexadecimal digit.
     static let content = "payload"
     static let metadata = "metadata"
     static let thumbnail = "thumbnail"

@@ -6,7 +6,8 @@ import Testing
 
 @testable import StrataCloud
 
-/// Random edits of a tree in which files and folders have metadata, with faults. In the end nothing lies beside a place where nothing is, and a pull
+/// Random edits of a tree in which files and folders have metadata, with faults. In the end nothing lies beside a
+/// place where nothing is, and a pull
 /// finds nothing that is not known.
 @Suite struct RandomSidecarTests {
     private typealias Random = RandomTreeTests.Random
