@@ -41,7 +41,7 @@ extension CloudContext {
         guard folder !== node, !folder.ancestors.contains(where: { $0 === node }) else {
             throw CloudError(.nodeBelowItself, "\(node.path) cannot be moved below itself.", nodes: [node.id.number])
         }
-        guard let parent = node.parent, parent !== folder || name != node.name else { return }
+        guard let parent = node.parent, parent !== folder || !name.hasSameBytes(as: node.name) else { return }
         let (place, above) = (CloudResource.place(node.place, in: parent.id), node.ancestors)
         let wasDetached = node.trunk == .detached
         (node.parent, node.name, node.place) = (folder, name, facts.rule.place(of: name))
@@ -173,7 +173,7 @@ extension CloudContext {
     private func queueReturn(of node: CloudNode) throws {
         let remote = node.remote
         if let remote, let parent = node.parent,
-            remote.parent?.node !== parent || remote.segment != RemoteKey.escape(node.name)
+            remote.parent?.node !== parent || !remote.segment.hasSameBytes(as: RemoteKey.escape(node.name))
         {
             queue(
                 .move(of: node, in: parent),

@@ -243,7 +243,8 @@ final class PullApplication {
         note(object, row)
         if node.trunk != folder.trunk { node.trunk = folder.trunk }
         (node.parent, node.name, node.place) = (folder, name, cloud.facts.rule.place(of: name))
-        if node.path != path { try tell(.moved(node, from: path)) }
+        // Another spelling of the same letters is another name for a file system.
+        if !node.path.description.hasSameBytes(as: path.description) { try tell(.moved(node, from: path)) }
     }
 
     /// Lets the next pull find a file whose delete was given up.

@@ -122,6 +122,6 @@ extension RemoteKey {
     /// The key of the object that this goes with.
     fileprivate var withoutMark: RemoteKey? {
         guard let last, let mark = name?.mark else { return nil }
-        return RemoteKey(escaped: segments.dropLast() + [String(last.dropLast(mark.count + 1))])
+        return RemoteKey(escaped: segments.dropLast() + [last.droppingLastBytes(mark.utf8.count + 1)])
     }
 }

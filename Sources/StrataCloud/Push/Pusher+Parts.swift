@@ -55,11 +55,13 @@ extension Pusher {
         _ attempt: Attempt<CloudWork>
     ) async throws -> Written {
         let known = try await known(place)
-        if let known, known.contentPrint != place.print || known.path != place.key.path {
+        if let known, known.contentPrint != place.print || !known.path.hasSameBytes(as: place.key.path) {
             try await abandoned.abort(known)
             try await forget(place)
         }
-        let begun = known.flatMap { $0.contentPrint == place.print && $0.path == place.key.path ? $0 : nil }
+        let begun = known.flatMap {
+            $0.contentPrint == place.print && $0.path.hasSameBytes(as: place.key.path) ? $0 : nil
+        }
         let upload: String
         if let begun {
             upload = begun.upload
@@ -153,7 +155,7 @@ extension Pusher {
 
     /// Gives up the parts that are still at the remote of something that is there by now.
     private func abort(_ place: PartsPlace) async throws -> String? {
-        guard let known = try await known(place), known.path == place.key.path else { return nil }
+        guard let known = try await known(place), known.path.hasSameBytes(as: place.key.path) else { return nil }
         try await abandoned.abort(known)
         return known.upload
     }

@@ -16,11 +16,13 @@ public struct ETag: Hashable, Sendable, Codable, CustomStringConvertible {
 
     /// A tag as it stands in a header: `"abc"`, `W/"abc"`, or the bare text, which some servers send.
     public init(header: String) {
-        var text = Substring(header)
-        let isWeak = text.hasPrefix("W/")
-        if isWeak { text = text.dropFirst(2) }
-        if text.count >= 2, text.hasPrefix("\""), text.hasSuffix("\"") { text = text.dropFirst().dropLast() }
-        self.init(String(text), isWeak: isWeak)
+        var text = header
+        let isWeak = text.hasBytePrefix("W/")
+        if isWeak { text = text.droppingFirstBytes(2) }
+        if text.utf8.count >= 2, text.hasBytePrefix("\""), text.hasByteSuffix("\"") {
+            text = text.droppingFirstBytes(1).droppingLastBytes(1)
+        }
+        self.init(text, isWeak: isWeak)
     }
 
     /// The version of a file of a remote that gives no ETags: its size, and the time of its last write in whole seconds.
@@ -39,8 +41,8 @@ public struct ETag: Hashable, Sendable, Codable, CustomStringConvertible {
 
     /// A tag as it is kept in the store.
     init(stored text: String) {
-        let isWeak = text.hasPrefix("W/")
-        self.init(isWeak ? String(text.dropFirst(2)) : text, isWeak: isWeak)
+        let isWeak = text.hasBytePrefix("W/")
+        self.init(isWeak ? text.droppingFirstBytes(2) : text, isWeak: isWeak)
     }
 
     /// Whether a version is the one that is kept in the store. Some servers call a version weak at first, and strong a moment later.

@@ -1,8 +1,11 @@
 extension RemoteKey {
     /// Throws `invalidKey` where a segment is empty or would lead elsewhere.
     package func requireNames() throws {
-        guard segments.allSatisfy({ !$0.isEmpty && $0 != "." && $0 != ".." && !$0.contains("\0") && !$0.contains("/") })
-        else {
+        let isNamed = segments.allSatisfy { segment in
+            !segment.isEmpty && segment != "." && segment != ".."
+                && !segment.utf8.contains { $0 == 0 || $0 == UInt8(ascii: "/") }
+        }
+        guard isNamed else {
             throw RemoteError(.invalidKey, "A name in '\(path)' is empty.", key: self)
         }
     }

@@ -44,8 +44,7 @@ public struct RemoteKey: Hashable, Sendable, CustomStringConvertible {
 
     /// The key of a path as ``path`` gives it; nil where a segment cannot be one.
     init?(path: String) {
-        // By bytes: with a mark behind it that combines, a slash is another character.
-        self.init(found: path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) })
+        self.init(found: path.splitAtSlashes())
     }
 
     /// The key of a name below this one.
@@ -59,13 +58,13 @@ public struct RemoteKey: Hashable, Sendable, CustomStringConvertible {
 
     /// Whether this is below another key, or that key.
     public func isWithin(_ other: RemoteKey) -> Bool {
-        segments.starts(with: other.segments) { $0.utf8.elementsEqual($1.utf8) }
+        segments.starts(with: other.segments) { $0.hasSameBytes(as: $1) }
     }
 
     /// Whether the bytes are the same. Strings of Swift are equal too where one has `ä` and the other one `a` and two dots, which are two
     /// objects of a remote.
     public static func == (first: RemoteKey, second: RemoteKey) -> Bool {
-        first.segments.elementsEqual(second.segments) { $0.utf8.elementsEqual($1.utf8) }
+        first.segments.elementsEqual(second.segments) { $0.hasSameBytes(as: $1) }
     }
 
     /// By the bytes, as `==`.

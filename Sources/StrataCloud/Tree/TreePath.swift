@@ -25,20 +25,17 @@ public struct TreePath: Hashable, Sendable {
     ///
     /// - Throws: ``CloudError`` with `invalidPath` for an unknown trunk, an empty name, or an escape that is none.
     public init(parsing text: String) throws {
-        var rest = Substring(text)
+        var rest = text
         var trunk = Trunk.home
-        // By bytes: with a mark behind it that combines, a slash is another character.
-        let slash = UInt8(ascii: "/")
-        if rest.utf8.first != slash, let colon = rest.firstIndex(of: ":") {
-            guard let known = Trunk(rawValue: String(rest[..<colon])) else {
+        if !rest.hasBytePrefix("/"), let (before, after) = rest.splitAtFirst(":") {
+            guard let known = Trunk(rawValue: before) else {
                 throw CloudError(.invalidPath, "'\(text)' names no trunk: those are \(Trunk.list).")
             }
             trunk = known
-            rest = rest[rest.index(after: colon)...]
+            rest = after
         }
-        if rest.utf8.first == slash { rest = Substring(rest.utf8.dropFirst()) }
-        let segments =
-            rest.isEmpty ? [] : rest.utf8.split(separator: slash, omittingEmptySubsequences: false).map(Substring.init)
+        if rest.hasBytePrefix("/") { rest = rest.droppingFirstBytes(1) }
+        let segments = rest.isEmpty ? [] : rest.splitAtSlashes(omitsEmpty: false)
         names = try segments.map { segment in
             guard !segment.isEmpty else {
                 throw CloudError(
@@ -46,7 +43,7 @@ public struct TreePath: Hashable, Sendable {
                     "'\(text)' has an empty name: a slash stands before each name, and nowhere else."
                 )
             }
-            guard let (name, mark) = RemoteKey(escaped: [String(segment)]).name, mark == nil else {
+            guard let (name, mark) = RemoteKey(escaped: [segment]).name, mark == nil else {
                 throw CloudError(.invalidPath, "'\(segment)' in '\(text)' is no name: write a percent sign as %25.")
             }
             return name

@@ -101,9 +101,13 @@ extension WebDAVService {
 
     /// The path of a reference, which may be a whole URL.
     static func path(of reference: String) -> Substring {
-        guard let scheme = reference.range(of: "://") else { return reference[...] }
-        let rest = reference[scheme.upperBound...]
-        return rest.firstIndex(of: "/").map { rest[$0...] } ?? "/"
+        // By bytes: a slash and a mark that combines with it are one character. A name below a path may look like a scheme.
+        let (bytes, slash) = (reference.utf8, UInt8(ascii: "/"))
+        guard bytes.first != slash, let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
+            bytes[colon...].starts(with: "://".utf8)
+        else { return reference[...] }
+        let host = bytes.index(colon, offsetBy: 3)
+        return bytes[host...].firstIndex(of: slash).map { reference[$0...] } ?? "/"
     }
 
     /// The names in a path, decoded; nil if one of them cannot be.

@@ -1,0 +1,45 @@
+import Foundation
+import Testing
+
+@testable import StrataCloud
+
+/// Paths and keys are compared and split by bytes: a slash and a combining mark after it are one character of Swift's.
+@Suite struct CombiningNameTests {
+    /// Names that begin with what combines with a character before it, or end with what combines with a character after it.
+    static let names = ["\u{301}accent", "\u{1F3FD}.txt", "\u{FE0F}", "\u{93F}hindi", "\u{200D}x", "ends\u{600}"]
+
+    @Test(arguments: names)
+    func `paths and keys of such names can be read again`(name: String) throws {
+        let path = TreePath([name, name], in: .inbox)
+        let read = try TreePath(parsing: path.description)
+        #expect(read.names.map { Array($0.utf8) } == [Array(name.utf8), Array(name.utf8)] && read.trunk == .inbox)
+        let key = RemoteKey([name, "x", name])
+        #expect(RemoteKey(path: key.path) == key && key.isWithin(RemoteKey([name])))
+        #expect(RemoteKey([name]).sidecar(Sidecar.metadata).name?.name.utf8.elementsEqual(name.utf8) == true)
+    }
+
+    @Test(arguments: names)
+    func `what is kept beside an object of such a name is found with it`(name: String) throws {
+        let key = RemoteKey(["home", name])
+        let sidecar = key.sidecar(Sidecar.metadata)
+        let tree = RemoteTree([key: RemoteObject(key: key), sidecar: RemoteObject(key: sidecar)])
+        #expect(tree.sidecars[key]?[Sidecar.metadata]?.key == sidecar && tree.objects.map(\.key) == [key])
+    }
+
+    @Test func `a slash in a segment is refused, also before a combining mark`() throws {
+        for segment in ["a/b", "a/\u{301}b", "a\0\u{301}"] {
+            #expect(throws: RemoteError.self) { try RemoteKey(escaped: [segment]).requireNames() }
+        }
+        try RemoteKey(["\u{301}"]).requireNames()
+    }
+
+    @Test func `a colon ends the name of a trunk, also before a combining mark`() throws {
+        #expect(try TreePath(parsing: "inbox:\u{301}x") == TreePath(["\u{301}x"], in: .inbox))
+    }
+
+    @Test func `quotes of a version are those of its ends`() {
+        #expect(ETag(header: "\"\u{301}x\"").value.utf8.elementsEqual("\u{301}x".utf8))
+        #expect(ETag(header: "W/\"\u{301}\"") == ETag("\u{301}", isWeak: true))
+        #expect(ETag(header: "\"").value == "\"" && ETag(header: "bare").value == "bare")
+    }
+}
