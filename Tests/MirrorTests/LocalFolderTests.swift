@@ -88,14 +88,14 @@ import Testing
         let exchange = try #require(staged.exchange)
         // As an exchange leaves it that came behind a write, by a process that was killed then.
         let copy = scratch.folder.url("copy")
-        try FileManager.default.moveItem(at: staged.file, to: copy)
+        try FileManager.default.moveItem(at: scratch.folder.url(staged.name), to: copy)
         try scratch.write("a.txt", "newest")
-        try FileManager.default.moveItem(at: scratch.folder.url("a.txt"), to: staged.file)
+        try FileManager.default.moveItem(at: scratch.folder.url("a.txt"), to: scratch.folder.url(staged.name))
         try FileManager.default.moveItem(at: copy, to: scratch.folder.url("a.txt"))
         staged.discard()
         let found = try scratch.folder.sweep([exchange], ConflictName(host: "here") { Date() })
-        #expect(try found.map(scratch.read) == ["newest"] && scratch.read("a.txt") == "theirs")
-        #expect(try scratch.names == found + ["a.txt"])
+        #expect(try found.map { try scratch.read($0.text) } == ["newest"] && scratch.read("a.txt") == "theirs")
+        #expect(try scratch.names == found.map(\.text) + ["a.txt"])
     }
 
     @Test func `what was replaced is swept, before an exchange and behind it`() throws {
@@ -114,14 +114,14 @@ import Testing
     @Test func `a file that is written while it is sent is not sent`() async throws {
         let scratch = try Scratch()
         try Data(repeating: 1, count: 600_000).write(to: scratch.folder.url("a"))
-        let (body, _) = try StableFile.body(scratch.folder.url("a"))
+        let (body, _) = try StableFile.body("a", in: scratch.folder)
         var chunks = try await body.chunks().makeAsyncIterator()
         #expect(try await chunks.next() != nil)
         let handle = try FileHandle(forWritingTo: scratch.folder.url("a"))
         try handle.write(contentsOf: Data(repeating: 2, count: 600_000))
         try handle.close()
         await #expect(throws: (any Error).self) { while try await chunks.next() != nil {} }
-        #expect(throws: RemoteError.self) { try StableFile.body(scratch.folder.url("nothing")) }
+        #expect(throws: RemoteError.self) { try StableFile.body("nothing", in: scratch.folder) }
     }
 
     #if os(Linux)
@@ -144,4 +144,8 @@ import Testing
         try FileManager.default.removeItem(at: scratch.folder.root)
         #expect(throws: FolderError.self) { try scratch.folder.scan() }
     }
+}
+
+extension LocalFolder {
+    func url(_ path: String) -> URL { root.appending(path: path) }
 }

@@ -102,13 +102,11 @@ import Testing
     }
 
     @Test func `what cannot be put in its place is not downloaded at each turn`() async throws {
-        // So long a path that a copy beside a file has none.
-        var folder = world.url("long")
-        while folder.path.utf8.count < 3900 { folder.append(path: String(repeating: "x", count: 100)) }
-        let rest = 4090 - folder.path.utf8.count
-        folder.append(path: String(repeating: "y", count: max(1, rest - 10)))
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        var configuration = try configuration(folder, isOnce: false)
+        try await runOnce()
+        // The file that is replaced has no way to the trash.
+        try world.write("stores/a.trash", "in the way")
+        try world.write("remote/home/x", "theirs by now")
+        var configuration = try configuration(isOnce: false)
         let remote = CountingRemote(try FolderRemote(world.url("remote")))
         let begin = ContinuousClock.now
         let seconds = Mutex(0)
@@ -168,7 +166,7 @@ import Testing
         )
         for name in ["as it was", "changed"] {
             try world.write("a/\(name)", "read")
-            let print = try #require(try folder.print(name))
+            let print = try #require(try folder.print(LocalPath(name)))
             try await stack.background { context in
                 let entry = context.insert(MirrorEntry(path: name, stamp: print.stamp, digest: print.digest))
                 try context.cloud(account).createNode(at: TreePath([name]), content: entry.id)

@@ -37,6 +37,7 @@ import ServiceLifecycle
         configuration.scanInterval = options.scanInterval
         configuration.pullInterval = options.pullInterval
         configuration.limit = options.limit
+        configuration.trashDays = options.trashDays
         configuration.credentialsHint = options.remote.credentialsHint
         let screen = MirrorScreen(isOnce: options.isOnce)
         let mirror = try await Mirror.open(configuration, screen: screen)

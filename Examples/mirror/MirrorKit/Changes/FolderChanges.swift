@@ -4,10 +4,11 @@ import Strata
 struct FolderChanges: Sendable {
     struct Known: Sendable {
         let id: ObjectID<MirrorEntry>
-        var path: String
+        var path: LocalPath
         let isFolder: Bool
         let stamp: FileStamp
         let isFresh: Bool
+        let digest: String?
     }
 
     /// What was known, and lies somewhere else now; in the order of the new paths.
@@ -22,8 +23,11 @@ struct FolderChanges: Sendable {
     var isEmpty: Bool { moved.isEmpty && touched.isEmpty && new.isEmpty && deleted.isEmpty }
 
     /// What has the inode of something that is gone from its place, and its content, has been moved. Where several explanations are
-    /// possible the safe one is taken: one thing deleted and another one made.
-    init(_ scan: FolderScan, _ known: [Known]) {
+    /// possible the safe one is taken: one thing deleted and another one made. Of what the scan has left out nothing is known: it stays.
+    ///
+    /// - Parameter hasContent: whether a file has the content that is known. The inode, the size and the time of writing do not prove that: a
+    ///   new file may get the inode of a deleted one, and programs set the time as they like.
+    init(_ scan: FolderScan, _ known: [Known], hasContent: (Known, FolderItem) throws -> Bool) rethrows {
         var places = Dictionary(known.map { ($0.path, $0) }) { first, _ in first }
         let found = Dictionary(scan.items.map { ($0.path, $0.isFolder) }) { first, _ in first }
         let missing = known.filter { found[$0.path] != $0.isFolder }
@@ -35,7 +39,8 @@ struct FolderChanges: Sendable {
                 if Self.isTouched(known, item) { touched.append((known, item)) }
             } else if let known = inodes[item.stamp.inode], known.isFolder == item.isFolder,
                 // A file whose place is that of a folder by now could be in the way of where it has gone.
-                item.isFolder || known.stamp.hasContent(of: item.stamp) && found[known.path] == nil
+                try item.isFolder
+                    || known.stamp.hasContent(of: item.stamp) && found[known.path] == nil && hasContent(known, item)
             {
                 inodes[item.stamp.inode] = nil
                 places[known.path] = nil
@@ -45,7 +50,7 @@ struct FolderChanges: Sendable {
                 new.append(item)
             }
         }
-        deleted = places.values.sorted { $0.path > $1.path }
+        deleted = places.values.filter { !scan.isUnknown($0.path) }.sorted { $0.path > $1.path }
     }
 
     private static func isTouched(_ known: Known, _ item: FolderItem) -> Bool {
@@ -55,13 +60,13 @@ struct FolderChanges: Sendable {
 
     /// What lies in a folder that was moved is looked for where it lies now.
     private static func carry(
-        _ places: inout [String: Known],
+        _ places: inout [LocalPath: Known],
         _ inodes: inout [UInt64: Known],
-        from old: String,
-        to new: String
+        from old: LocalPath,
+        to new: LocalPath
     ) {
-        for (path, var known) in places where path.hasPrefix(old + "/") {
-            known.path = new + path.dropFirst(old.count)
+        for (path, var known) in places where path.isBelow(old) {
+            known.path = path.moved(from: old, to: new)
             places[path] = nil
             places[known.path] = known
             if inodes[known.stamp.inode]?.id == known.id { inodes[known.stamp.inode] = known }

@@ -2,21 +2,20 @@ import Foundation
 
 /// Names of files.
 enum MirrorNames {
-    /// The folder that a path lies in; nil at the top.
-    static func folder(of path: String) -> String? {
-        path.lastIndex(of: "/").map { String(path[..<$0]) }
-    }
-
-    static func last(of path: String) -> String {
-        path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
-    }
-
-    static func join(_ folder: String?, _ name: String) -> String { folder.map { $0 + "/" + name } ?? name }
-
     /// Whether a name of the tree can be one of a file here. Names of the tree may hold any character.
     static func isPossible(_ name: String) -> Bool {
         !name.isEmpty && name != "." && name != ".." && name.utf8.count <= 255
             && !name.utf8.contains { $0 == UInt8(ascii: "/") || $0 == 0 } && !LocalFolder.isWork(name)
+    }
+
+    /// A name with a number before its extension, if that is not 1, of at most 255 bytes.
+    static func numbered(_ name: String, _ number: Int) -> String {
+        if number == 1 { return name }
+        let dot = name.dropFirst().lastIndex(of: ".") ?? name.endIndex
+        var (stem, suffix) = (String(name[..<dot]), String(name[dot...]))
+        if suffix.utf8.count > 64 { (stem, suffix) = (name, "") }
+        while stem.utf8.count + suffix.utf8.count > 245, !stem.isEmpty { stem.removeLast() }
+        return "\(stem) \(number)\(suffix)"
     }
 }
 

@@ -8,7 +8,7 @@ final class TreeChanges {
     private let cloud: CloudContext
     private let conflictName: ConflictName
     private let partings: Partings
-    private var entries: [String: MirrorEntry] = [:]
+    private var entries: [LocalPath: MirrorEntry] = [:]
     /// Whether something of the tree is in the way, or has to follow, which is for the other direction to see to.
     private(set) var hasMet = false
     /// How much was changed.
@@ -18,24 +18,24 @@ final class TreeChanges {
 
     init(_ cloud: CloudContext, _ conflictName: ConflictName, _ partings: Partings) throws {
         (self.cloud, self.conflictName, self.partings) = (cloud, conflictName, partings)
-        for entry in try cloud.context.fetch(MirrorEntry.all) { entries[entry.path] = entry }
+        for entry in try cloud.context.fetch(MirrorEntry.all) { entries[LocalPath(entry.path)] = entry }
     }
 
     /// - Parameter prints: what was read of files that are new or touched, by their paths. Those that were being written are left to the
     ///   next time.
-    func apply(_ changes: FolderChanges, _ prints: [String: LocalFolder.Print]) throws {
+    func apply(_ changes: FolderChanges, _ prints: [LocalPath: LocalFolder.Print]) throws {
         // What was moved out of a folder must be out of it before that is deleted; all else is deleted first, since it may be in the way.
-        let sources = changes.moved.compactMap { MirrorNames.folder(of: $0.known.path) }
+        let sources = changes.moved.compactMap { $0.known.path.folder }
         let (late, early) = changes.deleted.reduce(into: ([FolderChanges.Known](), [FolderChanges.Known]())) {
             (parts, known) in
-            let isSource = sources.contains { $0 == known.path || $0.hasPrefix(known.path + "/") }
+            let isSource = sources.contains { $0 == known.path || $0.isBelow(known.path) }
             if isSource { parts.0.append(known) } else { parts.1.append(known) }
         }
         try delete(early)
         var made = changes.moved.map { (path: $0.item.path, known: Optional($0.known), item: $0.item) }
         made += changes.new.map { ($0.path, nil, $0) }
         for (_, known, item) in made.sorted(by: { $0.path < $1.path }) {
-            if let known { try move(known, item) } else { try add(item, prints[item.path]) }
+            if let known { try move(known, item, prints[item.path]) } else { try add(item, prints[item.path]) }
         }
         for (known, item) in changes.touched { try update(known, item, prints[item.path]) }
         try delete(late)
@@ -45,7 +45,7 @@ final class TreeChanges {
 
     private func add(_ item: FolderItem, _ print: LocalFolder.Print?, as old: MirrorEntry? = nil) throws {
         guard item.isFolder || print != nil, let parent = try folder(of: item.path) else { return }
-        let name = MirrorNames.last(of: item.path)
+        let name = item.path.last
         let taken = try cloud.child(name, of: parent)
         // Folders that both have made are one.
         if let taken, !(taken.isFolder && item.isFolder && taken.link == nil) {
@@ -54,7 +54,7 @@ final class TreeChanges {
             return
         }
         let entry =
-            old ?? context.insert(MirrorEntry(path: item.path, isFolder: item.isFolder, stamp: item.stamp))
+            old ?? context.insert(MirrorEntry(path: item.path.text, isFolder: item.isFolder, stamp: item.stamp))
         note(entry, item, print)
         entries[item.path] = entry
         count += 1
@@ -66,11 +66,11 @@ final class TreeChanges {
         }
     }
 
-    private func move(_ known: FolderChanges.Known, _ item: FolderItem) throws {
+    private func move(_ known: FolderChanges.Known, _ item: FolderItem, _ print: LocalFolder.Print?) throws {
         guard let entry = try context.find(known.id), let parent = try folder(of: item.path) else { return }
-        let name = MirrorNames.last(of: item.path)
+        let name = item.path.last
         let node = try cloud.node(for: entry.id)
-        if entry.destination == item.path {
+        if let destination = entry.destination, LocalPath(destination) == item.path {
             // This was done here for others, and could not be written down.
             hasMet = true
         } else if let node {
@@ -82,20 +82,22 @@ final class TreeChanges {
         }
         count += 1
         carry(entry, to: item.path)
-        (entry.stamp, entry.destination) = (item.stamp, nil)
+        (entry.stamp, entry.destination) = (print?.stamp ?? item.stamp, nil)
+        if let print { entry.isFresh = print.isFresh }
         // Somebody else has deleted it, and here it was moved.
         if node == nil { forget(entry) }
     }
 
-    private func carry(_ entry: MirrorEntry, to path: String) {
-        let old = entry.path
+    private func carry(_ entry: MirrorEntry, to path: LocalPath) {
+        let old = LocalPath(entry.path)
         if entry.isFolder {
-            for (place, child) in entries where place.hasPrefix(old + "/") {
-                child.path = path + place.dropFirst(old.count)
-                (entries[place], entries[child.path]) = (nil, child)
+            for (place, child) in entries where place.isBelow(old) {
+                let other = place.moved(from: old, to: path)
+                child.path = other.text
+                (entries[place], entries[other]) = (nil, child)
             }
         }
-        entry.path = path
+        entry.path = path.text
         (entries[old], entries[path]) = (nil, entry)
     }
 
@@ -105,12 +107,15 @@ final class TreeChanges {
         guard let print else { return }
         let isSame = print.digest == entry.digest || print.digest == entry.incoming
         note(entry, item, print)
+        let node = try cloud.node(for: entry.id)
+        if let node {
+            // What waits for a failed upload would wait for ever, also for one of a file that could not be read and can be read by now.
+            for operation in try cloud.operations(for: node) where operation.status == .failed { operation.retry() }
+        }
         if isSame { return }
-        guard let node = try cloud.node(for: entry.id) else { return try add(item, print, as: entry) }
+        guard let node else { return try add(item, print, as: entry) }
         count += 1
         guard try !cloud.isMarkedForDownload(node, .data) else { return try part(entry, from: node, print) }
-        // What waits for a failed upload would wait for ever.
-        for operation in try cloud.operations(for: node) where operation.status == .failed { operation.retry() }
         try cloud.upload(node, size: print.stamp.size)
     }
 
@@ -132,18 +137,18 @@ final class TreeChanges {
     }
 
     private func forget(_ entry: MirrorEntry) {
-        entries[entry.path] = nil
+        entries[LocalPath(entry.path)] = nil
         context.delete(entry)
     }
 
     /// The node of the folder that a path lies in. What others have deleted, and has something new in it here, is made once more.
-    private func folder(of path: String) throws -> CloudNode? {
-        guard let path = MirrorNames.folder(of: path) else { return try cloud.root() }
+    private func folder(of path: LocalPath) throws -> CloudNode? {
+        guard let path = path.folder else { return try cloud.root() }
         // Itself in the way of something of the tree, or what lies there is still known as a file.
         guard let entry = entries[path], entry.isFolder else { return nil }
         if let node = try cloud.node(for: entry.id) { return node }
         guard let parent = try folder(of: path) else { return nil }
-        let name = MirrorNames.last(of: path)
+        let name = path.last
         if let taken = try cloud.child(name, of: parent) {
             guard taken.isFolder, taken.link == nil else { return nil }
             try cloud.link(taken, to: entry.id)

@@ -30,11 +30,12 @@ extension FileStamp {
         inode == other.inode && size == other.size && modified == other.modified
     }
 
-    /// Whether it was written so shortly before a moment that another write may have the same time.
-    func isFresh(at moment: Int64) -> Bool { max(modified, changed) > moment - Self.step }
+    /// Whether it was changed so shortly before a moment, or behind it, that another write may have the same time. Programs set the time of
+    /// writing as they like, also to one in the future; the time of the last change is the file system's.
+    func isRecent(at moment: Int64) -> Bool { changed > moment - Self.step }
 
-    /// More than a step of the kernel's clock, which is 10 ms at most.
-    private static let step: Int64 = 100_000_000
+    /// More than a step of the kernel's clock, which is 10 ms at most. In nanoseconds.
+    static let step: Int64 = 100_000_000
 
     /// The time of day in nanoseconds since 1970, by the clock of files.
     static var now: Int64 {

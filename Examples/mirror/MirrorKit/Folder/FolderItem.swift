@@ -1,17 +1,42 @@
+import Foundation
+
 /// A file or a folder that was found.
 struct FolderItem: Hashable, Sendable {
-    /// Names with slashes between them.
-    let path: String
+    let path: LocalPath
     let isFolder: Bool
     let stamp: FileStamp
-    /// Whether it is neither a file nor a folder: a link, a socket.
-    var isSpecial = false
+    /// What it is if it is neither a file nor a folder: `a symbolic link`, `a FIFO`.
+    var special: String?
+
+    /// Whether it is neither a file nor a folder.
+    var isSpecial: Bool { special != nil }
+}
+
+extension FolderItem {
+    init(_ path: LocalPath, _ status: stat) {
+        self.path = path
+        stamp = FileStamp(status)
+        isFolder = status.st_mode & S_IFMT == S_IFDIR
+        special =
+            switch status.st_mode & S_IFMT {
+            case S_IFREG, S_IFDIR: nil
+            case S_IFLNK: "a symbolic link"
+            case S_IFIFO: "a FIFO"
+            case S_IFSOCK: "a socket"
+            default: "a device"
+            }
+    }
 }
 
 /// What was found in a folder.
 struct FolderScan: Sendable {
     /// Folders before what lies in them.
     var items: [FolderItem] = []
-    /// What is left out, with the reason.
-    var skipped: [String: String] = [:]
+    /// What is left out, with the reason. Nothing is known about it and all that lies below it.
+    var skipped: [LocalPath: String] = [:]
+
+    /// Whether nothing is known about a path, because the path or a folder above it is left out.
+    func isUnknown(_ path: LocalPath) -> Bool {
+        !skipped.isEmpty && (skipped[path] != nil || path.folders.contains { skipped[$0] != nil })
+    }
 }

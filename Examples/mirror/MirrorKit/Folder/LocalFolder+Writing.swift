@@ -1,4 +1,3 @@
-import CMirrorFiles
 import Crypto
 import Foundation
 
@@ -6,31 +5,36 @@ import Foundation
 extension LocalFolder {
     /// A copy of a file in the folder where it is to lie, under a name that nobody looks at.
     struct Staged: Sendable {
-        let file: URL
+        let folder: OpenFolder
+        let name: String
         let digest: String
+        let inode: UInt64
+        /// Whether a file that was exchanged with the copy goes to the trash.
+        let hasTrash: Bool
         /// With what it is to change places, if with anything.
         var exchange: PendingExchange?
 
-        /// What was put in its place has another name by then. What could not be put back stays for the next ``LocalFolder/sweep(_:_:)``.
+        /// Removes the copy, which has another name if it was put in its place. What could not be put back stays for the next
+        /// ``LocalFolder/sweep(_:_:)``.
         func discard() {
-            var status = stat()
-            if let exchange, lstat(file.path, &status) == 0, exchange.isUnknown(status) { return }
-            try? FileManager.default.removeItem(at: file)
+            guard let status = try? folder.status(name) else { return }
+            if let exchange, FileStamp(status).inode != inode, hasTrash || exchange.isUnknown(status) { return }
+            try? folder.remove(name)
         }
     }
 
     /// - Parameter known: the file that is to be replaced, as it is known.
-    func stage(_ source: URL, for path: String, replacing known: FileStamp? = nil) throws -> Staged {
-        let folder = url(path).deletingLastPathComponent()
-        let file = folder.appending(path: Self.workPrefix + UUID().uuidString)
+    func stage(_ source: URL, for path: LocalPath, replacing known: FileStamp? = nil) throws -> Staged {
+        let name = Self.workPrefix + UUID().uuidString
+        let place = try calling("write to", path) { () throws(SystemCode) in try parent(of: path) }
+        guard let folder = place?.folder else { throw FolderError("write to", path, ENOENT) }
+        let output = try calling("write to", path) { () throws(SystemCode) in
+            try folder.open(name, O_WRONLY | O_CREAT | O_EXCL)
+        }
+        defer { try? output.close() }
         do {
             let input = try FileHandle(forReadingFrom: source)
             defer { try? input.close() }
-            guard FileManager.default.createFile(atPath: file.path, contents: nil) else {
-                throw FolderError("write to", path, errno)
-            }
-            let output = try FileHandle(forWritingTo: file)
-            defer { try? output.close() }
             var hash = SHA256()
             while let bytes = try input.read(upToCount: 256 * 1024), !bytes.isEmpty {
                 hash.update(data: bytes)
@@ -38,17 +42,17 @@ extension LocalFolder {
             }
             try output.synchronize()
             let inode = try Self.stamp(output).inode
-            let exchange = known.map {
-                PendingExchange(
-                    name: MirrorNames.last(of: path),
-                    hidden: file.lastPathComponent,
-                    inode: inode,
-                    known: $0
-                )
-            }
-            return Staged(file: file, digest: hash.finalize().text, exchange: exchange)
+            let exchange = known.map { PendingExchange(name: path.last, hidden: name, inode: inode, known: $0) }
+            return Staged(
+                folder: folder,
+                name: name,
+                digest: hash.finalize().text,
+                inode: inode,
+                hasTrash: trash != nil,
+                exchange: exchange
+            )
         } catch {
-            try? FileManager.default.removeItem(at: file)
+            try? folder.remove(name)
             throw error
         }
     }
@@ -56,112 +60,146 @@ extension LocalFolder {
     /// Puts a staged file where there is nothing.
     ///
     /// - Returns: false where there is something.
-    func place(_ staged: Staged, at path: String) throws -> Bool { try rename(staged.file.path, to: path) }
+    func place(_ staged: Staged, at path: LocalPath) throws -> Bool {
+        try rename(staged.folder, staged.name, to: path)
+    }
 
-    /// Puts a staged file in the place of one that is as it was.
+    /// Puts a staged file in the place of one that is as it was, which goes to the trash.
     ///
     /// - Returns: false where that has changed, in which case it stays.
-    func replace(_ path: String, _ expected: FileStamp, with staged: Staged) throws -> Bool {
-        guard try item(path)?.stamp == expected else { return false }
-        guard mirror_exchange(staged.file.path, url(path).path) == 0 else {
-            guard errno == EINVAL || errno == ENOSYS || errno == ENOTSUP else {
-                if errno == ENOENT { return false }
-                throw FolderError("write to", path, errno)
+    func replace(_ path: LocalPath, _ expected: FileStamp, with staged: Staged) throws -> Bool {
+        try calling("write to", path) { () throws(SystemCode) in
+            guard let (folder, name) = try parent(of: path), let status = try folder.status(name),
+                FileStamp(status) == expected
+            else { return false }
+            do throws(SystemCode) {
+                guard try staged.folder.exchange(staged.name, with: folder, name) else {
+                    return try replaceByName(path, folder, name, expected, staged)
+                }
+            } catch {
+                if error.number == ENOENT { return false }
+                throw error
             }
-            // Not all file systems can. Between the look and this there is a moment.
-            guard Foundation.rename(staged.file.path, url(path).path) == 0 else {
-                throw FolderError("write to", path, errno)
+            do throws(SystemCode) {
+                // Otherwise somebody has written it just before the exchange.
+                if let status = try staged.folder.status(staged.name), FileStamp(status).hasContent(of: expected) {
+                    guard let trash else { return true }
+                    if try trash.take(staged.folder, staged.name, as: path, expected) { return true }
+                }
+            } catch {
+                try putBack(staged, folder, name)
+                throw error
             }
+            try putBack(staged, folder, name)
+            return false
+        }
+    }
+
+    /// Undoes an exchange.
+    private func putBack(_ staged: Staged, _ folder: OpenFolder, _ name: String) throws(SystemCode) {
+        do throws(SystemCode) {
+            _ = try staged.folder.exchange(staged.name, with: folder, name)
+        } catch {
+            guard error.number == ENOENT else { throw error }
+            // Somebody has taken away what was put there.
+            try staged.folder.rename(staged.name, to: folder, name)
+        }
+    }
+
+    /// The same for file systems that cannot exchange two files. Between the look and this there is a moment.
+    private func replaceByName(
+        _ path: LocalPath,
+        _ folder: OpenFolder,
+        _ name: String,
+        _ expected: FileStamp,
+        _ staged: Staged
+    ) throws(SystemCode) -> Bool {
+        guard let trash else {
+            try staged.folder.replace(staged.name, in: folder, name)
             return true
         }
-        var status = stat()
-        guard lstat(staged.file.path, &status) == 0, FileStamp(status).hasContent(of: expected) else {
-            // Somebody has written it just before the exchange.
-            if mirror_exchange(staged.file.path, url(path).path) == 0 { return false }
-            // Somebody has taken away what was put there.
-            if errno == ENOENT, try rename(staged.file.path, to: path) { return false }
-            throw FolderError("put back", path, errno)
+        guard try trash.take(folder, name, as: path, expected) else { return false }
+        do throws(SystemCode) {
+            try staged.folder.rename(staged.name, to: folder, name)
+            return true
+        } catch {
+            // Somebody has made another one, which the next scan finds.
+            if error.number == EEXIST { return false }
+            throw error
         }
-        return true
     }
 
     /// Moves what lies at one path to another, where there is nothing.
     ///
     /// - Returns: false where there is something, or nothing to move.
-    func move(_ path: String, to other: String) throws -> Bool { try rename(url(path).path, to: other) }
+    func move(_ path: LocalPath, to other: LocalPath) throws -> Bool {
+        let source = try calling("move", path) { () throws(SystemCode) in try parent(of: path) }
+        guard let source else { return false }
+        return try rename(source.folder, source.name, to: other)
+    }
 
-    private func rename(_ source: String, to path: String) throws -> Bool {
-        if mirror_rename_exclusively(source, url(path).path) == 0 { return true }
-        switch errno {
-        case EEXIST, ENOTEMPTY, ENOENT, ENOTDIR: return false
-        case EINVAL, ENOSYS, ENOTSUP:
-            guard try item(path) == nil else { return false }
-            guard Foundation.rename(source, url(path).path) == 0 else { throw FolderError("write to", path, errno) }
-            return true
-        default: throw FolderError("write to", path, errno)
+    private func rename(_ source: OpenFolder, _ name: String, to path: LocalPath) throws -> Bool {
+        try calling("write to", path) { () throws(SystemCode) in
+            guard let (folder, newName) = try parent(of: path) else { return false }
+            do throws(SystemCode) {
+                try source.rename(name, to: folder, newName)
+                return true
+            } catch {
+                if [EEXIST, ENOTEMPTY, ENOENT, ENOTDIR].contains(error.number) { return false }
+                throw error
+            }
         }
     }
 
     /// Makes a folder.
     ///
     /// - Returns: what is there now; nil where its own folder is not there, or something else lies in its place.
-    func makeFolder(_ path: String) throws -> FolderItem? {
-        if mkdir(url(path).path, 0o777) != 0, ![EEXIST, ENOENT, ENOTDIR].contains(errno) {
-            throw FolderError("make", path, errno)
+    func makeFolder(_ path: LocalPath) throws -> FolderItem? {
+        try calling("make", path) { () throws(SystemCode) in
+            guard let (folder, name) = try parent(of: path) else { return nil }
+            do throws(SystemCode) { try folder.makeFolder(name) } catch {
+                if ![EEXIST, ENOENT, ENOTDIR].contains(error.number) { throw error }
+            }
+            guard let status = try folder.status(name) else { return nil }
+            let item = FolderItem(path, status)
+            return item.isFolder ? item : nil
         }
-        return try item(path).flatMap { $0.isFolder ? $0 : nil }
     }
 
-    /// Deletes a file that is as it was, or a folder that is empty. No system looks and deletes in one step: whoever writes to the file between the
-    /// two writes to one that is deleted.
+    /// Deletes a file that is as it was, or a folder that is empty. A file goes to the trash. Without a trash no system looks and deletes in one
+    /// step: whoever writes to the file between the two writes to one that is deleted.
+    ///
+    /// What is neither a file nor a folder, and what lies behind a symbolic link, was never mirrored: it stays, and counts as gone.
     ///
     /// - Returns: whether it is gone.
-    func delete(_ path: String, isFolder: Bool, _ expected: FileStamp) throws -> Bool {
-        guard let item = try item(path), item.isFolder == isFolder else { return try self.item(path) == nil }
-        if isFolder {
-            if rmdir(url(path).path) == 0 || errno == ENOENT { return true }
-            guard [ENOTEMPTY, EEXIST, EBUSY].contains(errno) else { throw FolderError("delete", path, errno) }
-            return false
-        }
-        guard item.stamp == expected else { return false }
-        guard unlink(url(path).path) == 0 || errno == ENOENT else { throw FolderError("delete", path, errno) }
-        return true
-    }
-
-    /// Removes what processes that were killed have left half written, and gives a name to what somebody had written in the moment of an exchange.
-    ///
-    /// - Parameter exchanges: those that were about to be made.
-    /// - Returns: the paths of what has a name by now.
-    func sweep(_ exchanges: [PendingExchange], _ conflictName: ConflictName) throws -> [String] {
-        let known = Dictionary(exchanges.map { ($0.hidden, $0) }) { first, _ in first }
-        let keys: [URLResourceKey] = [.isRegularFileKey]
-        guard let files = FileManager.default.enumerator(at: root, includingPropertiesForKeys: keys) else { return [] }
-        var hidden: [URL] = []
-        for case let file as URL in files where Self.isWork(file.lastPathComponent) {
-            if try file.resourceValues(forKeys: Set(keys)).isRegularFile ?? false { hidden.append(file) }
-        }
-        var found: [String] = []
-        for file in hidden {
-            var status = stat()
-            guard lstat(file.path, &status) == 0 else { continue }
-            if let exchange = known[file.lastPathComponent], exchange.isUnknown(status) {
-                let folder = String(file.deletingLastPathComponent().path.dropFirst(root.path.count + 1))
-                let path = try freePath(MirrorNames.join(folder.isEmpty ? nil : folder, exchange.name), conflictName)
-                if try rename(file.path, to: path) { found.append(path) }
-            } else {
-                try FileManager.default.removeItem(at: file)
+    func delete(_ path: LocalPath, isFolder: Bool, _ expected: FileStamp) throws -> Bool {
+        try calling("delete", path) { () throws(SystemCode) in
+            guard let (folder, name) = try parent(of: path), let status = try folder.status(name) else { return true }
+            let item = FolderItem(path, status)
+            if item.isSpecial { return true }
+            guard item.isFolder == isFolder else { return false }
+            do throws(SystemCode) {
+                if isFolder {
+                    try folder.remove(name, isFolder: true)
+                    return true
+                }
+                guard item.stamp == expected else { return false }
+                if let trash { return try trash.take(folder, name, as: path, expected) }
+                try folder.remove(name)
+                return true
+            } catch {
+                if error.number == ENOENT { return true }
+                if isFolder, [ENOTEMPTY, EEXIST, EBUSY].contains(error.number) { return false }
+                throw error
             }
         }
-        return found
     }
 
     /// Where a second version of a file can lie.
-    func freePath(_ path: String, _ conflictName: ConflictName) throws -> String {
-        let name = conflictName.name(for: MirrorNames.last(of: path))
-        let dot = name.dropFirst().lastIndex(of: ".") ?? name.endIndex
+    func freePath(_ path: LocalPath, _ conflictName: ConflictName) throws -> LocalPath {
+        let name = conflictName.name(for: path.last)
         for number in 1... {
-            let mark = number == 1 ? "" : " \(number)"
-            let other = MirrorNames.join(MirrorNames.folder(of: path), name[..<dot] + mark + name[dot...])
+            let other = LocalPath.join(path.folder, MirrorNames.numbered(name, number))
             if try item(other) == nil { return other }
         }
         return path

@@ -1,96 +1,164 @@
-import CMirrorFiles
 import Crypto
 import Foundation
 
 /// The mirrored folder, by paths relative to it.
 ///
-/// Its calls of the file system are made where they are called.
+/// Each way in goes folder by folder from the root, and follows no symbolic link. Its calls of the file system are made where they are called.
 struct LocalFolder: Sendable {
     let root: URL
+    /// Where deleted and overwritten files go; nil deletes them.
+    let trash: Trash?
+    private let clock: FolderClock
+    private let sightings = Sightings()
+
+    init(root: URL, trash: Trash? = nil, clock: FolderClock = FolderClock()) {
+        (self.root, self.trash, self.clock) = (root, trash, clock)
+    }
 
     /// Where names of files begin that are being written, and are nobody's yet.
     static let workPrefix = ".mirror-"
 
     /// Whether a name is one of those.
     static func isWork(_ name: String) -> Bool {
-        name.hasPrefix(workPrefix) && UUID(uuidString: String(name.dropFirst(workPrefix.count))) != nil
+        name.utf8.starts(with: workPrefix.utf8)
+            && UUID(uuidString: String(decoding: name.utf8.dropFirst(workPrefix.utf8.count), as: UTF8.self)) != nil
     }
 
-    func url(_ path: String) -> URL { root.appending(path: path) }
+    /// The most bytes of a whole path that programs can name: `PATH_MAX` counts the byte at its end as well.
+    static let longestPath = Int(PATH_MAX) - 1
 
-    /// What is there now; nil where there is nothing.
-    func item(_ path: String) throws -> FolderItem? {
-        var status = stat()
-        guard lstat(url(path).path, &status) == 0 else {
-            if errno == ENOENT || errno == ENOTDIR { return nil }
-            throw FolderError("look at", path, errno)
+    /// Whether the path of a file has more bytes than programs can name.
+    func isTooLong(_ path: LocalPath) -> Bool { root.path.utf8.count + 1 + path.text.utf8.count > Self.longestPath }
+
+    /// Whether a file here can have the names, one below the other, of something in the tree. Names of the tree may hold any character.
+    func isPossible(_ names: some Collection<String>) -> Bool {
+        names.allSatisfy(MirrorNames.isPossible) && names.first != Trash.nameInFolder
+            && !isTooLong(LocalPath(Array(names)))
+    }
+
+    // MARK: Ways in
+
+    /// An open folder; nil is the root.
+    func folder(_ folder: LocalPath?) throws(SystemCode) -> OpenFolder {
+        var open = try OpenFolder.root(root)
+        for name in folder?.names ?? [] { open = try open.folder(name) }
+        return open
+    }
+
+    /// The open folder that a path lies in, and its last name; nil if that folder is not there, or is reached by a symbolic link.
+    func parent(of path: LocalPath) throws(SystemCode) -> (folder: OpenFolder, name: String)? {
+        // A root that is not there is an error, and not an empty folder.
+        var open = try OpenFolder.root(root)
+        do throws(SystemCode) {
+            for name in path.folder?.names ?? [] { open = try open.folder(name) }
+        } catch {
+            if error.saysMissing { return nil }
+            throw error
         }
-        let kind = status.st_mode & S_IFMT
-        let isSpecial = kind != S_IFREG && kind != S_IFDIR
-        return FolderItem(path: path, isFolder: kind == S_IFDIR, stamp: FileStamp(status), isSpecial: isSpecial)
+        return (open, path.last)
+    }
+
+    /// Says in errors what was done, and with which file.
+    func calling<Value>(_ call: String, _ path: LocalPath?, _ body: () throws(SystemCode) -> Value) throws(FolderError)
+        -> Value
+    {
+        do throws(SystemCode) { return try body() } catch { throw FolderError(call, path, error.number) }
+    }
+
+    /// What is there now; nil if there is nothing.
+    func item(_ path: LocalPath) throws(FolderError) -> FolderItem? {
+        try calling("look at", path) { () throws(SystemCode) in
+            guard let (folder, name) = try parent(of: path) else { return nil }
+            return try folder.status(name).map { FolderItem(path, $0) }
+        }
+    }
+
+    /// The first part of a path that is neither a file nor a folder: a symbolic link, a FIFO. Nil if there is none.
+    func obstacle(in path: LocalPath) throws(FolderError) -> FolderItem? {
+        try calling("look at", path) { () throws(SystemCode) in
+            var open = try OpenFolder.root(root)
+            var place: LocalPath?
+            let names = path.names
+            for (index, name) in names.enumerated() {
+                guard let status = try open.status(name) else { return nil }
+                place = LocalPath.join(place, name)
+                let item = FolderItem(place ?? path, status)
+                if item.isSpecial { return item }
+                guard item.isFolder, index < names.count - 1 else { return nil }
+                do throws(SystemCode) { open = try open.folder(name) } catch {
+                    if error.saysMissing { return nil }
+                    throw error
+                }
+            }
+            return nil
+        }
+    }
+
+    /// What keeps something of the tree from its place: a part of where it is here, or of what leads to where it is to be.
+    ///
+    /// - Parameter here: where it is; nil if it is not here yet. Then what lies in its place itself makes way.
+    func obstacle(here: LocalPath?, there: LocalPath) throws(FolderError) -> FolderItem? {
+        if let here, let obstacle = try obstacle(in: here) { return obstacle }
+        return try there.folder.flatMap { folder throws(FolderError) in try obstacle(in: folder) }
     }
 
     // MARK: Scanning
 
-    /// Everything in it, but symbolic links, special files and names that are no text.
+    /// Everything in it, but symbolic links, special files, names that are no text, and what the file system refuses. Those are left out with a
+    /// reason: what cannot be read is not to be taken for deleted.
     ///
-    /// - Throws: ``FolderError`` where it is not there, or cannot be read in part: what cannot be read is not to be taken for deleted.
+    /// - Throws: ``FolderError`` where it is not there, or cannot be read.
     func scan() throws -> FolderScan {
         var scan = FolderScan()
+        // By characters: two spellings of one letter are one name in the tree.
         var seen: Set<String> = []
-        var waiting = [""]
+        var waiting: [LocalPath?] = [nil]
         while let folder = waiting.popLast() {
             try Task.checkCancellation()
-            for name in try names(in: folder, &scan) {
-                let path = folder.isEmpty ? name : folder + "/" + name
-                var status = stat()
-                // What has vanished since it was listed is deleted.
-                guard lstat(url(path).path, &status) == 0 else {
-                    if errno == ENOENT || errno == ENOTDIR { continue }
-                    throw FolderError("look at", path, errno)
+            do throws(SystemCode) {
+                let open = try self.folder(folder)
+                for name in try open.names() {
+                    guard let name else {
+                        scan.skipped[LocalPath.join(folder, "?")] = "a name that is no text"
+                        continue
+                    }
+                    let path = LocalPath.join(folder, name)
+                    if Self.isWork(name) || folder == nil && name == Trash.nameInFolder { continue }
+                    guard let item = examine(path, name, open, &scan) else { continue }
+                    guard seen.insert(path.text).inserted else {
+                        scan.skipped[path] = "another composition of the letters of a name beside it"
+                        continue
+                    }
+                    scan.items.append(item)
+                    if item.isFolder { waiting.append(path) }
                 }
-                let kind = status.st_mode & S_IFMT
-                guard kind == S_IFREG || kind == S_IFDIR else {
-                    scan.skipped[path] = kind == S_IFLNK ? "a symbolic link" : "no file and no folder"
-                    continue
-                }
-                guard seen.insert(path).inserted else {
-                    scan.skipped[path] = "another composition of the letters of a name beside it"
-                    continue
-                }
-                scan.items.append(FolderItem(path: path, isFolder: kind == S_IFDIR, stamp: FileStamp(status)))
-                if kind == S_IFDIR { waiting.append(path) }
+            } catch {
+                guard let folder else { throw FolderError("read", nil, error.number) }
+                // What has vanished since it was listed is deleted. What became a link is not.
+                if error.number == ENOENT { continue }
+                scan.skipped[folder] = FolderError("read", folder, error.number).reason
             }
         }
         return scan
     }
 
-    private func names(in folder: String, _ scan: inout FolderScan) throws -> [String] {
-        guard let stream = opendir(url(folder).path) else {
-            // A folder that was deleted since it was seen is empty; the one that is mirrored is not.
-            if errno == ENOENT || errno == ENOTDIR, !folder.isEmpty { return [] }
-            throw FolderError("read", folder, errno)
+    /// A file or a folder; nil for what is left out, with the reason, and for what is gone.
+    private func examine(_ path: LocalPath, _ name: String, _ open: OpenFolder, _ scan: inout FolderScan) -> FolderItem?
+    {
+        guard !isTooLong(path) else {
+            let count = root.path.utf8.count + 1 + path.text.utf8.count
+            scan.skipped[path] = "its path has \(count) bytes, and the system takes \(Self.longestPath)"
+            return nil
         }
-        defer { closedir(stream) }
-        var names: [String] = []
-        while true {
-            errno = 0
-            guard let entry = readdir(stream) else {
-                // Its end, or an error.
-                guard errno == 0 else { throw FolderError("read", folder, errno) }
-                break
-            }
-            let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
-                String(validating: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            guard let name else {
-                scan.skipped[folder.isEmpty ? "?" : folder + "/?"] = "a name that is no text"
-                continue
-            }
-            if name == "." || name == ".." || Self.isWork(name) { continue }
-            names.append(name)
+        do throws(SystemCode) {
+            guard let status = try open.status(name) else { return nil }
+            let item = FolderItem(path, status)
+            guard let special = item.special else { return item }
+            scan.skipped[path] = special
+        } catch {
+            scan.skipped[path] = FolderError("look at", path, error.number).reason
         }
-        return names.sorted()
+        return nil
     }
 
     // MARK: Reading
@@ -102,15 +170,27 @@ struct LocalFolder: Sendable {
         let isFresh: Bool
     }
 
-    /// Reads a file; nil where it is no file any more, or was changed meanwhile.
-    func print(_ path: String) throws -> Print? {
-        let handle: FileHandle
-        do { handle = try FileHandle(forReadingFrom: url(path)) } catch {
-            if try item(path).map(\.isFolder) ?? true { return nil }
-            throw FolderError("read", path, EACCES)
+    /// Opens a file for reading; nil if there is no file.
+    func file(_ path: LocalPath) throws -> FileHandle? {
+        let file: FileHandle? = try calling("read", path) { () throws(SystemCode) in
+            guard let (folder, name) = try parent(of: path) else { return nil }
+            do throws(SystemCode) { return try folder.open(name) } catch {
+                // A socket cannot be opened.
+                if error.saysMissing || error.number == ENXIO { return nil }
+                throw error
+            }
         }
+        guard let file else { return nil }
+        var status = stat()
+        guard fstat(file.fileDescriptor, &status) == 0 else { throw FolderError("look at", path, errno) }
+        return status.st_mode & S_IFMT == S_IFREG ? file : nil
+    }
+
+    /// Reads a file; nil where it is no file any more, or was changed meanwhile.
+    func print(_ path: LocalPath) throws -> Print? {
+        guard let handle = try file(path) else { return nil }
         defer { try? handle.close() }
-        let (moment, before) = (FileStamp.now, try Self.stamp(handle))
+        let (moment, begin, before) = (clock.now(), clock.instant(), try Self.stamp(handle))
         var hash = SHA256()
         while let bytes = try handle.read(upToCount: 256 * 1024), !bytes.isEmpty {
             try Task.checkCancellation()
@@ -118,7 +198,17 @@ struct LocalFolder: Sendable {
         }
         let after = try Self.stamp(handle)
         guard before == after, try item(path)?.stamp == after else { return nil }
-        return Print(digest: hash.finalize().text, stamp: after, isFresh: after.isFresh(at: moment))
+        let isFresh = isFresh(path, after, at: moment, begin)
+        return Print(digest: hash.finalize().text, stamp: after, isFresh: isFresh)
+    }
+
+    /// Whether a file that was just read may be written once more with the same time.
+    private func isFresh(_ path: LocalPath, _ stamp: FileStamp, at moment: Int64, _ begin: ContinuousClock.Instant)
+        -> Bool
+    {
+        if stamp.isRecent(at: moment) { return !sightings.note(path, stamp, begin, clock.instant()) }
+        sightings.forget(path)
+        return false
     }
 
     static func stamp(_ handle: FileHandle) throws -> FileStamp {
@@ -131,12 +221,14 @@ struct LocalFolder: Sendable {
 /// What the file system has refused.
 struct FolderError: Error, CustomStringConvertible {
     let description: String
+    /// What the system says.
+    let reason: String
     let code: Int32
 
-    init(_ call: String, _ path: String, _ code: Int32) {
+    init(_ call: String, _ path: LocalPath?, _ code: Int32) {
         self.code = code
-        let name = path.isEmpty ? "the folder" : "'\(path)'"
-        description = "cannot \(call) \(name): \(String(cString: strerror(code)))"
+        reason = String(cString: strerror(code))
+        description = "cannot \(call) \(path.map { "'\($0)'" } ?? "the folder"): \(reason)"
     }
 }
 

@@ -7,58 +7,79 @@ extension Mirror {
     /// - Returns: how much was changed in the folder since the last time.
     func scan() async throws -> Int {
         let scan = try folder.scan()
-        for (path, reason) in scan.skipped.sorted(by: { $0.key < $1.key }) where skipped.insert(path).inserted {
-            screen.note("\(path) is left out: \(reason)")
-        }
         let known = try await stack.background { context in
             try context.rows(MirrorEntry.all).map {
                 FolderChanges.Known(
                     id: $0.id,
-                    path: $0.path,
+                    path: LocalPath($0.path),
                     isFolder: $0.isFolder,
                     stamp: $0.stamp,
-                    isFresh: $0.isFresh
+                    isFresh: $0.isFresh,
+                    digest: $0.digest
                 )
             }
         }
-        if scan.items.isEmpty, known.count > 1 {
+        noteSkipped(scan, known)
+        var prints = Prints()
+        let changes = try FolderChanges(scan, known) { known, item in
+            guard let digest = known.digest else { return false }
+            return try print(item.path, &prints)?.digest == digest
+        }
+        if scan.items.isEmpty, known.count > 1, !changes.deleted.isEmpty {
             throw MirrorError(
                 "\(folder.root.path) is empty, and was not: is it not mounted? Nothing is deleted at the remote. If that is what you want, "
                     + "make a file in it and start again."
             )
         }
-        let changes = FolderChanges(scan, known)
         guard !changes.isEmpty else { return 0 }
-        let prints = try prints(of: changes)
+        for item in changes.new + changes.touched.map(\.item) where !item.isFolder {
+            try Task.checkCancellation()
+            _ = try print(item.path, &prints)
+        }
         let (account, conflictName, partings) = (account, conflictName, partings)
         do {
-            let (count, hasMet) = try await stack.background { context in
+            let (count, hasMet) = try await stack.background { [prints = prints.read] context in
                 let tree = try TreeChanges(context.cloud(account), conflictName, partings)
                 try tree.apply(changes, prints)
                 try context.commit()
                 return (tree.count, tree.hasMet)
             }
             if hasMet { bell.ringForPlacement() }
-            // What was being written is looked at once more.
-            let files = changes.new.filter { !$0.isFolder }.count + changes.touched.filter { !$0.item.isFolder }.count
-            return count + files - prints.count
+            return count + prints.busy
         } catch let error as StrataError where error.code == .conflict || error.code == .notUnique {
             bell.ring()
             return 1
         }
     }
 
-    /// Reads what is new or may have changed.
-    private func prints(of changes: FolderChanges) throws -> [String: LocalFolder.Print] {
-        var prints: [String: LocalFolder.Print] = [:]
-        for item in changes.new + changes.touched.map(\.item) where !item.isFolder {
-            try Task.checkCancellation()
-            do {
-                prints[item.path] = try folder.print(item.path)
-            } catch let error as FolderError {
-                if skipped.insert(item.path).inserted { screen.note("\(error)") }
-            }
+    /// Says what is left out. Of something that is known, nothing is deleted elsewhere.
+    private func noteSkipped(_ scan: FolderScan, _ known: [FolderChanges.Known]) {
+        for (path, reason) in scan.skipped.sorted(by: { $0.key < $1.key }) where skipped.insert(path.text).inserted {
+            let isKnown = known.contains { $0.path == path || $0.path.isBelow(path) }
+            let rest =
+                isKnown ? ". What was mirrored there stays at the remote, and changes of others do not come here" : ""
+            screen.note("\(path) is left out: \(reason)\(rest)")
         }
-        return prints
+    }
+
+    /// What was read in a scan.
+    private struct Prints {
+        var read: [LocalPath: LocalFolder.Print] = [:]
+        /// How many files were being written: they are looked at once more.
+        var busy = 0
+    }
+
+    /// Reads a file once; nil where it is being written, or cannot be read.
+    private func print(_ path: LocalPath, _ prints: inout Prints) throws -> LocalFolder.Print? {
+        if let print = prints.read[path] { return print }
+        do {
+            let print = try folder.print(path)
+            prints.read[path] = print
+            if print == nil { prints.busy += 1 }
+            return print
+        } catch let error as FolderError {
+            if skipped.insert(path.text).inserted { screen.note("\(error)") }
+            return nil
+        }
     }
 }

@@ -35,8 +35,12 @@ public actor Mirror: Service {
         public var limit: Int?
         /// What a person is to do where the remote does not know who asks.
         public var credentialsHint: String?
+        /// For how many days files are kept that others delete or replace; nil keeps none.
+        public var trashDays: Int? = 30
         /// What tells the time for pauses.
         var now: @Sendable () -> ContinuousClock.Instant = { .now }
+        /// What tells the day.
+        var date: @Sendable () -> Date = { Date() }
 
         /// - Parameter host: the name of this machine.
         public init(folder: URL, store: URL, remote: any Remote, host: String) {
@@ -58,8 +62,12 @@ public actor Mirror: Service {
     public private(set) var isDone = false
     private var nextPull = ContinuousClock.now
     /// What is in the way of being done with.
-    private var isOffline = false
+    var isOffline = false
     var skipped: Set<String> = []
+    /// What the last placement has left for later, and why.
+    var postponed: [LocalPath: String] = [:]
+    var waits: WaitWatch
+    private var nextTrashSweep: Date
 
     private init(
         _ configuration: Configuration,
@@ -74,6 +82,8 @@ public actor Mirror: Service {
         partings = handler.partings
         (self.screen, self.lock) = (screen, lock)
         pauses = Pauses(now: configuration.now)
+        waits = WaitWatch(now: configuration.now)
+        nextTrashSweep = configuration.date()
     }
 
     /// What goes wrong with files the screen says, and what has been tried and will be tried again nobody needs to know.
@@ -96,8 +106,13 @@ public actor Mirror: Service {
         )
         let handler = MirrorHandler(
             stack: stack,
-            folder: LocalFolder(root: configuration.folder),
-            conflictName: ConflictName(host: configuration.host) { Date() },
+            folder: LocalFolder(
+                root: configuration.folder,
+                trash: configuration.trashDays.map {
+                    Trash(of: configuration.folder, store: configuration.store, days: $0, now: configuration.date)
+                }
+            ),
+            conflictName: ConflictName(host: configuration.host, now: configuration.date),
             bell: Bell(),
             note: { [screen] in screen.noteOnce($0) }
         )
@@ -133,7 +148,10 @@ public actor Mirror: Service {
         do {
             try await cancelWhenGracefulShutdown { try await self.mirror() }
         } catch is CancellationError {
-            if configuration.isOnce { screen.note("stopped; the same command goes on from here") }
+            if configuration.isOnce {
+                let reason = waits.reason.map { " while it waited: \($0)" } ?? ""
+                screen.note("stopped\(reason); the same command goes on from here")
+            }
         } catch {
             await close()
             throw error
@@ -194,6 +212,7 @@ public actor Mirror: Service {
 
     /// - Returns: whether there is nothing left to do, where that is what it works for.
     private func turn() async throws -> Bool {
+        emptyTrash()
         // Without a look at the remote nobody knows.
         var isQuiet = false
         if try await isPullDue() {
@@ -202,6 +221,7 @@ public actor Mirror: Service {
         }
         if bell.takePlacement() {
             let placed = try await place()
+            postponed = placed.reasons
             if placed.postponed > 0 || placed.changes > 0 {
                 isQuiet = false
                 bell.ringForPlacement()
@@ -209,8 +229,17 @@ public actor Mirror: Service {
             }
         }
         if try await scan() > 0 { isQuiet = false }
-        guard configuration.isOnce, isQuiet else { return false }
-        return try await isSettled()
+        guard configuration.isOnce else { return false }
+        if isQuiet, try await isSettled() { return true }
+        try await noteWaits()
+        return false
+    }
+
+    /// Removes what has lain in the trash for too long, once a day.
+    private func emptyTrash() {
+        guard let trash = folder.trash, configuration.date() >= nextTrashSweep else { return }
+        nextTrashSweep = configuration.date().addingTimeInterval(86400)
+        do { try trash.sweep() } catch { screen.noteOnce("\(error)") }
     }
 
     /// Where it is to end, it looks once more as soon as nothing else is left.
@@ -262,10 +291,10 @@ public actor Mirror: Service {
     }
 
     private func place() async throws -> Placement.Summary {
-        let account = account
-        let tree = try await stack.background { context in try WantedTree.read(context.cloud(account)) }
+        let (account, folder) = (account, folder)
+        let tree = try await stack.background { context in try WantedTree.read(context.cloud(account), folder) }
         for path in tree.impossible where skipped.insert(path).inserted {
-            screen.note("\(path) is left out: no file here can have that name")
+            screen.note("\(path) is left out: no file here can have that name, or so long a path")
         }
         let placement = Placement(
             stack: stack,
@@ -288,23 +317,14 @@ public actor Mirror: Service {
     /// Whether all has been sent and has come.
     private func isSettled() async throws -> Bool {
         let progress = try await account.progress()
-        if progress.isIdle {
-            let account = account
-            let tree = try await stack.background { context in try WantedTree.read(context.cloud(account)) }
-            if !tree.isFollowed { bell.ringForPlacement() }
-            return tree.isFollowed
+        // What is marked for download is compared with the folder: changes of what is left out here do not come.
+        if progress.operationsLeft == 0, progress.uploads.filesLeft == 0 {
+            let isFollowed = try await differences().isEmpty
+            if !isFollowed { bell.ringForPlacement() }
+            return isFollowed
         }
         guard progress.operationsFailed > 0, progress.operationsFailed == progress.operationsLeft else { return false }
-        let account = account
-        let failed = try await stack.background { context in
-            let cloud = context.cloud(account)
-            return try cloud.failedOperations().map { operation in
-                let reason = operation.failures.list.last?.message ?? "no reason is known"
-                // The top is the folder itself.
-                guard let node = try cloud.node(for: operation) else { return "what is deleted here: \(reason)" }
-                return "\(node.path.names.joined(separator: "/")): \(reason)"
-            }
-        }
+        let failed = try await operations { $0.status == .failed }.map { "\($0.path): \($0.reason)" }
         let heading = failed.count == 1 ? "an operation has failed" : "\(failed.count) operations have failed"
         throw MirrorError("\(heading):\n" + failed.joined(separator: "\n"))
     }

@@ -30,7 +30,7 @@ struct MirrorHandler: CloudHandler {
     func content(for request: ContentRequest) async throws -> RemoteBody? {
         guard request.section == .data, let id = request.object(as: MirrorEntry.self) else { return nil }
         guard let path = try await stack.background({ context in try context.find(id)?.path }) else { return nil }
-        let (body, stamp) = try StableFile.body(folder.url(path))
+        let (body, stamp) = try StableFile.body(LocalPath(path), in: folder)
         sent.note(stamp, of: request.node)
         return body
     }
@@ -45,7 +45,7 @@ struct MirrorHandler: CloudHandler {
     }
 
     /// Whether it can be a file here. What cannot is left out, and nothing waits for it.
-    private func isPossible(_ node: CloudNode) -> Bool { node.path.names.allSatisfy(MirrorNames.isPossible) }
+    private func isPossible(_ node: CloudNode) -> Bool { folder.isPossible(node.path.names) }
 
     func didPull(_ change: PulledChange, in cloud: CloudContext) throws {
         switch change {

@@ -5,32 +5,40 @@ import StrataCloud
 /// it never was.
 enum StableFile {
     /// - Returns: what is sent, and how the file is now.
-    /// - Throws: ``RemoteError`` with `unavailable` where there is no file: it is being moved, or the next scan finds that it is deleted.
-    static func body(_ file: URL) throws -> (RemoteBody, FileStamp) {
-        guard let stamp = try? stamp(file) else {
-            throw RemoteError(.unavailable, "'\(file.path)' is not there.", retryAfter: .milliseconds(200))
+    /// - Throws: ``RemoteError``: `unavailable` where there is no file: it is being moved, or the next scan finds that it is deleted;
+    ///   `unsupported` if it, or a folder above it, has become something else, as a symbolic link or a FIFO.
+    static func body(_ path: LocalPath, in folder: LocalFolder) throws -> (RemoteBody, FileStamp) {
+        guard let stamp = try? stamp(path, folder) else {
+            if let obstacle = try? folder.obstacle(in: path), let special = obstacle.special {
+                throw RemoteError(
+                    .unsupported,
+                    "'\(path)' is not sent: '\(obstacle.path)' is \(special) by now. Put a file in its place, or delete it."
+                )
+            }
+            throw RemoteError(.unavailable, "'\(path)' is not there.", retryAfter: .milliseconds(200))
         }
         let body = RemoteBody(size: stamp.size) { range in
-            let reader = Reader(file, stamp, range)
+            let reader = Reader(path, folder, stamp, range)
             return AsyncThrowingStream(unfolding: { try await reader.next() })
         }
         return (body, stamp)
     }
 
-    private static func stamp(_ file: URL) throws -> FileStamp {
-        let handle = try FileHandle(forReadingFrom: file)
+    private static func stamp(_ path: LocalPath, _ folder: LocalFolder) throws -> FileStamp? {
+        guard let handle = try folder.file(path) else { return nil }
         defer { try? handle.close() }
         return try LocalFolder.stamp(handle)
     }
 
     private actor Reader {
-        private let file: URL
+        private let path: LocalPath
+        private let folder: LocalFolder
         private let stamp: FileStamp
         private var range: Range<Int64>
         private var handle: FileHandle?
 
-        init(_ file: URL, _ stamp: FileStamp, _ range: Range<Int64>) {
-            (self.file, self.stamp, self.range) = (file, stamp, range)
+        init(_ path: LocalPath, _ folder: LocalFolder, _ stamp: FileStamp, _ range: Range<Int64>) {
+            (self.path, self.folder, self.stamp, self.range) = (path, folder, stamp, range)
         }
 
         func next() throws -> Data? {
@@ -53,13 +61,12 @@ enum StableFile {
             } catch let error as RemoteError {
                 throw error
             } catch {
-                throw RemoteError(.unreadableBody, "'\(file.path)' cannot be read: \(error)", underlying: error)
+                throw RemoteError(.unreadableBody, "'\(path)' cannot be read: \(error)", underlying: error)
             }
         }
 
         private func open() throws -> FileHandle {
-            let handle = try FileHandle(forReadingFrom: file)
-            guard try LocalFolder.stamp(handle) == stamp else { throw changed }
+            guard let handle = try folder.file(path), try LocalFolder.stamp(handle) == stamp else { throw changed }
             try handle.seek(toOffset: UInt64(range.lowerBound))
             self.handle = handle
             return handle
@@ -68,7 +75,7 @@ enum StableFile {
         private var changed: RemoteError {
             RemoteError(
                 .unavailable,
-                "'\(file.path)' is being written; it is sent when that is over.",
+                "'\(path)' is being written; it is sent when that is over.",
                 retryAfter: .seconds(1)
             )
         }

@@ -8,7 +8,7 @@ final class StoreLock: Sendable {
     init(_ store: URL) throws {
         try Self.make(store.deletingLastPathComponent())
         descriptor = open(store.path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw FolderError("lock", store.path, errno) }
+        guard descriptor >= 0 else { throw FolderError("lock", LocalPath(store.path), errno) }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             close(descriptor)
             throw MirrorError("another mirror is at work with \(store.path)")
@@ -24,6 +24,8 @@ final class StoreLock: Sendable {
             at: folder.deletingLastPathComponent(),
             withIntermediateDirectories: true
         )
-        guard mkdir(folder.path, 0o700) == 0 || errno == EEXIST else { throw FolderError("make", folder.path, errno) }
+        guard mkdir(folder.path, 0o700) == 0 || errno == EEXIST else {
+            throw FolderError("make", LocalPath(folder.path), errno)
+        }
     }
 }

@@ -15,6 +15,8 @@ public struct MirrorOptions: Sendable {
     public var pullInterval = Duration.seconds(5)
     /// How many bytes a second are sent at most.
     public var limit: Int?
+    /// For how many days files are kept that others delete or replace; nil keeps none.
+    public var trashDays: Int? = 30
     /// A file of certificates that are trusted in place of those of the system.
     public var authorities: URL?
     public var help = false
@@ -37,6 +39,8 @@ public struct MirrorOptions: Sendable {
           --scan SECONDS        how long to rest between looks at the folder (default: 1)
           --pull SECONDS        how long to rest between looks at the remote (default: 5)
           --limit BYTES         send no more than so many bytes a second, as 500k or 2M
+          --trash-days DAYS     how long files are kept that others delete or replace (default: 30)
+          --no-trash            delete them at once
           --help                show this
 
         Credentials are read from the environment: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (or ~/.aws/credentials) for s3://,
@@ -53,8 +57,10 @@ public struct MirrorOptions: Sendable {
     ) throws {
         let arguments = try Arguments(
             arguments,
-            options: ["--endpoint", "--region", "--ca", "--store", "--host", "--scan", "--pull", "--limit"],
-            flags: ["--once", "--allow-many-deletes"]
+            options: [
+                "--endpoint", "--region", "--ca", "--store", "--host", "--scan", "--pull", "--limit", "--trash-days",
+            ],
+            flags: ["--once", "--allow-many-deletes", "--no-trash"]
         )
         help = arguments.isHelp
         isOnce = arguments.flags.contains("--once")
@@ -62,6 +68,7 @@ public struct MirrorOptions: Sendable {
         scanInterval = try arguments.seconds("--scan") ?? scanInterval
         pullInterval = try arguments.seconds("--pull") ?? pullInterval
         limit = try arguments.bytes("--limit")
+        trashDays = try Self.trashDays(arguments.text("--trash-days"), isOff: arguments.flags.contains("--no-trash"))
         self.host = try Self.host(arguments.text("--host") ?? host)
         if help { return }
         try Self.check(arguments.words)
@@ -86,6 +93,18 @@ public struct MirrorOptions: Sendable {
         throw UsageError("\"\(first)\" \(excess): a folder and a remote are needed")
     }
 
+    private static func trashDays(_ text: String?, isOff: Bool) throws -> Int? {
+        guard !isOff else {
+            if text != nil { throw UsageError("--no-trash and --trash-days contradict each other") }
+            return nil
+        }
+        guard let text else { return 30 }
+        guard let days = Int(text), (1...36_500).contains(days) else {
+            throw UsageError("--trash-days is a number of days from 1 to 36500, not \"\(text)\"")
+        }
+        return days
+    }
+
     private static func authorities(_ path: String, _ remote: RemotePlace) throws -> URL {
         if case .folder = remote { throw UsageError("--ca is for s3:// and webdavs://") }
         guard FileManager.default.isReadableFile(atPath: path) else {
@@ -107,7 +126,8 @@ public struct MirrorOptions: Sendable {
     /// A name that may stand in that of a file.
     private static func host(_ name: String) throws -> String {
         let first = String(name.prefix { $0 != "." })
-        guard !first.isEmpty, first.utf8.count <= 64, !first.contains("/"), first == MirrorScreen.printable(first)
+        guard !first.isEmpty, first.utf8.count <= 64, !first.utf8.contains(UInt8(ascii: "/")),
+            first == MirrorScreen.printable(first)
         else {
             throw UsageError("\"\(name)\" cannot stand in the name of a file; use --host")
         }
@@ -127,7 +147,8 @@ public struct MirrorOptions: Sendable {
     }
 
     private static func isWithin(_ url: URL, _ folder: URL) -> Bool {
-        url.pathComponents.starts(with: folder.pathComponents)
+        LocalPath(url.path) == LocalPath(folder.path) || LocalPath(url.path).isBelow(LocalPath(folder.path))
+            || folder.path == "/"
     }
 
     static func real(_ url: URL) -> URL {

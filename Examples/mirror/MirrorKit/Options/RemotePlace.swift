@@ -36,7 +36,7 @@ public enum RemotePlace: Hashable, Sendable, CustomStringConvertible {
                 }
                 return url
             }
-            let prefix = url.path.split(separator: "/").map(String.init)
+            let prefix = LocalPath(url.path).names
             self = .s3(bucket: host, prefix: prefix, endpoint: server, region: region)
         case "webdav", "webdavs":
             try Self.refuse(endpoint, region)

@@ -6,7 +6,7 @@ import StrataCloud
 struct Arrivals: Sendable {
     private let placement: Placement
     private let entries: [ObjectID<MirrorEntry>: WantedTree.Entry]
-    private let paths: [String: WantedTree.Entry]
+    private let paths: [LocalPath: WantedTree.Entry]
 
     /// How many files come at once.
     private static let width = 4
@@ -16,24 +16,29 @@ struct Arrivals: Sendable {
         paths = Dictionary(tree.entries.values.map { ($0.path, $0) }) { first, _ in first }
     }
 
-    /// - Returns: how many are in their place.
+    /// - Returns: what is not in its place, and why.
     /// - Throws: `CancellationError`. What does not arrive stays marked.
-    func fetch(_ items: [WantedTree.Item]) async throws -> Int {
-        try await withThrowingTaskGroup(of: Bool.self) { group in
-            var placed = 0
-            for (index, item) in items.enumerated() {
-                if index >= Self.width, try await group.next() ?? false { placed += 1 }
-                group.addTask { try await self.fetch(item) }
+    func fetch(_ items: [WantedTree.Item]) async throws -> [LocalPath: String] {
+        try await withThrowingTaskGroup(of: (LocalPath, String?).self) { group in
+            var late: [LocalPath: String] = [:]
+            func note(_ result: (path: LocalPath, reason: String?)) {
+                if let reason = result.reason { late[result.path] = reason }
             }
-            for try await isPlaced in group where isPlaced { placed += 1 }
-            return placed
+            for (index, item) in items.enumerated() {
+                if index >= Self.width, let result = try await group.next() { note(result) }
+                group.addTask { (item.path, try await self.fetch(item)) }
+            }
+            for try await result in group { note(result) }
+            return late
         }
     }
 
-    private func fetch(_ item: WantedTree.Item) async throws -> Bool {
+    /// - Returns: why it is not in its place; nil if it is.
+    private func fetch(_ item: WantedTree.Item) async throws -> String? {
         let entry = item.entry.flatMap { entries[$0] }
         // What may have been written since it was read is read once more by the next scan.
-        guard !(entry?.isFresh ?? false), placement.pauses.isOver(for: item.node) else { return false }
+        if entry?.isFresh ?? false { return "it was just written here, and is read once more" }
+        if let reason = placement.pauses.reason(for: item.node) { return reason }
         do {
             let file = try await placement.account.downloads.fetch(item.node)
             defer { file.release() }
@@ -41,7 +46,7 @@ struct Arrivals: Sendable {
             defer { staged.discard() }
             let isPlaced = try await place(staged, file.eTag, item)
             placement.pauses.forget(item.node)
-            return isPlaced
+            return isPlaced ? nil : "it was changed here, and the next scan compares the two"
         } catch let error as CancellationError {
             throw error
         } catch {
@@ -49,9 +54,9 @@ struct Arrivals: Sendable {
             // It stays marked. Where the remote cannot be reached, the pulls say so.
             if (error as? RemoteError)?.code != .unreachable {
                 placement.note("\(item.path): \(error)")
-                placement.pauses.begin(for: item.node)
+                placement.pauses.begin(for: item.node, "\(error)")
             }
-            return false
+            return "\(error)"
         }
     }
 
@@ -65,6 +70,7 @@ struct Arrivals: Sendable {
                     (entry.incoming, entry.exchange) = (digest, exchange)
                 }
                 guard try folder.replace(entry.path, entry.stamp, with: staged) else { return false }
+                placement.noteTrash()
             }
             return try await settle(item, entry.id, staged.digest, eTag)
         }
@@ -135,14 +141,14 @@ struct Arrivals: Sendable {
     private func part(_ entry: WantedTree.Entry) async throws {
         let folder = placement.folder
         let path = try await placement.commit { cloud in
-            try cloud.node(for: entry.id)?.path.names.joined(separator: "/")
+            try (cloud.node(for: entry.id)?.path.names).map { LocalPath($0) }
         }
         guard let path, path != entry.path, try folder.move(entry.path, to: path) else { return }
         placement.tellIfParted(entry, path)
         let stamp = try folder.item(path)?.stamp
         try await placement.commit { cloud in
             guard let known = try cloud.context.find(entry.id) else { return }
-            known.path = path
+            known.path = path.text
             if let stamp, stamp.hasContent(of: entry.stamp) { known.stamp = stamp }
         }
     }

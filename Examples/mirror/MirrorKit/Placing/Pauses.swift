@@ -7,6 +7,8 @@ final class Pauses: Sendable {
     private struct Pause {
         var length: Duration
         var end: ContinuousClock.Instant
+        /// Why it did not come.
+        var reason: String
     }
 
     private let pauses = Mutex<[ObjectID<CloudNode>: Pause]>([:])
@@ -18,16 +20,19 @@ final class Pauses: Sendable {
 
     init(now: @escaping @Sendable () -> ContinuousClock.Instant) { self.now = now }
 
-    /// Whether a node may be tried.
-    func isOver(for node: ObjectID<CloudNode>) -> Bool {
-        pauses.withLock { $0[node].map { $0.end <= now() } ?? true }
+    /// Why a node is not tried now; nil if it may be tried.
+    func reason(for node: ObjectID<CloudNode>) -> String? {
+        pauses.withLock { pauses in pauses[node].flatMap { $0.end <= now() ? nil : $0.reason } }
     }
 
+    /// Whether a node may be tried.
+    func isOver(for node: ObjectID<CloudNode>) -> Bool { reason(for: node) == nil }
+
     /// Notes that a node was tried in vain.
-    func begin(for node: ObjectID<CloudNode>) {
+    func begin(for node: ObjectID<CloudNode>, _ reason: String = "") {
         pauses.withLock { pauses in
             let length = pauses[node].map { min($0.length * 2, Self.longest) } ?? Self.first
-            pauses[node] = Pause(length: length, end: now() + length)
+            pauses[node] = Pause(length: length, end: now() + length, reason: reason)
         }
     }
 

@@ -23,13 +23,19 @@ struct Placement: Sendable {
         var changes = 0
         /// What could not be done now, and may be the next time.
         var postponed = 0
+        /// What is postponed, and why, as far as that is known.
+        var reasons: [LocalPath: String] = [:]
+
+        mutating func postpone(_ path: LocalPath, _ reason: String) {
+            postponed += 1
+            reasons[path] = reason
+        }
     }
 
     func run(_ tree: WantedTree) async throws -> Summary {
         var tree = tree
         var summary = Summary()
-        let wanted = Set(tree.items.compactMap(\.entry))
-        let left = try await delete(tree.entries.values.filter { !wanted.contains($0.id) }, &tree, &summary)
+        let left = try await delete(tree.unwanted, &tree, &summary)
         var downloads: [WantedTree.Item] = []
         var waiting = tree.items
         // What is in the way of one thing may itself have somewhere to go.
@@ -37,26 +43,26 @@ struct Placement: Sendable {
             var next: [WantedTree.Item] = []
             for item in waiting {
                 try Task.checkCancellation()
-                switch try await arrangeIfAllowed(item, &tree) {
+                switch try await arrangeIfAllowed(item, &tree, &summary) {
                 case .nothing: break
                 case .done: summary.changes += 1
                 case .download: downloads.append(item)
                 case .blocked: next.append(item)
-                case .refused: summary.postponed += 1
+                case .refused: break
                 }
             }
             if next.isEmpty { break }
             if next.count == waiting.count {
-                summary.postponed += next.count
+                for item in next { summary.postpone(item.path, "something else lies in its place") }
                 guard try await unblock(next, &tree) else { break }
             }
             waiting = next
         }
         // What was moved out of a folder is not in its way any more.
         _ = try await delete(left.compactMap { tree.entries[$0.id] }, &tree, &summary)
-        let arrived = try await Arrivals(self, tree).fetch(downloads)
-        summary.changes += arrived
-        summary.postponed += downloads.count - arrived
+        let late = try await Arrivals(self, tree).fetch(downloads)
+        summary.changes += downloads.count - late.count
+        for (path, reason) in late { summary.postpone(path, reason) }
         return summary
     }
 
@@ -72,7 +78,7 @@ struct Placement: Sendable {
         // What lies in a folder comes before it.
         for entry in entries.sorted(by: { $0.path > $1.path }) {
             // What may have been written since it was read is read once more by the next scan.
-            if entry.isFresh { summary.postponed += 1 }
+            if entry.isFresh { summary.postpone(entry.path, "it was just written here, and is read once more") }
             guard !entry.isFresh, try isGone(entry, &summary) else {
                 left.append(entry)
                 continue
@@ -90,11 +96,13 @@ struct Placement: Sendable {
 
     /// Deletes what is as it was. What the file system refuses stays, and is told.
     private func isGone(_ entry: WantedTree.Entry, _ summary: inout Summary) throws -> Bool {
-        do { return try folder.delete(entry.path, isFolder: entry.isFolder, entry.stamp) } catch let error
-            as FolderError
-        {
+        do {
+            guard try folder.delete(entry.path, isFolder: entry.isFolder, entry.stamp) else { return false }
+            if !entry.isFolder { noteTrash() }
+            return true
+        } catch let error as FolderError {
             note("\(error)")
-            summary.postponed += 1
+            summary.postpone(entry.path, "\(error)")
             return false
         }
     }
@@ -104,30 +112,44 @@ struct Placement: Sendable {
     private enum Step { case nothing, done, download, blocked, refused }
 
     /// What the file system refuses, as where somebody else's rights are in the way, keeps nothing else from its place.
-    private func arrangeIfAllowed(_ item: WantedTree.Item, _ tree: inout WantedTree) async throws -> Step {
+    private func arrangeIfAllowed(
+        _ item: WantedTree.Item,
+        _ tree: inout WantedTree,
+        _ summary: inout Summary
+    ) async throws -> Step {
         do { return try await arrange(item, &tree) } catch let error as FolderError {
             note("\(error)")
+            summary.postpone(item.path, "\(error)")
             return .refused
         }
     }
 
     private func arrange(_ item: WantedTree.Item, _ tree: inout WantedTree) async throws -> Step {
         guard let entry = item.entry.flatMap({ tree.entries[$0] }) else {
-            if !item.isFolder { return item.isThere ? .download : .nothing }
-            return try await make(item, &tree)
+            guard item.isFolder || item.isThere, try !isLeftOut(nil, item.path) else { return .nothing }
+            return item.isFolder ? try await make(item, &tree) : .download
         }
-        guard entry.path != item.path else { return item.isMarked && !item.isFolder ? .download : .nothing }
+        guard entry.path != item.path || item.isMarked && !item.isFolder else { return .nothing }
+        if try isLeftOut(entry.path, item.path) { return .nothing }
+        if entry.path == item.path { return .download }
         if isTwin(entry, item, tree) { return .nothing }
         if let occupant = try folder.item(item.path) {
             if tree.entries.values.contains(where: { $0.path == item.path }) { return .blocked }
             // Nobody knows it yet: it makes way, and is found by the next scan.
             try setAside(occupant.path)
         }
-        try await commit { cloud in try cloud.context.find(entry.id)?.destination = item.path }
+        try await commit { cloud in try cloud.context.find(entry.id)?.destination = item.path.text }
         guard try folder.move(entry.path, to: item.path) else { return .blocked }
         tellIfParted(entry, item.path)
         try await carry(entry, to: item.path, &tree)
         return .done
+    }
+
+    /// Whether what others do does not come here, since something else lies there: nothing is done through a symbolic link.
+    private func isLeftOut(_ here: LocalPath?, _ there: LocalPath) throws -> Bool {
+        guard let obstacle = try folder.obstacle(here: here, there: there) else { return false }
+        note("\(obstacle.path) is \(obstacle.special ?? "something else"): changes of others do not come there")
+        return true
     }
 
     /// Whether somebody else has made, with as many bytes, what was made here and has had to give way: the two may be the same.
@@ -166,7 +188,7 @@ struct Placement: Sendable {
         try await commit { cloud in
             guard let node = try cloud.context.find(item.node) else { return nil }
             let entry = cloud.context.insert(
-                MirrorEntry(path: item.path, isFolder: item.isFolder, stamp: .none, incoming: incoming)
+                MirrorEntry(path: item.path.text, isFolder: item.isFolder, stamp: .none, incoming: incoming)
             )
             try cloud.link(node, to: entry.id)
             return entry.id
@@ -182,19 +204,19 @@ struct Placement: Sendable {
         }
     }
 
-    private func carry(_ entry: WantedTree.Entry, to path: String, _ tree: inout WantedTree) async throws {
+    private func carry(_ entry: WantedTree.Entry, to path: LocalPath, _ tree: inout WantedTree) async throws {
         let old = entry.path
         // Moving changes the time of its last change, and nothing else that counts.
         let found = try folder.item(path)?.stamp
         let stamp = found.flatMap { $0.hasContent(of: entry.stamp) ? $0 : nil } ?? entry.stamp
-        var paths: [ObjectID<MirrorEntry>: String] = [entry.id: path]
-        for other in tree.entries.values where entry.isFolder && other.path.hasPrefix(old + "/") {
-            paths[other.id] = path + other.path.dropFirst(old.count)
+        var paths: [ObjectID<MirrorEntry>: LocalPath] = [entry.id: path]
+        for other in tree.entries.values where entry.isFolder && other.path.isBelow(old) {
+            paths[other.id] = other.path.moved(from: old, to: path)
         }
         for (id, path) in paths { tree.entries[id]?.path = path }
         tree.entries[entry.id]?.stamp = stamp
         try await commit { [paths] cloud in
-            for (id, path) in paths { try cloud.context.find(id)?.path = path }
+            for (id, path) in paths { try cloud.context.find(id)?.path = path.text }
             guard let known = try cloud.context.find(entry.id) else { return }
             (known.stamp, known.destination) = (stamp, nil)
         }
@@ -207,7 +229,7 @@ struct Placement: Sendable {
                 items.contains(where: { $0.path == entry.path })
             else { continue }
             let aside = try folder.freePath(entry.path, conflictName)
-            try await commit { cloud in try cloud.context.find(entry.id)?.destination = aside }
+            try await commit { cloud in try cloud.context.find(entry.id)?.destination = aside.text }
             guard try folder.move(entry.path, to: aside) else { continue }
             try await carry(entry, to: aside, &tree)
             return true
@@ -216,18 +238,24 @@ struct Placement: Sendable {
     }
 
     /// Gives something here that nobody knows yet another name.
-    func setAside(_ path: String) throws {
+    func setAside(_ path: LocalPath) throws {
         let other = try folder.freePath(path, conflictName)
         if try folder.move(path, to: other) { tellOfWay(path, other) }
     }
 
     /// Says that something has another name now, where it has had to give way.
-    func tellIfParted(_ entry: WantedTree.Entry, _ path: String) {
+    func tellIfParted(_ entry: WantedTree.Entry, _ path: LocalPath) {
         if partings.take(entry.id) { tellOfWay(entry.path, path) }
     }
 
-    private func tellOfWay(_ path: String, _ other: String) {
+    private func tellOfWay(_ path: LocalPath, _ other: LocalPath) {
         tell("\(path) is \(other) now: another one has come")
+    }
+
+    /// Says once where a file is that was deleted or replaced.
+    func noteTrash() {
+        guard let trash = folder.trash else { return }
+        note("what others delete or replace is kept for \(trash.days) days in \(trash.url.path)")
     }
 
     // MARK: Committing

@@ -5,8 +5,7 @@ import StrataCloud
 struct WantedTree: Sendable {
     struct Item: Sendable {
         let node: ObjectID<CloudNode>
-        /// Names with slashes between them.
-        let path: String
+        let path: LocalPath
         let isFolder: Bool
         /// What stands for it in the folder; nil where nothing does yet.
         let entry: ObjectID<MirrorEntry>?
@@ -20,7 +19,7 @@ struct WantedTree: Sendable {
 
     struct Entry: Sendable {
         let id: ObjectID<MirrorEntry>
-        var path: String
+        var path: LocalPath
         let isFolder: Bool
         var stamp: FileStamp
         let digest: String?
@@ -33,11 +32,21 @@ struct WantedTree: Sendable {
     var entries: [ObjectID<MirrorEntry>: Entry] = [:]
     /// Names that no file here can have, with what leads to them, escaped as at the remote.
     var impossible: [String] = []
+    /// What is known here, and has such a name in the tree: it stays as it is.
+    var displaced: Set<ObjectID<MirrorEntry>> = []
 
-    /// Whether the folder is what the tree is, as far as is known of it.
-    var isFollowed: Bool {
-        let wanted = Set(items.compactMap(\.entry))
-        return items.allSatisfy(isFollowed) && entries.values.allSatisfy { $0.isFolder || wanted.contains($0.id) }
+    /// What is known here, and has no place in the tree any more.
+    var unwanted: [Entry] {
+        let wanted = Set(items.compactMap(\.entry)).union(displaced)
+        return entries.values.filter { !wanted.contains($0.id) }
+    }
+
+    /// Where the folder is not what the tree is, as far as is known of it: the paths here and in the tree.
+    var differences: [(here: LocalPath?, there: LocalPath?)] {
+        let items = items.filter { !isFollowed($0) }.map { item in
+            (here: item.entry.flatMap { entries[$0]?.path }, there: Optional(item.path))
+        }
+        return items + unwanted.filter { !$0.isFolder }.map { (here: $0.path, there: nil) }
     }
 
     private func isFollowed(_ item: Item) -> Bool {
@@ -46,12 +55,12 @@ struct WantedTree: Sendable {
     }
 
     /// - Complexity: O(nodes).
-    static func read(_ cloud: CloudContext) throws -> WantedTree {
+    static func read(_ cloud: CloudContext, _ folder: LocalFolder) throws -> WantedTree {
         var tree = WantedTree()
         for row in try cloud.context.rows(MirrorEntry.all) {
             tree.entries[row.id] = Entry(
                 id: row.id,
-                path: row.path,
+                path: LocalPath(row.path),
                 isFolder: row.isFolder,
                 stamp: row.stamp,
                 digest: row.digest,
@@ -60,17 +69,19 @@ struct WantedTree: Sendable {
         }
         let marked = Set(try cloud.nodesMarkedForDownload(.data).map(\.id.number))
         try cloud.walk(cloud.root()) { node, names in
-            guard names.allSatisfy(MirrorNames.isPossible) else {
-                tree.impossible.append(RemoteKey(names).path)
-                return .skip
+            let entry = node.link.flatMap { ObjectID<MirrorEntry>($0) }
+            guard folder.isPossible(names) else {
+                if folder.isPossible(names.dropLast()) { tree.impossible.append(RemoteKey(names).path) }
+                if let entry { tree.displaced.insert(entry) }
+                return .proceed
             }
             let remote = node.remote
             tree.items.append(
                 Item(
                     node: node.id,
-                    path: names.joined(separator: "/"),
+                    path: LocalPath(names),
                     isFolder: node.isFolder,
-                    entry: node.link.flatMap { ObjectID<MirrorEntry>($0) },
+                    entry: entry,
                     isMarked: marked.contains(node.id.number),
                     isThere: remote?.eTag != nil || remote?.size != nil,
                     size: remote?.size

@@ -1,0 +1,64 @@
+import Foundation
+
+extension LocalFolder {
+    /// Removes what processes that were killed have left half written, and gives a name to what somebody had written in the moment of an exchange.
+    /// A file that had been replaced goes to the trash.
+    ///
+    /// - Parameter exchanges: those that were about to be made.
+    /// - Returns: the paths of what has a name by now.
+    func sweep(_ exchanges: [PendingExchange], _ conflictName: ConflictName) throws -> [LocalPath] {
+        let known = Dictionary(exchanges.map { ($0.hidden, $0) }) { first, _ in first }
+        var found: [LocalPath] = []
+        for path in try hidden() {
+            let other = try calling("remove", path) { () throws(SystemCode) -> LocalPath? in
+                guard let (folder, name) = try parent(of: path), let status = try folder.status(name) else {
+                    return nil
+                }
+                guard let exchange = known[name] else {
+                    try folder.remove(name)
+                    return nil
+                }
+                let place = LocalPath.join(path.folder, exchange.name)
+                if exchange.isUnknown(status) { return place }
+                if let trash, FileStamp(status).hasContent(of: exchange.known) {
+                    _ = try trash.take(folder, name, as: place, exchange.known)
+                } else {
+                    try folder.remove(name)
+                }
+                return nil
+            }
+            guard let other else { continue }
+            let free = try freePath(other, conflictName)
+            if try move(path, to: free) { found.append(free) }
+        }
+        return found
+    }
+
+    /// All files whose names say that they are being written. What cannot be read is left out.
+    private func hidden() throws -> [LocalPath] {
+        var hidden: [LocalPath] = []
+        var waiting: [LocalPath?] = [nil]
+        while let folder = waiting.popLast() {
+            let open: OpenFolder
+            let names: [String?]
+            do throws(SystemCode) {
+                open = try self.folder(folder)
+                names = try open.names()
+            } catch {
+                guard folder == nil else { continue }
+                throw FolderError("read", nil, error.number)
+            }
+            for case let name? in names {
+                let path = LocalPath.join(folder, name)
+                guard let status = try? open.status(name), folder != nil || name != Trash.nameInFolder else { continue }
+                let item = FolderItem(path, status)
+                if item.isFolder {
+                    waiting.append(path)
+                } else if !item.isSpecial, Self.isWork(name) {
+                    hidden.append(path)
+                }
+            }
+        }
+        return hidden
+    }
+}

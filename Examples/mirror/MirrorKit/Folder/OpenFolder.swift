@@ -1,0 +1,130 @@
+import CMirrorFiles
+import Foundation
+
+/// The number of an error of the file system.
+struct SystemCode: Error {
+    let number: CInt
+
+    /// Whether it says that there is nothing of a name, or something that is not a folder.
+    var saysMissing: Bool { [ENOENT, ENOTDIR, ELOOP].contains(number) }
+}
+
+/// An open folder, closed with its last reference. All that is done in it is relative to it, and follows no symbolic link.
+final class OpenFolder: Sendable {
+    let raw: CInt
+
+    private init(_ raw: CInt) { self.raw = raw }
+
+    deinit { close(raw) }
+
+    /// Opens a folder by its whole path, symbolic links in it included: for the root only, which the user has chosen.
+    static func root(_ folder: URL) throws(SystemCode) -> OpenFolder {
+        OpenFolder(try check { Foundation.open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) })
+    }
+
+    @discardableResult
+    private static func check(_ call: () -> CInt) throws(SystemCode) -> CInt {
+        while true {
+            let value = call()
+            if value >= 0 { return value }
+            if errno != EINTR { throw SystemCode(number: errno) }
+        }
+    }
+
+    /// A folder in this one. A symbolic link is refused.
+    func folder(_ name: String) throws(SystemCode) -> OpenFolder {
+        OpenFolder(try Self.check { openat(raw, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) })
+    }
+
+    /// A folder in this one, which is made if there is nothing of that name.
+    func madeFolder(_ name: String, mode: mode_t) throws(SystemCode) -> OpenFolder {
+        if mkdirat(raw, name, mode) != 0, errno != EEXIST { throw SystemCode(number: errno) }
+        return try folder(name)
+    }
+
+    func makeFolder(_ name: String) throws(SystemCode) { try Self.check { mkdirat(raw, name, 0o777) } }
+
+    /// Opens a file. A symbolic link is refused. The call does not wait for the other end of a FIFO.
+    func open(_ name: String, _ flags: CInt = O_RDONLY, mode: mode_t = 0o666) throws(SystemCode) -> FileHandle {
+        let file = try Self.check { openat(raw, name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, mode) }
+        return FileHandle(fileDescriptor: file, closeOnDealloc: true)
+    }
+
+    /// What has a name, a symbolic link itself; nil if there is nothing.
+    func status(_ name: String) throws(SystemCode) -> stat? {
+        var status = stat()
+        do throws(SystemCode) {
+            try Self.check { fstatat(raw, name, &status, AT_SYMLINK_NOFOLLOW) }
+        } catch {
+            if error.number == ENOENT { return nil }
+            throw error
+        }
+        return status
+    }
+
+    /// The names in the folder, in the order of their bytes; nil for a name that is not UTF-8.
+    func names() throws(SystemCode) -> [String?] {
+        // The stream closes the descriptor that it is given.
+        let copy = try Self.check { openat(raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+        guard let stream = fdopendir(copy) else {
+            let number = errno
+            close(copy)
+            throw SystemCode(number: number)
+        }
+        defer { closedir(stream) }
+        var names: [String?] = []
+        while true {
+            errno = 0
+            guard let entry = readdir(stream) else {
+                // The end, or an error.
+                if errno != 0 { throw SystemCode(number: errno) }
+                break
+            }
+            let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                String(validating: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name == "." || name == ".." { continue }
+            names.append(name)
+        }
+        return names.sorted { ($0 ?? "").utf8.lexicographicallyPrecedes(($1 ?? "").utf8) }
+    }
+
+    /// Deletes a file, or an empty folder.
+    func remove(_ name: String, isFolder: Bool = false) throws(SystemCode) {
+        try Self.check { unlinkat(raw, name, isFolder ? AT_REMOVEDIR : 0) }
+    }
+
+    /// Gives what is in this folder a name in another folder, which must not be taken.
+    ///
+    /// - Throws: `EEXIST` for a name that is taken.
+    func rename(_ name: String, to folder: OpenFolder, _ newName: String) throws(SystemCode) {
+        do throws(SystemCode) {
+            try Self.check { mirror_rename_exclusively(raw, name, folder.raw, newName) }
+        } catch {
+            guard Self.cannot(error) else { throw error }
+            // Between the look and the renaming there is a moment.
+            if try folder.status(newName) != nil { throw SystemCode(number: EEXIST) }
+            try Self.check { renameat(raw, name, folder.raw, newName) }
+        }
+    }
+
+    /// The same; a file that has the name is replaced.
+    func replace(_ name: String, in folder: OpenFolder, _ newName: String) throws(SystemCode) {
+        try Self.check { renameat(raw, name, folder.raw, newName) }
+    }
+
+    /// Exchanges a file in this folder with one in another folder.
+    ///
+    /// - Returns: false if the file system cannot.
+    func exchange(_ name: String, with folder: OpenFolder, _ other: String) throws(SystemCode) -> Bool {
+        do throws(SystemCode) {
+            try Self.check { mirror_exchange(raw, name, folder.raw, other) }
+            return true
+        } catch {
+            if Self.cannot(error) { return false }
+            throw error
+        }
+    }
+
+    private static func cannot(_ code: SystemCode) -> Bool { [EINVAL, ENOSYS, ENOTSUP].contains(code.number) }
+}

@@ -1,0 +1,81 @@
+import Strata
+import StrataCloud
+import StrataPipeline
+
+/// What keeps a mirror from its end.
+extension Mirror {
+    /// Says what is waited for, if that takes long.
+    func noteWaits() async throws {
+        if let reason = waits.note(try await waitReason()) { screen.note("still waiting: \(reason)") }
+    }
+
+    /// What is waited for, in words; nil if something is being sent, or nothing is known.
+    private func waitReason() async throws -> String? {
+        // While something is sent, the line of the screen says how far it is.
+        guard try await operations(limit: 1, where: { $0.status == .active }).isEmpty else { return nil }
+        let operations = try await operations(limit: Self.mostLines + 1) { _ in true }
+        var lines = isOffline ? ["the remote cannot be reached"] : []
+        lines += operations.map { "\($0.path): \($0.reason)" }
+        for (path, reason) in postponed.sorted(by: { $0.key < $1.key }) { lines.append("\(path): \(reason)") }
+        let told = Set(operations.map(\.path)).union(postponed.keys.map(\.text))
+        if operations.isEmpty {
+            for (here, there) in try await differences() {
+                guard let path = there ?? here, !told.contains(path.text) else { continue }
+                lines.append("\(path): it is not here yet as it is at the remote")
+            }
+        }
+        guard !lines.isEmpty else { return nil }
+        let rest = lines.count > Self.mostLines ? ["and others"] : []
+        return (lines.prefix(Self.mostLines) + rest).joined(separator: "; ")
+    }
+
+    /// How many files are named.
+    private static let mostLines = 10
+
+    /// Where the folder is not what the tree is, but for what is left out here.
+    func differences() async throws -> [(here: LocalPath?, there: LocalPath?)] {
+        let (account, folder) = (account, folder)
+        let tree = try await stack.background { context in try WantedTree.read(context.cloud(account), folder) }
+        return try tree.differences.filter { here, there in
+            guard let path = there ?? here else { return false }
+            return try folder.obstacle(here: here, there: path) == nil
+        }
+    }
+
+    struct WaitingOperation: Sendable {
+        /// The path of its file; what it is about, if there is none.
+        let path: String
+        let reason: String
+    }
+
+    /// What is queued, in its order, and why it does not run.
+    func operations(
+        limit: Int = .max,
+        where isMeant: @escaping @Sendable (QueuedOperation) -> Bool
+    ) async throws -> [WaitingOperation] {
+        let (account, pipeline) = (account, account.push.name)
+        return try await stack.background { context in
+            let cloud = context.cloud(account)
+            func path(of operation: QueuedOperation) throws -> String {
+                // The top is the folder itself.
+                try cloud.node(for: operation)?.path.names.joined(separator: "/") ?? "what is deleted here"
+            }
+            let all = try context.fetch(QueuedOperation.where { $0.pipeline == pipeline }).filter(isMeant)
+            return try all.sorted { $0.id < $1.id }.prefix(limit).map { operation in
+                let reasons = try operation.blockers().compactMap { blocker -> String? in
+                    switch blocker {
+                    case .failed(let message): message.isEmpty ? "no reason is known" : message
+                    case .dependency(let id), .lane(let id):
+                        try context.find(id).map { "waits for '\(try path(of: $0))'" }
+                    // When it is tried again changes with each attempt.
+                    case .hold(let name, _): "held by '\(name)'"
+                    case .fullLane, .constraint: blocker.description
+                    }
+                }
+                let last = operation.failures.list.last.map { "is tried again: \($0.message)" }
+                let words = reasons.isEmpty ? [last ?? "waits for its turn"] : reasons
+                return WaitingOperation(path: try path(of: operation), reason: words.joined(separator: ", "))
+            }
+        }
+    }
+}
