@@ -34,10 +34,12 @@ public final class CloudAccount: Sendable {
     let pulls: PullLoop
     let marked: MarkedDownloads
     let pusher: Pusher
+    let availability: RemoteAvailability
     /// Has it told of the commits of the store.
     private let listening = Mutex<CommitListening?>(nil)
 
     private init(
+        _ remote: any Remote,
         _ pusher: Pusher,
         _ push: Pipeline,
         _ pulls: PullLoop,
@@ -45,7 +47,8 @@ public final class CloudAccount: Sendable {
         _ marked: MarkedDownloads
     ) {
         (self.downloads, self.marked) = (downloads, marked)
-        (id, facts, remote) = (pusher.facts.account, pusher.facts, CheckedRemote(pusher.remote).base)
+        (id, facts, self.remote) = (pusher.facts.account, pusher.facts, remote)
+        availability = pusher.availability
         (self.pusher, self.push, self.pulls) = (pusher, push, pulls)
     }
 
@@ -72,15 +75,19 @@ public final class CloudAccount: Sendable {
         try await stack.overStore { context in
             if try CloudContext(context, facts).sendOrphansAnew() { try context.commit() }
         }
-        let remote = CheckedRemote(remote)
         let reachability =
             options.reachability ?? ManualConstraint(Constraint(rawValue: "reachable.\(id)"), isSatisfied: true)
         let transfers = TransferBook(options.clock, maxUploadRate: options.maxUploadRate)
-        let downloads = Downloads(stack, facts, remote, options, transfers)
+        let availability = RemoteAvailability(remote, options.retry, reachability, options.clock)
+        let watched = WatchedRemote(CheckedRemote(remote), availability)
+        let downloads = Downloads(stack, facts, watched, availability, options, transfers)
         let marked = MarkedDownloads(downloads, handler, options)
         let isFirstPullAwaited = options.pull.isPushWaiting
-        let pulls = PullLoop(Puller(stack: stack, facts: facts, remote: remote, handler: handler), options)
-        let pusher = Pusher(stack, facts, remote, handler, options, reachability, transfers) { pulls.beAwaited() }
+        let puller = Puller(stack: stack, facts: facts, remote: watched, handler: handler)
+        let pulls = PullLoop(puller, availability, options)
+        let pusher = Pusher(stack, facts, watched, handler, options, reachability, availability, transfers) {
+            pulls.beAwaited()
+        }
         let push: Pipeline
         do {
             push = try await Pipeline.open(
@@ -89,21 +96,23 @@ public final class CloudAccount: Sendable {
                 maxConcurrent: options.maxConcurrent,
                 retry: options.retry,
                 constraints: [reachability, pulls.awaited, pusher.credentials],
+                gate: PipelineGate(availability, exemptKeys: CloudContext.elsewhere),
                 isSuspended: options.isSuspended || isFirstPullAwaited,
                 clock: options.clock
             ) { (attempt: Attempt<CloudWork>) in try await pusher.carryOut(attempt) }
         } catch let error as PipelineError where error.code == .alreadyOpen { throw Self.openError(id) }
         // Each of the two holds it up, whichever ends first.
         if options.isSuspended, isFirstPullAwaited { push.suspend() }
-        let account = CloudAccount(pusher, push, pulls, downloads, marked)
+        let account = CloudAccount(remote, pusher, push, pulls, downloads, marked)
         push.listen {
             [
-                weak transfers, weak holders = pusher.holders, weak failed = pusher.failed,
+                weak transfers, weak holders = pusher.holders, weak failed = pusher.failed, weak pauses = pusher.pauses,
                 weak folders = pusher.missingFolders
             ] event in
             transfers?.note(event)
             holders?.note(event)
             failed?.note(event)
+            pauses?.note(event)
             folders?.note(event)
         }
         do { try await pusher.holders.sweep() } catch {
@@ -119,6 +128,12 @@ public final class CloudAccount: Sendable {
         reachability.observe { [weak pusher, weak pulls, weak marked] in
             guard let pusher, pusher.reachability.isSatisfied else { return }
             pulls?.hasten()
+            marked?.look()
+            pusher.abandoned.lookAnew()
+        }
+        availability.observe { [weak pusher, weak pulls, weak marked] in
+            pulls?.availabilityChanged()
+            guard let pusher, pusher.availability.isSatisfied else { return }
             marked?.look()
             pusher.abandoned.lookAnew()
         }
@@ -151,6 +166,7 @@ public final class CloudAccount: Sendable {
         await pusher.holders.settle()
         await downloads.close()
         downloads.transfers.close()
+        availability.close()
     }
 
     // MARK: Downloading

@@ -102,9 +102,16 @@ extension CloudContext {
         reads: Set<CloudResource>,
         writes: Set<CloudResource>,
         priority: Int = 0,
-        before: CloudResource? = nil
+        before: CloudResource? = nil,
+        key: String? = nil
     ) -> QueuedOperation {
-        let operation = context.enqueue(work, in: facts.pipeline, lane: String(work.node), priority: priority)
+        let operation = context.enqueue(
+            work,
+            in: facts.pipeline,
+            lane: String(work.node),
+            priority: priority,
+            key: key
+        )
         declare(operation, reads: reads, writes: writes, before: before, work)
         return operation
     }

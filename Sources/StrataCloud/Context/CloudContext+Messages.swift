@@ -67,9 +67,14 @@ extension CloudContext {
                 recipient: recipient
             )
             let above = Set(node.ancestors.map { CloudResource.node($0.id) })
-            return queue(work, reads: above.union([.node(node.id), .content(node.id)]), writes: [])
+            // What a holder stands for comes from this machine: that goes on while the account's own remote is away.
+            let key = node.isHolder ? "\(Self.elsewhere)\(name) \(recipient)" : nil
+            return queue(work, reads: above.union([.node(node.id), .content(node.id)]), writes: [], key: key)
         }
     }
+
+    /// What the keys of operations begin with that need other remotes than the account's own.
+    static let elsewhere = "elsewhere/"
 
     private func checkSendable() throws {
         guard facts.isSealed else { return }

@@ -1,5 +1,6 @@
 import Foundation
 import Strata
+import Synchronization
 
 extension Downloads {
     /// Where content lies at the remote, and what was heard of it last.
@@ -91,15 +92,30 @@ extension Downloads {
     }
 
     /// Asks the remote again where what went wrong may pass, and for another version where that is there by now.
-    func persistently<Value>(_ place: Place, _ body: (Source) async throws -> Value) async throws -> Value {
+    ///
+    /// While the remote rests nothing is asked. A transfer that comes further each time goes on however often its connection breaks.
+    func persistently<Value: Sendable>(_ place: Place, _ body: (Source) async throws -> Value) async throws -> Value {
         var source = try await source(of: place)
-        for attempt in 1..<Self.tries {
+        let gains = Mutex(0)
+        var (attempt, known) = (1, 0)
+        while true {
+            try await availability.enterWhenThere(isPatient: known > 0)
             do {
-                return try await naming(source, place, body)
-            } catch let error as RemoteError where Self.isPassing(error) {
-                let pause = error.retryAfter ?? Self.pause * attempt
+                defer { availability.leave() }
+                return try await WatchedRemote.$progress.withValue({ gains.withLock { $0 += 1 } }) {
+                    try await naming(source, place, body)
+                }
+            } catch let error as RemoteError where Self.isPassing(error) || error.isOfRemote {
+                let gained = gains.withLock { $0 }
+                // What breaks off behind some bytes goes on behind them.
+                attempt = gained > known && error.isOfRemote ? 1 : attempt + 1
+                // Where nothing was sent, and nothing has come yet, whoever asks is told so.
+                guard attempt <= Self.tries, gained > 0 || error.code != .unreachable else { throw error }
+                known = gained
+                // The remote's own pause is waited for above.
+                let pause = error.isOfRemote ? .zero : error.retryAfter ?? Self.pause * (attempt - 1)
                 // Nobody waits here for a day, and nobody asks sooner than he was told to.
-                guard pause <= Self.longestPause else { throw error }
+                guard max(pause, error.retryAfter ?? .zero) <= Self.longestPause else { throw error }
                 // Another version is there by now: that is downloaded, and the answer names it. Or it is of another size than was known.
                 if error.code == .conditionFailed || error.code == .damagedContent {
                     let there = try await remote.head(source.key)
@@ -109,7 +125,6 @@ extension Downloads {
                 try await Task.sleep(for: pause)
             }
         }
-        return try await naming(source, place, body)
     }
 
     /// Says in errors which file does not open.

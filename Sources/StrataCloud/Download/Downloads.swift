@@ -43,6 +43,7 @@ public final class Downloads: Sendable {
     let stack: ContextStack
     let facts: AccountFacts
     let remote: any Remote
+    let availability: RemoteAvailability
     /// How content is opened; nil where it is not sealed.
     let sealing: ContentSealing?
     let folder: URL
@@ -54,11 +55,12 @@ public final class Downloads: Sendable {
         _ stack: ContextStack,
         _ facts: AccountFacts,
         _ remote: any Remote,
+        _ availability: RemoteAvailability,
         _ options: CloudOptions,
         _ transfers: TransferBook
     ) {
         self.transfers = transfers
-        (self.stack, self.facts, self.remote) = (stack, facts, remote)
+        (self.stack, self.facts, self.remote, self.availability) = (stack, facts, remote, availability)
         (sealing, limit) = (options.sealing, options.cacheLimit)
         folder = Self.folder(options.cacheFolder, of: stack)
     }

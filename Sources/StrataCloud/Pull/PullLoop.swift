@@ -21,6 +21,7 @@ final class PullLoop: Sendable {
     let awaited = ManualConstraint(CloudAccount.pullToEnd, isSatisfied: true)
 
     private let puller: Puller
+    private let availability: RemoteAvailability
     private let policy: PullPolicy
     private let clock: any PipelineClock
     private let line = Line()
@@ -57,8 +58,8 @@ final class PullLoop: Sendable {
         }
     }
 
-    init(_ puller: Puller, _ options: CloudOptions) {
-        (self.puller, policy, clock) = (puller, options.pull, options.clock)
+    init(_ puller: Puller, _ availability: RemoteAvailability, _ options: CloudOptions) {
+        (self.puller, self.availability, policy, clock) = (puller, availability, options.pull, options.clock)
     }
 
     func pull(ignoringRemovalLimit: Bool = false) async throws -> PullSummary {
@@ -72,13 +73,18 @@ final class PullLoop: Sendable {
             }
             do {
                 let summary = try await puller.pull(limit: limit)
-                plan(in: policy.interval, hasFailed: false)
+                plan(in: policy.interval, rest: Self.pause)
                 // What has begun to wait since this pull began finds out once more.
                 awaited.set(true)
                 return summary
             } catch {
                 // What waits for a pull waits for one that comes to its end.
-                plan(in: policy.interval ?? due.map { _ in Self.pauseAfterFailure }, hasFailed: true)
+                if (error as? RemoteError)?.isOfRemote ?? false {
+                    // As soon as the remote is there again.
+                    plan(in: policy.interval != nil || due != nil ? .zero : nil, rest: .zero)
+                } else {
+                    plan(in: policy.interval ?? due.map { _ in Self.pauseAfterFailure }, rest: Self.pauseAfterFailure)
+                }
                 throw error
             }
         }
@@ -96,10 +102,12 @@ final class PullLoop: Sendable {
     }
 
     /// Says when the next pull is due, unless an earlier one is wanted by now.
-    private func plan(in interval: Duration?, hasFailed: Bool) {
+    ///
+    /// - Parameter rest: how long none begins that an operation waits for.
+    private func plan(in interval: Duration?, rest: Duration) {
         let now = clock.now
         state.withLock { state in
-            state.earliest = now.addingTimeInterval((hasFailed ? Self.pauseAfterFailure : Self.pause) / .seconds(1))
+            state.earliest = now.addingTimeInterval(rest / .seconds(1))
             if let wanted = state.next { state.next = max(wanted, state.earliest) }
             guard let interval else { return }
             let next = now.addingTimeInterval(interval / .seconds(1))
@@ -160,7 +168,13 @@ final class PullLoop: Sendable {
         }
     }
 
-    private var due: Date? { state.withLock { $0.suspensions == 0 ? $0.next : nil } }
+    /// When it pulls next by itself; nil while that is not known, or the remote rests.
+    private var due: Date? {
+        availability.isSatisfied ? state.withLock { $0.suspensions == 0 ? $0.next : nil } : nil
+    }
+
+    /// The remote is away, or is there again.
+    func availabilityChanged() { change.yield() }
 
     /// What goes wrong is tried again; who wants to know calls `pull()`.
     private func pullByItself() async {

@@ -2,8 +2,8 @@ import Foundation
 import StrataPipeline
 import Synchronization
 
-/// What is known of the inboxes that messages are sent to: as long as one has not answered, or cannot be reached, one message at a time tries it, so
-/// that those to a machine that is away do not keep all others from being sent until they have found that out, each for itself.
+/// The circuit breakers of the inboxes that messages are sent to: as long as one has not answered, or cannot be reached, one message at a time tries
+/// it, so that those to a machine that is away do not keep all others from being sent until they have found that out, each for itself.
 final class Inboxes: Sendable {
     struct Place: Hashable, Sendable {
         let recipient: String
@@ -11,48 +11,69 @@ final class Inboxes: Sendable {
         let remote: String
     }
 
-    private struct State {
-        /// Whether it could be reached the last time; nil where nobody knows.
-        var isThere: Bool?
-        var isTried = false
-        /// Until when it is left alone.
-        var rest = Date.distantPast
+    /// What an attempt has found out about an inbox.
+    enum Ending: Sendable {
+        case unknown
+        case answered
+        case failed(RemoteError)
+    }
+
+    private struct Inbox {
+        var breaker: CircuitBreaker
+        /// Whether it could not be reached the last time.
+        var isAway = false
     }
 
     private let clock: any PipelineClock
-    private let states = Mutex<[Place: State]>([:])
+    private let retry: RetryPolicy
+    private let inboxes = Mutex<[Place: Inbox]>([:])
 
-    init(_ clock: any PipelineClock) { self.clock = clock }
+    init(_ retry: RetryPolicy, _ clock: any PipelineClock) { (self.retry, self.clock) = (retry, clock) }
 
     /// How long an inbox is left alone that cannot be reached.
     static let rest = Duration.seconds(60)
     /// How long messages are put off while the first one tries it.
     private static let pause = Duration.seconds(1)
 
-    /// Begins to send a message, whose end ``end(_:isReached:)`` is told of.
+    /// Begins to send a message, whose end ``end(_:_:)`` is told of.
     ///
     /// - Returns: nil; or how long it is put off, and does not begin.
     func begin(_ place: Place) -> Duration? {
         let now = clock.now
-        return states.withLock { states in
-            let state = states[place] ?? State()
-            if state.isThere == true { return nil }
-            if state.isTried { return state.isThere == nil ? Self.pause : Self.rest }
-            guard state.rest <= now else { return .seconds(state.rest.timeIntervalSince(now)) }
-            states[place, default: state].isTried = true
-            return nil
+        return inboxes.withLock { inboxes in
+            var inbox = inboxes[place] ?? Inbox(breaker: CircuitBreaker(base: retry.base, cap: retry.cap))
+            if case .resting(let until) = inbox.breaker.phase, until <= now { inbox.breaker.tryAgain() }
+            let admission = inbox.breaker.enter()
+            inboxes[place] = inbox
+            switch admission {
+            case .admitted: return nil
+            case .busy: return inbox.isAway ? Self.rest : Self.pause
+            case .resting(let until): return .seconds(until.timeIntervalSince(now))
+            }
         }
     }
 
-    /// - Parameter isReached: nil where that was not found out.
-    func end(_ place: Place, isReached: Bool?) {
+    func end(_ place: Place, _ ending: Ending) {
         let now = clock.now
-        states.withLock { states in
-            var state = states[place] ?? State()
-            state.isTried = false
-            if let isReached { state.isThere = isReached }
-            if isReached == false { state.rest = now.addingTimeInterval(Self.rest / .seconds(1)) }
-            states[place] = state
+        inboxes.withLock { inboxes in
+            guard var inbox = inboxes[place] else { return }
+            let round = inbox.breaker.round
+            switch ending {
+            case .unknown: break
+            case .answered:
+                inbox.isAway = false
+                inbox.breaker.noteAnswer(isProgress: true, round: round, at: now)
+            case .failed(let error):
+                inbox.isAway = error.code == .unreachable
+                inbox.breaker.noteFailure(
+                    isRefusal: error.isRefusalOfAll,
+                    pause: inbox.isAway ? max(Self.rest, error.retryAfter ?? .zero) : error.retryAfter,
+                    round: round,
+                    at: now
+                )
+            }
+            inbox.breaker.leave()
+            inboxes[place] = inbox
         }
     }
 }

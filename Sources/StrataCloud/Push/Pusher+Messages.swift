@@ -14,45 +14,65 @@ extension Pusher {
         let inbox = CheckedRemote(known)
         let place = Inboxes.Place(recipient: recipient, remote: inbox.name)
         if let pause = inboxes.begin(place) { return .postpone(for: pause) }
-        var isReached: Bool?
-        defer { inboxes.end(place, isReached: isReached) }
+        let ending = Mutex(Inboxes.Ending.unknown)
+        defer { inboxes.end(place, ending.withLock { $0 }) }
         let target = try await target(of: work)
-        let source: RemoteBody
-        if let key = target.key, target.isThere, let object = try await remote.head(key), !object.isFolder {
-            source = body(of: object)
-        } else if let node = target.node, let path = target.path {
-            let request = self.request(for: node, at: path, link: work.sourceLink)
-            guard let content = try await handler.content(for: request)?.gathered() else {
-                return .fail("There is no content of \(path) that could be sent.")
+        if let key = target.key, target.isThere {
+            return try await whileThere(attempt) {
+                guard let object = try await remote.head(key), !object.isFolder else {
+                    return try await sendFromHere(attempt, target, name, to: inbox, ending)
+                }
+                return try await send(attempt, body(of: object), target, name, to: inbox, ending)
             }
-            source = content
-        } else {
-            // It was deleted before anybody else had it.
-            return .skip
         }
-        let fault = Mutex<(any Error)?>(nil)
-        let body = source.telling { error in
-            // Who sends it gives up reading where the inbox is lost.
-            if !(error is CancellationError) { fault.withLock { $0 = error } }
+        return try await sendFromHere(attempt, target, name, to: inbox, ending)
+    }
+
+    /// Sends what the application gives.
+    private func sendFromHere(
+        _ attempt: Attempt<CloudWork>,
+        _ target: Target,
+        _ name: String,
+        to inbox: any Remote,
+        _ ending: borrowing Mutex<Inboxes.Ending>
+    ) async throws -> Outcome {
+        // It was deleted before anybody else had it.
+        guard let node = target.node, let path = target.path else { return .skip }
+        let request = self.request(for: node, at: path, link: attempt.payload.sourceLink)
+        guard let content = try await handler.content(for: request)?.gathered() else {
+            return .fail("There is no content of \(path) that could be sent.")
         }
+        return try await send(attempt, content, target, name, to: inbox, ending)
+    }
+
+    private func send(
+        _ attempt: Attempt<CloudWork>,
+        _ body: RemoteBody,
+        _ target: Target,
+        _ name: String,
+        to inbox: any Remote,
+        _ ending: borrowing Mutex<Inboxes.Ending>
+    ) async throws -> Outcome {
+        let source = SourceFault()
         do {
-            try await deliver(body, as: name, to: inbox)
-            isReached = true
+            try await deliver(source.watch(body), as: name, to: inbox)
+            ending.withLock { $0 = .answered }
         } catch {
             // What could not be read says nothing of the inbox.
-            if let fault = fault.withLock({ $0 }) { throw fault }
+            if let fault = source.error { throw fault }
             guard let error = error as? RemoteError else { throw error }
-            if error.code == .unreachable {
+            if error.isOfRemote {
                 // It may be another server than the account's own: that one may well be there.
-                isReached = false
-                return .postpone(for: Inboxes.rest)
+                ending.withLock { $0 = .failed(error) }
+                let pause = error.code == .unreachable ? Inboxes.rest : pauses.next(for: attempt.id.number)
+                return .postpone(for: max(pause, error.retryAfter ?? .zero), because: error.description)
             }
-            if error.code != .answerLost && error.code != .unreadableBody { isReached = true }
+            if error.code != .unreadableBody { ending.withLock { $0 = .answered } }
             guard Self.isOfInbox.contains(error.code) else { throw error }
             // Says nothing of the account's own remote.
             throw CloudError(.inboxRefused, "\(inbox.name) does not take a message: \(error)", underlying: error)
         }
-        if target.node?.isHolder ?? false { holders.note(sent: attempt.id.number, of: work.node) }
+        if target.node?.isHolder ?? false { holders.note(sent: attempt.id.number, of: attempt.payload.node) }
         return .done
     }
 
@@ -81,7 +101,7 @@ extension Pusher {
 
 extension RemoteBody {
     /// The same bytes. Who sends them may make something else of what keeps them from being read: so that is told as it is.
-    fileprivate func telling(_ tell: @escaping @Sendable (any Error) -> Void) -> RemoteBody {
+    func telling(_ tell: @escaping @Sendable (any Error) -> Void) -> RemoteBody {
         guard bytes == nil else { return self }
         var body = RemoteBody(size: size) { [self] range in
             do {

@@ -22,8 +22,12 @@ final class Pusher: Sendable {
     let transfers: TransferBook
     /// What gives up the parts of uploads that are not needed any more.
     let abandoned: AbandonedUploads
-    /// What operations wait for while the remote cannot be reached.
+    /// What operations wait for while there is no network.
     let reachability: any ConstraintObserver
+    /// What knows whether the remote is there.
+    let availability: RemoteAvailability
+    /// How long operations rest whose connections break.
+    let pauses: ConnectionPauses
     /// What operations wait for whose credentials, or keys, the remote or a file has refused.
     let credentials = ManualConstraint(CloudAccount.credentials, isSatisfied: true)
     /// What goes with the last operation of its own.
@@ -47,6 +51,7 @@ final class Pusher: Sendable {
         _ handler: any CloudHandler,
         _ options: CloudOptions,
         _ reachability: any ConstraintObserver,
+        _ availability: RemoteAvailability,
         _ transfers: TransferBook,
         awaitPull: @escaping @Sendable () -> Void
     ) {
@@ -55,8 +60,9 @@ final class Pusher: Sendable {
         self.awaitPull = awaitPull
         (self.stack, self.facts, self.remote, self.handler) = (stack, facts, remote, handler)
         (holders, failed) = (Holders(stack, facts), FailedWork(stack, facts))
-        inboxes = Inboxes(options.clock)
-        (sealing, self.reachability) = (options.sealing, reachability)
+        inboxes = Inboxes(options.retry, options.clock)
+        (sealing, self.reachability, self.availability) = (options.sealing, reachability, availability)
+        pauses = ConnectionPauses(options.retry)
         abandoned = AbandonedUploads(stack, facts, remote)
     }
 
@@ -64,11 +70,11 @@ final class Pusher: Sendable {
         let epoch = epoch.withLock { $0 }
         do {
             return switch attempt.payload.kind {
-            case .record: try await sendRecord(attempt)
-            case .content: try await sendContent(attempt)
-            case .move: try await move(attempt)
-            case .copy: try await copy(attempt)
-            case .delete: try await delete(attempt)
+            case .record: try await whileThere(attempt) { try await sendRecord(attempt) }
+            case .content: try await whileThere(attempt) { try await sendContent(attempt) }
+            case .move: try await whileThere(attempt) { try await move(attempt) }
+            case .copy: try await whileThere(attempt) { try await copy(attempt) }
+            case .delete: try await whileThere(attempt) { try await delete(attempt) }
             case .message: try await sendMessage(attempt)
             }
         } catch let error as RemoteError where error.code == .invalidKey {
@@ -76,10 +82,21 @@ final class Pusher: Sendable {
         } catch let error as RemoteError where error.code == .parentMissing {
             return try await outcome(ofMissingFolder: error, attempt)
         } catch let error as RemoteError {
-            return try outcome(of: error, epoch)
+            return try outcome(of: error, attempt, epoch)
         } catch let error as CloudError {
             return try outcome(of: error, epoch)
         }
+    }
+
+    /// Does something with the remote, unless that is away: then the operation goes back to the others, which the gate holds back.
+    func whileThere(
+        _ attempt: Attempt<CloudWork>,
+        _ body: () async throws -> Outcome
+    ) async throws -> Outcome {
+        guard try await availability.enter() else { return .postpone(for: .zero) }
+        defer { availability.leave() }
+        let progress: @Sendable () -> Void = { [pauses] in pauses.reset(attempt.id.number) }
+        return try await WatchedRemote.$progress.withValue(progress) { try await body() }
     }
 
     /// What becomes of an operation that what was sealed before cannot be opened for.
@@ -109,21 +126,23 @@ final class Pusher: Sendable {
     }
 
     /// What becomes of an operation that the remote has refused, or was not told of.
-    private func outcome(of error: RemoteError, _ epoch: Int) throws -> Outcome {
+    private func outcome(of error: RemoteError, _ attempt: Attempt<CloudWork>, _ epoch: Int) throws -> Outcome {
+        if error.isOfRemote {
+            if error.code == .unreachable, !reachability.isSatisfied { return .wait(reachability.constraint) }
+            // The others wait at the gate. This one rests for longer each time, in case that it is what breaks the connection.
+            return .postpone(
+                for: max(pauses.next(for: attempt.id.number), error.retryAfter ?? .zero),
+                because: error.description
+            )
+        }
         switch error.code {
-        case .unreachable: return .wait(reachability.constraint)
-        case .throttled: return .postpone(for: error.retryAfter ?? Self.pause)
         case .unauthorized, .untrusted: return waiting(since: epoch)
         case .unsupported, .misconfigured: return .fail(error.description)
-        case .unavailable: if let pause = error.retryAfter { return .postpone(for: pause) }
         default: break
         }
         // Tried again after a while, and in the end left for a person to look at.
         throw error
     }
-
-    /// How long a server is left alone that does not say how long.
-    private static let pause = Duration.seconds(5)
 
     // MARK: Places
 

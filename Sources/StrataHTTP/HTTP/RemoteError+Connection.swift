@@ -14,6 +14,7 @@ extension RemoteError {
         case let error as HTTPClientError: return ofClient(error, host: host, key: key)
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
             if case .uncleanShutdown? = error as? NIOSSLError { return answerLost(error, host: host, key: key) }
+            if isCutHandshake(error) { return unreachable(error, host: host, key: key) }
             return RemoteError(
                 .untrusted,
                 "The certificate of \(host) is not trusted, or it speaks TLS in no way that is understood.",
@@ -28,6 +29,22 @@ extension RemoteError {
             if case .invalidEOFState? = error as? HTTPParserError { return answerLost(error, host: host, key: key) }
             return RemoteError(.malformedAnswer, "What \(host) answers is no HTTP.", key: key, underlying: error)
         default: return answerLost(error, host: host, key: key)
+        }
+    }
+
+    /// Whether the connection has ended before the two sides could agree: that says nothing of certificates.
+    private static func isCutHandshake(_ error: any Error) -> Bool {
+        let reason: BoringSSLError?
+        if case .handshakeFailed(let handshake)? = error as? NIOSSLError {
+            reason = handshake
+        } else {
+            reason = error as? BoringSSLError
+        }
+        switch reason {
+        case .syscallError?, .zeroReturn?: return true
+        case .sslError(let stack)?:
+            return stack.contains(.eofDuringHandshake) || stack.contains(.eofDuringAdditionalCertficiateChainValidation)
+        default: return false
         }
     }
 

@@ -42,12 +42,14 @@ extension S3Service {
             .unauthorized
         case "AccessDenied", "AllAccessDisabled", "AccountProblem": .forbidden
         case "SlowDown", "RequestLimitExceeded", "Throttling", "ThrottlingException", "TooManyRequests": .throttled
-        case "InternalError", "ServiceUnavailable", "OperationTimedOut", "RequestTimeout": .unavailable
+        case "InternalError", "ServiceUnavailable", "OperationTimedOut": .unavailable
+        // What was sent has not come, or not all of it.
+        case "RequestTimeout", "IncompleteBody": .answerLost
         case "EntityTooLarge", "QuotaExceeded", "XMinioStorageFull", "InsufficientStorage": .outOfSpace
         case "KeyTooLongError", "KeyTooLong", "XMinioInvalidObjectName", "InvalidURI": .invalidKey
         case "InvalidRange": .rangeNotSatisfiable
         case "NotImplemented", "MethodNotAllowed": .unsupported
-        case "IncompleteBody", "BadDigest", "XAmzContentSHA256Mismatch": .damagedContent
+        case "BadDigest", "XAmzContentSHA256Mismatch": .damagedContent
         default: nil
         }
     }

@@ -127,7 +127,7 @@ struct S3Service: Sendable {
         let data = try await answer.data(limit: Self.documentLimit)
         guard let root = XMLNode.parse(data) else {
             throw RemoteError(
-                .malformedAnswer,
+                XMLNode.isCut(data) ? .answerLost : .malformedAnswer,
                 "What \(endpoint.authority) answers is no XML.",
                 key: request.key,
                 status: answer.status

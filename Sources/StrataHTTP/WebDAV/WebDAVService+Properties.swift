@@ -45,10 +45,11 @@ extension WebDAVService {
         guard answer.isSuccess else { throw await error(answer) }
         let data = try await answer.data(limit: Self.documentLimit)
         guard answer.status == 207, let root = XMLNode.parse(data), root.name == "multistatus" else {
-            throw malformed(
+            throw RemoteError(
+                answer.status == 207 && XMLNode.isCut(data) ? .answerLost : .malformedAnswer,
                 "What \(endpoint.authority) answers to PROPFIND is not a whole multistatus. A login page or a proxy may have answered.",
-                key,
-                answer
+                key: key,
+                status: answer.status
             )
         }
         var properties = Properties()

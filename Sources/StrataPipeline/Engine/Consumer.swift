@@ -41,6 +41,10 @@ struct Consumer: Sendable {
     var sweep = Sweep()
     /// Whether nothing was ready when it was last looked, and nothing has happened since.
     var isDry = false
+    /// Whether its gate was closed when that was last asked: then only operations that are exempt are claimed.
+    var isGateClosed = false
+    /// The same as `isDry`, of the operations that are exempt.
+    var isExemptDry = false
     /// Who is asked at the start of an attempt.
     let interceptors = HandlerInterceptors()
 
@@ -72,6 +76,15 @@ struct Consumer: Sendable {
         return maxConcurrent.map { max($0 - (running.count - ended), 0) } ?? 256
     }
 
+    /// Whether operations are to be looked for.
+    ///
+    /// - Parameter isNews: whether any may have become ready since it was last looked.
+    func isClaimable(isNews: Bool = false) -> Bool {
+        guard freeSlots > 0 else { return false }
+        if isGateClosed { return options.gate?.exemptKeys != nil && (isNews || !isExemptDry) }
+        return isNews || !isDry
+    }
+
     /// Whether operations under a name are its.
     func takes(_ name: PipelineName) -> Bool {
         switch scope {
@@ -101,6 +114,7 @@ struct PipelineOptions: Sendable {
     var timeout: Duration?
     var retention: FinishedRetention
     var constraints: [any ConstraintObserver]
+    var gate: PipelineGate?
     var rateLimit: RateLimit?
     var shutdownGrace: Duration
     var isJournalled: Bool

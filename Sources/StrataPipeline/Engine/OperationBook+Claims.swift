@@ -8,17 +8,21 @@ extension OperationBook {
     func claim(
         _ limit: Int,
         of pipeline: PipelineName,
+        keys: String? = nil,
         by worker: Int64,
         besides busy: Busy = Busy()
     ) throws -> (claims: [ClaimedOperation], isDry: Bool) {
         var looks = Self.lookLimit
-        return try claim(limit, of: pipeline, by: worker, besides: busy, &looks)
+        return try claim(limit, of: pipeline, keys: keys, by: worker, besides: busy, &looks)
     }
 
-    /// - Parameter looks: how many operations may be looked at still.
+    /// - Parameters:
+    ///   - keys: what the keys of the operations begin with that may be taken; nil for all operations.
+    ///   - looks: how many operations may be looked at still.
     func claim(
         _ limit: Int,
         of pipeline: PipelineName,
+        keys: String? = nil,
         by worker: Int64,
         besides busy: Busy,
         _ looks: inout Int
@@ -32,7 +36,7 @@ extension OperationBook {
         while claims.count < limit, looks > 0 {
             // One more than needed says whether there are more.
             let count = min(limit - claims.count + 1, 256) + passed.count
-            let (all, unreadable) = try candidates(count, of: pipeline)
+            let (all, unreadable) = try candidates(count, of: pipeline, keys)
             // One that nobody can read keeps none of the others.
             for (number, message) in unreadable {
                 try fail(number, message)
@@ -116,13 +120,18 @@ extension OperationBook {
     /// The best of those that may be claimed, and such among them as cannot be read, with why.
     private func candidates(
         _ count: Int,
-        of pipeline: PipelineName
+        of pipeline: PipelineName,
+        _ keys: String?
     ) throws -> (candidates: [Candidate], unreadable: [(number: Int64, message: String)]) {
         let hasTies = try haveTies()
-        let sql = hasTies ? QueueSQL.selectTiedCandidates : QueueSQL.selectCandidates
+        let sql =
+            keys == nil
+            ? hasTies ? QueueSQL.selectTiedCandidates : QueueSQL.selectCandidates
+            : hasTies ? QueueSQL.selectTiedCandidatesOfKeys : QueueSQL.selectCandidatesOfKeys
         var candidates: [Candidate] = []
         var unreadable: [(number: Int64, message: String)] = []
-        try transaction.rows(sql, [.text(pipeline.rawValue), .integer(Int64(count))]) { row in
+        let range = keys.map { Self.range(of: $0) } ?? []
+        try transaction.rows(sql, [.text(pipeline.rawValue), .integer(Int64(count))] + range) { row in
             do {
                 candidates.append(try Candidate(row, hasTies: hasTies))
             } catch let error as StrataError where error.code == .undecodable {
@@ -130,6 +139,17 @@ extension OperationBook {
             }
         }
         return (candidates, unreadable)
+    }
+
+    /// Whether an operation of a pipeline is pending whose key begins so.
+    func isPending(_ pipeline: PipelineName, keys: String) throws -> Bool {
+        try !candidates(1, of: pipeline, keys).candidates.isEmpty
+    }
+
+    /// The keys that begin with a text: from this one, and before the next.
+    private static func range(of prefix: String) -> [StoredValue] {
+        // No character is greater than the last one of Unicode.
+        [.text(prefix), .text(prefix + "\u{10FFFF}")]
     }
 
     /// What came of looking at an operation that may be claimed.

@@ -153,11 +153,12 @@ extension OperationBook {
                 )
             }
             return try retry(operation, after: pause.seconds, "on request of the handler")
-        case .postpone(let pause):
+        case .postpone(let pause, let reason):
             let until = now.addingTimeInterval(max(pause.seconds, Self.leastPause))
+            if let reason { try note(reason, attempts, of: number) }
             try hold(number, HoldName.retry, until: until)
             try putBack(operation, .held, withoutAttempts: 1)
-            return .retrying(at: until, message: "on request of the handler")
+            return .retrying(at: until, message: reason ?? "on request of the handler")
         case .wait(let constraint) where isSatisfied:
             // It is so by now, or the handler sees it otherwise: soon again, and not at once.
             try hold(number, HoldName.retry, until: now.addingTimeInterval(Self.doubtPause))

@@ -34,6 +34,7 @@ extension QueueEngine {
         }
         let id = added!
         for observer in consumer.options.constraints { engine.watch(observer) }
+        consumer.options.gate?.constraint.observe { [weak engine] in engine?.scheduleTurn() }
         // What is left from before.
         engine.scheduleTurn()
         return RunnerHandle(
@@ -202,11 +203,22 @@ extension QueueEngine {
         }
         // Between two turns, so that what is claimed is known to run.
         let (all, isRunning, pending) = try await onQueue { [self] in
+            askGates()
             let (all, isRunning) = state.withLock { state in
                 (state.consumers, state.running.values.contains { id == nil || $0.consumer == id })
             }
             var pending: [PipelineName] = []
-            if !isRunning { try transact { pending = try OperationBook($0).pendingNames() } }
+            if !isRunning {
+                try transact { transaction in
+                    let book = OperationBook(transaction)
+                    pending = try book.pendingNames().filter { name in
+                        // What waits at a gate that is closed waits for a constraint.
+                        guard let gate = all.values.first(where: { $0.isGateClosed && $0.takes(name) })?.options.gate
+                        else { return true }
+                        return try gate.exemptKeys.map { try book.isPending(name, keys: $0) } ?? false
+                    }
+                }
+            }
             return (all, isRunning, pending)
         }
         if let id, all[id] == nil {

@@ -54,7 +54,7 @@ extension QueueEngine {
         var isEmpty: Bool {
             ended.isEmpty && progress.isEmpty && decided.isEmpty && !isDue && !isBeatDue && !haveConstraintsChanged
                 && !haveSchedulesChanged && archiveEnd == nil
-                && (slots == 0 || consumers.values.allSatisfy { $0.freeSlots == 0 || $0.isDry && !isNews })
+                && (slots == 0 || !consumers.values.contains { $0.isClaimable(isNews: isNews) })
         }
     }
 
@@ -62,6 +62,8 @@ extension QueueEngine {
     struct Done {
         var claims: [(operation: ClaimedOperation, consumer: Consumer.ID)] = []
         var dry: Set<Consumer.ID> = []
+        /// The same of the operations that are exempt from the gates.
+        var exemptDry: Set<Consumer.ID> = []
         /// How far each broker has come in looking through its queues.
         var sweeps: [Consumer.ID: Sweep] = [:]
         /// Until when rate limits keep consumers from starting more.
@@ -118,6 +120,7 @@ extension QueueEngine {
     }
 
     func takeWork(_ now: Date) -> Work? {
+        askGates()
         var taken = takeState(now)
         guard let work = taken else { return nil }
         // Asked here, since it is somebody else's code, which may use the stack.
@@ -134,6 +137,17 @@ extension QueueEngine {
             }
         }
         return taken
+    }
+
+    /// Asks which gates are open. Whoever opens or closes one has a turn taken afterwards, and each beat asks once more.
+    func askGates() {
+        let gates = state.withLock { $0.consumers.compactMapValues(\.options.gate) }
+        if gates.isEmpty { return }
+        // Not under the lock, since it is somebody else's code.
+        let closed = gates.mapValues { !$0.constraint.isSatisfied }
+        state.withLock { state in
+            for (id, isClosed) in closed { state.consumers[id]?.isGateClosed = isClosed }
+        }
     }
 
     /// How many attempts may be started once so many of those that run have ended.
@@ -240,7 +254,7 @@ extension QueueEngine {
             for consumer in work.served { try claim(for: consumer, work, book, by: worker, &done) }
             if !work.isWorking, !done.claims.isEmpty { try book.remember(worker) }
             // What has failed with others may have let go on what had been looked at before.
-            if book.news.reports.count > known { (done.isNews, done.dry) = (true, []) }
+            if book.news.reports.count > known { (done.isNews, done.dry, done.exemptDry) = (true, [], []) }
         }
         done.sighting = book.sighting
         // Where there are no holds, schedules alone are due.
@@ -290,6 +304,12 @@ extension QueueEngine {
         let claims: [ClaimedOperation]
         let isDry: Bool
         switch consumer.scope {
+        case .pipeline(let name) where consumer.isGateClosed:
+            guard let keys = consumer.options.gate?.exemptKeys else { return }
+            let found = try book.claim(slots, of: name, keys: keys, by: worker, besides: work.busy)
+            // Nothing is known of the others: what they are is looked at when the gate opens.
+            (claims, isDry) = (found.claims, false)
+            if found.isDry { done.exemptDry.insert(consumer.id) }
         case .pipeline(let name):
             (claims, isDry) = try book.claim(slots, of: name, by: worker, besides: work.busy)
         case .queues:
@@ -379,6 +399,8 @@ extension QueueEngine {
             }
             for (id, consumer) in state.consumers {
                 state.consumers[id]?.isDry = done.dry.contains(id) || consumer.isDry && !mayHaveFreed
+                state.consumers[id]?.isExemptDry =
+                    done.exemptDry.contains(id) || consumer.isExemptDry && !mayHaveFreed
                 state.consumers[id]?.limitedUntil = done.limited[id]
                 if let sweep = done.sweeps[id] { state.consumers[id]?.sweep = sweep }
             }
@@ -411,7 +433,7 @@ extension QueueEngine {
         let isOpen = state.withLock { state in
             state.archiveEnd != nil
                 || freeSlots(afterEnds: 0, state) > 0
-                    && state.consumers.values.contains { $0.freeSlots > 0 && !$0.isDry && $0.limitedUntil == nil }
+                    && state.consumers.values.contains { $0.isClaimable() && $0.limitedUntil == nil }
         }
         if isOpen { scheduleTurn() }
     }

@@ -12,19 +12,25 @@ enum QueueSQL {
     /// Operations that may be claimed, the best first, with what a claim needs to know of them.
     static let selectCandidates = selectCandidates(with: "")
     /// The same with until when they are held, and whether something is queued that they depend on.
-    static let selectTiedCandidates = selectCandidates(
-        with: """
-            , (SELECT max("until") FROM \(holds) WHERE "operation" = o."id"), \
-            EXISTS (SELECT 1 FROM \(dependencies) d JOIN \(operations) p ON p."id" = d."prerequisite" \
-            WHERE d."dependant" = o."id" AND NOT (p."status" = 4 AND d."whenFailed" = 'run'))
+    static let selectTiedCandidates = selectCandidates(with: ties)
+    /// Of those whose keys lie in a range, of which there are few: by the index of the keys, and not by that of all that are pending.
+    static let selectCandidatesOfKeys = selectCandidates(with: "", isOfKeys: true)
+    static let selectTiedCandidatesOfKeys = selectCandidates(with: ties, isOfKeys: true)
+    private static let ties = """
+        , (SELECT max("until") FROM \(holds) WHERE "operation" = o."id"), \
+        EXISTS (SELECT 1 FROM \(dependencies) d JOIN \(operations) p ON p."id" = d."prerequisite" \
+        WHERE d."dependant" = o."id" AND NOT (p."status" = 4 AND d."whenFailed" = 'run'))
+        """
+    private static func selectCandidates(with ties: String, isOfKeys: Bool = false) -> String {
+        let condition =
+            isOfKeys
+            ? "+\"status\" = 0 AND \"pipeline\" = ?1 AND \"key\" >= ?3 AND \"key\" < ?4"
+            : "\"status\" = 0 AND \"pipeline\" = ?1"
+        return """
+            SELECT "id", "lane", "sortKey", "commit", "attempts", "epoch", "type", "payload", "payloadVersion", "enqueuedAt", \
+            "key"\(ties) \
+            FROM \(operations) o WHERE \(condition) ORDER BY "rank", "commit", "id" LIMIT ?2
             """
-    )
-    private static func selectCandidates(with ties: String) -> String {
-        """
-        SELECT "id", "lane", "sortKey", "commit", "attempts", "epoch", "type", "payload", "payloadVersion", "enqueuedAt", \
-        "key"\(ties) \
-        FROM \(operations) o WHERE "status" = 0 AND "pipeline" = ? ORDER BY "rank", "commit", "id" LIMIT ?
-        """
     }
 
     /// The next name under which operations may be claimed.

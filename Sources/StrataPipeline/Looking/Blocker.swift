@@ -35,7 +35,7 @@ extension Blocker: CustomStringConvertible {
 
 extension QueuedOperation {
     /// What keeps this operation from running, as its context sees it: nothing where it runs, or may run as soon as its pipeline, or the one broker of
-    /// its queue, is open, has a free slot, is not suspended and has something left of its rate limit, which the store does not know.
+    /// its queue, is open, has a free slot, is not suspended, has an open gate and something left of its rate limit, which the store does not know.
     ///
     /// - Throws: ``PipelineError`` with `invalidArgument` where it belongs to no context; what the store reports.
     /// - Complexity: O(its dependencies and holds), and a look at the first of its lane, or, where that has a limit, at those of its pipeline that run.

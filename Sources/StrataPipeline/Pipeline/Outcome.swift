@@ -6,7 +6,7 @@ public struct Outcome: Sendable {
         case done
         case doneCommitting(@Sendable (ObjectContext) throws -> Void)
         case retry(after: Duration)
-        case postpone(for: Duration)
+        case postpone(for: Duration, reason: String? = nil)
         case wait(Constraint)
         case fail(String)
         case skip
@@ -36,6 +36,11 @@ public struct Outcome: Sendable {
 
     /// To be tried again after a pause, since somebody has asked for it: a server that is busy, say. The attempt does not count.
     public static func postpone(for pause: Duration) -> Outcome { Outcome(kind: .postpone(for: pause)) }
+
+    /// The same, with a reason that is kept with the operation's failures.
+    package static func postpone(for pause: Duration, because reason: String) -> Outcome {
+        Outcome(kind: .postpone(for: pause, reason: reason))
+    }
 
     /// To be tried again when a constraint is satisfied, or a person says so. The attempt does not count.
     public static func wait(_ constraint: Constraint) -> Outcome { Outcome(kind: .wait(constraint)) }

@@ -52,6 +52,8 @@ public final class Pipeline: OperationRunner {
     ///     A handler that does not heed its cancellation may then run beside the next attempt.
     ///   - constraints: what knows of the constraints that handlers wait for by ``Outcome/wait(_:)``. For others only
     ///     ``QueuedOperation/retry()`` ends the waiting.
+    ///   - gate: a constraint that the whole pipeline waits for. While it is not satisfied, operations stay pending: none is claimed, and nothing is
+    ///     written. Operations that run already go on.
     ///   - retention: how long finished operations are kept; of all pipelines and brokers that the store has known, those that are closed among them,
     ///     the longest holds.
     ///   - crashLimit: how often a process may end during one operation before that counts as failed.
@@ -74,6 +76,7 @@ public final class Pipeline: OperationRunner {
         whenFailed: FailurePolicy? = nil,
         timeout: Duration? = nil,
         constraints: [any ConstraintObserver] = [],
+        gate: PipelineGate? = nil,
         retention: FinishedRetention = .standard,
         crashLimit: Int = 5,
         isJournalled: Bool = false,
@@ -95,6 +98,7 @@ public final class Pipeline: OperationRunner {
                     timeout: timeout,
                     retention: retention,
                     constraints: constraints,
+                    gate: gate,
                     rateLimit: rateLimit,
                     shutdownGrace: shutdownGrace,
                     isJournalled: isJournalled

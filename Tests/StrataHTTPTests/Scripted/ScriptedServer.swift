@@ -18,6 +18,8 @@ final class ScriptedServer: Sendable {
     enum Step: Sendable {
         case send(String)
         case close
+        /// Ends the connection without a word of TLS.
+        case cut
     }
 
     let port: Int
@@ -80,6 +82,10 @@ final class ScriptedServer: Sendable {
                     switch step {
                     case .send(let text): context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
                     case .close: context.close(promise: nil)
+                    case .cut:
+                        // From below TLS, which would say goodbye.
+                        let tls = try? context.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self)
+                        (tls ?? context).close(promise: nil)
                     }
                 }
             }

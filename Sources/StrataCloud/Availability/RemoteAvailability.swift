@@ -1,0 +1,366 @@
+import Foundation
+import StrataPipeline
+import Synchronization
+
+/// The circuit breaker of an account's remote. All requests to the remote tell it what has become of them, and operations, pulls and downloads wait
+/// for it.
+///
+/// While the remote rests this asks it, alone, for its first folder, and has all others go on when there is an answer. It is the constraint of the
+/// gate of the account's pipeline.
+///
+/// Isolation: any.
+final class RemoteAvailability: ConstraintObserver {
+    private struct State {
+        var breaker: CircuitBreaker
+        /// Grows with everything that who waits may have waited for.
+        var version = 0
+        var waiters: [Int: CheckedContinuation<Void, any Error>] = [:]
+        var lastWaiter = 0
+        var outage: (since: Date, error: RemoteError)?
+        var probe: (round: Int, deadline: Date, task: Task<Void, Never>?)?
+        /// When it is looked once more whether there is a network, in case that nobody says so.
+        var look: Date?
+        /// When the next attempts are let in beside those that find out whether the remote answers.
+        var widening: Date?
+        var alarm: (any PipelineAlarm)?
+        var alarmDate: Date?
+        var alarmNumber = 0
+        var observers: [@Sendable () -> Void] = []
+        var streams: [Int: AsyncStream<RemoteOutage?>.Continuation] = [:]
+        var lastStream = 0
+        var isClosed = false
+    }
+
+    let constraint: Constraint = "remote"
+    private let remote: any Remote
+    private let clock: any PipelineClock
+    private let reachability: any ConstraintObserver
+    private let longestProbe: Double
+    private let state: Mutex<State>
+
+    /// How long attempts wait for the first answer to another one before more of them are tried at once, in seconds.
+    private static let patience = 4.0
+
+    /// - Parameters:
+    ///   - remote: the remote itself, which is asked whether it is there.
+    ///   - retry: how long pauses are, from a second to a minute at most.
+    ///   - reachability: what knows whether there is a network. As long as there is none, nothing is asked after a failure.
+    init(
+        _ remote: any Remote,
+        _ retry: RetryPolicy,
+        _ reachability: any ConstraintObserver,
+        _ clock: any PipelineClock
+    ) {
+        (self.remote, self.reachability, self.clock) = (remote, reachability, clock)
+        longestProbe = 60
+        let breaker = CircuitBreaker(base: min(retry.base, .seconds(1)), cap: min(retry.cap, .seconds(60)))
+        state = Mutex(State(breaker: breaker))
+        reachability.observe { [weak self] in self?.reachabilityChanged() }
+    }
+
+    // MARK: Looking
+
+    /// Whether something may be sent.
+    var isSatisfied: Bool { state.withLock { !$0.breaker.isResting } }
+
+    func observe(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.observers.append(body) } }
+
+    var outage: RemoteOutage? {
+        let isNetworkThere = reachability.isSatisfied
+        return state.withLock { outage($0, isNetworkThere) }
+    }
+
+    private func outage(_ state: State, _ isNetworkThere: Bool) -> RemoteOutage? {
+        guard case .resting(let until) = state.breaker.phase, let (since, error) = state.outage else { return nil }
+        return RemoteOutage(since: since, restsUntil: isNetworkThere && state.probe == nil ? until : nil, error: error)
+    }
+
+    func outageChanges() -> AsyncStream<RemoteOutage?> {
+        let isNetworkThere = reachability.isSatisfied
+        let (stream, continuation) = AsyncStream<RemoteOutage?>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        let number = state.withLock { state in
+            continuation.yield(outage(state, isNetworkThere))
+            if state.isClosed { continuation.finish() }
+            state.lastStream += 1
+            state.streams[state.lastStream] = continuation
+            return state.lastStream
+        }
+        continuation.onTermination = { [weak self] _ in
+            // What is taken out goes when the lock is free again.
+            _ = self?.state.withLock { $0.streams.removeValue(forKey: number) }
+        }
+        return stream
+    }
+
+    // MARK: Attempts
+
+    /// Begins an attempt of an operation, whose end ``leave()`` notes.
+    ///
+    /// - Returns: false if the remote rests, or another attempt has just found that it is away: nothing is sent then.
+    /// - Throws: `CancellationError`.
+    func enter() async throws -> Bool {
+        while true {
+            let (admission, version) = beginAttempt()
+            switch admission {
+            case .admitted: return true
+            case .resting: return false
+            case .busy: try await change(since: version)
+            }
+        }
+    }
+
+    /// The same of a transfer that waits until the remote is there.
+    ///
+    /// - Parameter isPatient: whether it waits however long that takes. Otherwise it waits until the remote was asked once more, and not for long.
+    /// - Throws: ``RemoteError`` that says why the remote is away; `CancellationError`.
+    func enterWhenThere(isPatient: Bool) async throws {
+        var round: Int?
+        while true {
+            let (admission, version) = beginAttempt()
+            switch admission {
+            case .admitted: return
+            case .busy: break
+            case .resting(let until):
+                let (now, isNetworkThere) = (clock.now, reachability.isSatisfied)
+                let (current, error) = state.withLock { ($0.breaker.round, $0.outage?.error) }
+                let isLong = !isNetworkThere || until.timeIntervalSince(now) > Self.longestRest
+                if let error, !isPatient, isLong || round.map({ $0 != current }) ?? false { throw error }
+                round = current
+            }
+            try await change(since: version)
+        }
+    }
+
+    /// How long a transfer waits that has not begun, in seconds.
+    private static let longestRest = 30.0
+
+    func leave() {
+        update { state in
+            state.breaker.leave()
+            state.version += 1
+        }
+    }
+
+    private func beginAttempt() -> (CircuitBreaker.Admission, version: Int) {
+        let now = clock.now
+        return update { state in
+            let admission = state.breaker.enter()
+            if admission == .busy, state.widening == nil {
+                state.widening = now.addingTimeInterval(Self.patience)
+            }
+            return (admission, state.version)
+        }
+    }
+
+    // MARK: What requests find
+
+    /// What a request that begins now is to name later.
+    var round: Int { state.withLock { $0.breaker.round } }
+
+    func noteAnswer(isProgress: Bool, round: Int) {
+        // Most answers change nothing.
+        let isKnown = state.withLock { $0.breaker.phase == .available && (!isProgress || $0.breaker.failures == 0) }
+        if isKnown { return }
+        let now = clock.now
+        update { $0.breaker.noteAnswer(isProgress: isProgress, round: round, at: now) }
+    }
+
+    func noteFailure(_ error: RemoteError, round: Int) {
+        let now = clock.now
+        update { state in
+            let isResting = state.breaker.isResting
+            state.breaker.noteFailure(isRefusal: error.isRefusalOfAll, pause: error.retryAfter, round: round, at: now)
+            guard state.breaker.isResting else { return }
+            state.outage = (isResting ? state.outage?.since ?? now : now, error)
+        }
+    }
+
+    // MARK: The network
+
+    private func reachabilityChanged() {
+        let (now, isNetworkThere) = (clock.now, reachability.isSatisfied)
+        let round: Int? = update { state in
+            if isNetworkThere { state.breaker.forgive() }
+            return beginProbe(&state, at: now, isNetworkThere)
+        }
+        if let round { probe(round) }
+    }
+
+    // MARK: Waiting
+
+    private func change(since version: Int) async throws {
+        let number = state.withLock { state in
+            state.lastWaiter += 1
+            return state.lastWaiter
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let result: Result<Void, any Error>? = state.withLock { state in
+                    if Task.isCancelled || state.isClosed { return .failure(CancellationError()) }
+                    if state.version != version { return .success(()) }
+                    state.waiters[number] = continuation
+                    return nil
+                }
+                if let result { continuation.resume(with: result) }
+            }
+        } onCancel: {
+            state.withLock { $0.waiters.removeValue(forKey: number) }?.resume(throwing: CancellationError())
+        }
+    }
+
+    /// Changes something, and tells all who have to know.
+    @discardableResult
+    private func update<Value>(_ body: (inout State) -> Value) -> Value {
+        let isNetworkThere = reachability.isSatisfied
+        let (value, waiters, observers, probe, set) = state.withLock { state in
+            let (phase, version) = (state.breaker.phase, state.version)
+            let value = body(&state)
+            let hasChanged = state.breaker.phase != phase
+            if hasChanged {
+                state.version += 1
+                state.widening = nil
+            }
+            var probe: Task<Void, Never>?
+            if !state.breaker.isResting {
+                probe = state.probe?.task
+                (state.probe, state.outage, state.look) = (nil, nil, nil)
+            }
+            let waiters = state.version != version ? Array(state.waiters.values) : []
+            if state.version != version { state.waiters = [:] }
+            let wasResting = if case .resting = phase { true } else { false }
+            let observers = state.breaker.isResting != wasResting ? state.observers : []
+            let set = plan(&state, isNetworkThere)
+            if hasChanged || set != nil, state.breaker.isResting || wasResting {
+                for stream in state.streams.values { stream.yield(outage(state, isNetworkThere)) }
+            }
+            return (value, waiters, observers, probe, set)
+        }
+        probe?.cancel()
+        for waiter in waiters { waiter.resume() }
+        for observer in observers { observer() }
+        if let set { setAlarm(set) }
+        return value
+    }
+
+    // MARK: Time
+
+    private typealias Alarm = (date: Date?, number: Int, old: (any PipelineAlarm)?)
+
+    /// Says when it is to look again; nil where that is as before.
+    private func plan(_ state: inout State, _ isNetworkThere: Bool) -> Alarm? {
+        var date: Date?
+        switch state.breaker.phase {
+        case .available: break
+        case .trying: date = state.widening
+        case .resting(let until):
+            date = state.probe?.deadline ?? (isNetworkThere ? until : max(until, state.look ?? until))
+        }
+        if state.isClosed { date = nil }
+        guard date != state.alarmDate else { return nil }
+        defer { state.alarm = nil }
+        state.alarmDate = date
+        state.alarmNumber += 1
+        return (date, state.alarmNumber, state.alarm)
+    }
+
+    private func setAlarm(_ set: Alarm) {
+        set.old?.cancel()
+        guard let date = set.date else { return }
+        // Not under the lock: what is due already is done at once.
+        let alarm = clock.alarm(at: date) { [weak self] in self?.ring(set.number) }
+        let isStale = state.withLock { state in
+            guard state.alarmNumber == set.number, state.alarmDate != nil else { return true }
+            state.alarm = alarm
+            return false
+        }
+        if isStale { alarm.cancel() }
+    }
+
+    private func ring(_ number: Int) {
+        let (now, isNetworkThere) = (clock.now, reachability.isSatisfied)
+        let round: Int? = update { state in
+            guard state.alarmNumber == number, let date = state.alarmDate else { return nil }
+            (state.alarm, state.alarmDate) = (nil, nil)
+            // A clock that rings too early is asked once more.
+            guard date <= now else { return nil }
+            switch state.breaker.phase {
+            case .available: break
+            case .trying:
+                state.breaker.widen()
+                state.version += 1
+                state.widening = nil
+            case .resting:
+                guard let probe = state.probe else { return beginProbe(&state, at: now, isNetworkThere) }
+                // A remote that never answers is not to be waited for for ever.
+                probe.task?.cancel()
+                state.breaker.tryAgain()
+            }
+            return nil
+        }
+        if let round { probe(round) }
+    }
+
+    private static let lookInterval = 60.0
+
+    // MARK: Asking
+
+    /// Notes that the remote is to be asked now whether it is there, unless it wants to be left alone for longer, or is asked already.
+    private func beginProbe(_ state: inout State, at now: Date, _ isNetworkThere: Bool) -> Int? {
+        state.look = isNetworkThere ? nil : now.addingTimeInterval(Self.lookInterval)
+        guard state.breaker.isResting, state.probe == nil, isNetworkThere, !state.isClosed, state.breaker.floor <= now
+        else { return nil }
+        state.probe = (state.breaker.round, now.addingTimeInterval(longestProbe), nil)
+        return state.breaker.round
+    }
+
+    private func probe(_ round: Int) {
+        let task = Task { [remote, weak self] in
+            do {
+                _ = try await remote.head(RemoteKey([Trunk.home.rawValue]))
+                self?.endProbe(round, nil)
+            } catch {
+                self?.endProbe(round, error)
+            }
+        }
+        let isStale = state.withLock { state in
+            guard state.probe?.round == round else { return true }
+            state.probe?.task = task
+            return false
+        }
+        if isStale { task.cancel() }
+    }
+
+    private func endProbe(_ round: Int, _ error: (any Error)?) {
+        let now = clock.now
+        let failure = (error as? RemoteError).flatMap { $0.isOfRemote ? $0 : nil }
+        update { state in
+            guard state.probe?.round == round else { return }
+            state.probe = nil
+            // Others may have found meanwhile that it is away still.
+            guard state.breaker.round == round, state.breaker.isResting else { return }
+            if let failure {
+                state.breaker.noteFailure(
+                    isRefusal: failure.isRefusalOfAll,
+                    pause: failure.retryAfter,
+                    round: round,
+                    at: now
+                )
+                state.outage = (state.outage?.since ?? now, failure)
+            } else if state.breaker.floor <= now {
+                // Whatever else it has answered is for those to see who have asked for something.
+                state.breaker.tryAgain()
+            }
+        }
+    }
+
+    func close() {
+        let (waiters, streams, task) = update { state in
+            state.isClosed = true
+            defer { (state.waiters, state.streams, state.probe) = ([:], [:], nil) }
+            return (state.waiters.values, state.streams.values, state.probe?.task)
+        }
+        task?.cancel()
+        for waiter in waiters { waiter.resume(throwing: CancellationError()) }
+        for stream in streams { stream.finish() }
+    }
+}

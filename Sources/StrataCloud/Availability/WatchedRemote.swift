@@ -1,0 +1,175 @@
+import Foundation
+import Synchronization
+
+/// A remote whose requests tell a circuit breaker whether they were answered.
+struct WatchedRemote: Remote {
+    /// Is told when something of the task's work has been done.
+    @TaskLocal static var progress: (@Sendable () -> Void)?
+
+    private let remote: any Remote
+    private let availability: RemoteAvailability
+
+    init(_ remote: any Remote, _ availability: RemoteAvailability) {
+        (self.remote, self.availability) = (remote, availability)
+    }
+
+    var name: String { remote.name }
+
+    /// Makes a request.
+    ///
+    /// - Parameters:
+    ///   - isProgress: whether its success is one of the work, and not just an answer to a question.
+    ///   - source: what has gone wrong with the bytes that are sent, which says nothing of the remote.
+    private func watch<Value: Sendable>(
+        isProgress: Bool = true,
+        _ source: SourceFault? = nil,
+        _ body: () async throws -> Value
+    ) async throws -> Value {
+        let round = availability.round
+        do {
+            let value = try await body()
+            availability.noteAnswer(isProgress: isProgress, round: round)
+            if isProgress { Self.progress?() }
+            return value
+        } catch let error as RemoteError {
+            if source?.isFound ?? false { throw error }
+            note(error, round)
+            throw error
+        }
+    }
+
+    private func note(_ error: RemoteError, _ round: Int) {
+        if error.isOfRemote {
+            availability.noteFailure(error, round: round)
+        } else if error.isAnswer {
+            availability.noteAnswer(isProgress: false, round: round)
+        }
+    }
+
+    func capabilities() async throws -> RemoteCapabilities {
+        let round = availability.round
+        // What it says may be known from before: nothing was answered then.
+        do { return try await remote.capabilities() } catch let error as RemoteError {
+            if error.isOfRemote { availability.noteFailure(error, round: round) }
+            throw error
+        }
+    }
+
+    // MARK: Reading
+
+    func head(_ key: RemoteKey) async throws -> RemoteObject? {
+        try await watch(isProgress: false) { try await remote.head(key) }
+    }
+
+    func get(_ key: RemoteKey, range: Range<Int64>?, if condition: RemoteCondition) async throws -> RemoteDownload {
+        var download = try await watch(isProgress: false) { try await remote.get(key, range: range, if: condition) }
+        let chunks = WatchedChunks(download.chunks, availability)
+        download.chunks = AsyncThrowingStream(unfolding: { try await chunks.next() })
+        return download
+    }
+
+    func list(_ folder: RemoteKey, isRecursive: Bool, after next: String?) async throws -> RemoteListing {
+        try await watch { try await remote.list(folder, isRecursive: isRecursive, after: next) }
+    }
+
+    func changes(since cursor: String?) async throws -> RemoteChanges {
+        try await watch { try await remote.changes(since: cursor) }
+    }
+
+    // MARK: Writing
+
+    func put(_ body: RemoteBody, at key: RemoteKey, if condition: RemoteCondition) async throws -> RemoteObject {
+        let source = SourceFault()
+        return try await watch(source) { try await remote.put(source.watch(body), at: key, if: condition) }
+    }
+
+    func createFolder(_ key: RemoteKey) async throws -> Bool { try await watch { try await remote.createFolder(key) } }
+
+    func delete(_ key: RemoteKey, isFolder: Bool, if condition: RemoteCondition) async throws -> Bool {
+        try await watch { try await remote.delete(key, isFolder: isFolder, if: condition) }
+    }
+
+    func copy(_ source: RemoteKey, to target: RemoteKey, version: ETag?) async throws -> RemoteObject {
+        try await watch { try await remote.copy(source, to: target, version: version) }
+    }
+
+    func move(_ source: RemoteKey, to target: RemoteKey, isFolder: Bool) async throws {
+        try await watch { try await remote.move(source, to: target, isFolder: isFolder) }
+    }
+
+    // MARK: Writing in parts
+
+    func beginUpload(_ key: RemoteKey, mark: String?, mediaType: String?) async throws -> String {
+        try await watch(isProgress: false) { try await remote.beginUpload(key, mark: mark, mediaType: mediaType) }
+    }
+
+    func uploadPart(_ body: RemoteBody, number: Int, of upload: String, at key: RemoteKey) async throws -> String {
+        let source = SourceFault()
+        return try await watch(source) {
+            try await remote.uploadPart(source.watch(body), number: number, of: upload, at: key)
+        }
+    }
+
+    func completeUpload(
+        _ upload: String,
+        parts: [String],
+        at key: RemoteKey,
+        if condition: RemoteCondition
+    ) async throws -> RemoteObject {
+        try await watch { try await remote.completeUpload(upload, parts: parts, at: key, if: condition) }
+    }
+
+    func abortUpload(_ upload: String, at key: RemoteKey) async throws {
+        try await watch { try await remote.abortUpload(upload, at: key) }
+    }
+}
+
+extension RemoteError {
+    /// Whether the server has said so, as far as that is known.
+    fileprivate var isAnswer: Bool { code != .unreadableBody && code != .misconfigured && code != .untrusted }
+}
+
+/// What has kept bytes that are sent from being read: that is no fault of the remote that they are sent to.
+final class SourceFault: Sendable {
+    private let found = Mutex<(any Error)?>(nil)
+
+    /// The error of the source; nil if there was none.
+    var error: (any Error)? { found.withLock { $0 } }
+
+    var isFound: Bool { error != nil }
+
+    /// The same bytes.
+    func watch(_ body: RemoteBody) -> RemoteBody {
+        body.telling { error in
+            // Who sends it gives up reading where the connection is lost.
+            if !(error is CancellationError) { self.found.withLock { $0 = error } }
+        }
+    }
+}
+
+/// The content of an object, which tells a circuit breaker how far it comes.
+private actor WatchedChunks {
+    private let iterator: AsyncThrowingStream<Data, any Error>.Iterator
+    private let availability: RemoteAvailability
+    private let round: Int
+
+    init(_ chunks: AsyncThrowingStream<Data, any Error>, _ availability: RemoteAvailability) {
+        (iterator, self.availability, round) = (chunks.makeAsyncIterator(), availability, availability.round)
+    }
+
+    func next() async throws -> Data? {
+        // A copy reads the same stream.
+        var iterator = iterator
+        do {
+            let data = try await iterator.next(isolation: self)
+            if data != nil {
+                availability.noteAnswer(isProgress: true, round: round)
+                WatchedRemote.progress?()
+            }
+            return data
+        } catch let error as RemoteError {
+            if error.isOfRemote { availability.noteFailure(error, round: round) }
+            throw error
+        }
+    }
+}

@@ -1,0 +1,97 @@
+import Foundation
+import Strata
+import StrataPipeline
+import StrataTesting
+import Synchronization
+import Testing
+
+@testable import StrataCloud
+
+/// An account by a virtual clock, whose remote fails as a test says.
+struct OutageWorld {
+    typealias Rule = @Sendable (StrictRemote.Request) -> StrictRemote.Fault?
+
+    let clock: VirtualClock
+    let stage: CloudStage
+    private let rule: RuleBox
+
+    final class RuleBox: Sendable {
+        let rule = Mutex<Rule?>(nil)
+    }
+
+    init(
+        _ abilities: RemoteCapabilities = RemoteCapabilities(isLocal: true),
+        handler: TestHandler = TestHandler(),
+        stack: ContextStack? = nil,
+        clock: VirtualClock = VirtualClock(),
+        remote: StrictRemote? = nil,
+        _ change: (inout CloudOptions) -> Void = { _ in }
+    ) async throws {
+        let rule = RuleBox()
+        var options = CloudOptions(clock: clock)
+        change(&options)
+        stage = try await CloudStage(
+            remote ?? StrictRemote(abilities) { request, _ in rule.rule.withLock { $0 }?(request) },
+            handler: handler,
+            stack: stack,
+            options: options
+        )
+        (self.clock, self.rule) = (clock, rule)
+    }
+
+    var account: CloudAccount { stage.account }
+    var requests: [StrictRemote.Request] { stage.remote.requests }
+
+    /// Has requests fail from now on; none where it is nil.
+    func fail(_ rule: Rule?) { self.rule.rule.withLock { $0 = rule } }
+
+    func fail(with error: RemoteError) { fail { _ in .before(error) } }
+
+    /// Creates so many files by one commit.
+    func fill(_ count: Int, _ prefix: String = "n") async throws {
+        try await stage.commit { cloud in
+            for number in 0..<count { try cloud.createNode(at: TreePath(["\(prefix)\(number)"])) }
+        }
+    }
+
+    /// Waits until nothing happens any more unless the clock moves.
+    func settle() async throws {
+        var last = -1
+        var quiet = 0
+        while quiet < 3 {
+            await account.push.settle()
+            await account.pusher.failed.settle()
+            let count = requests.count
+            let isRunning = try await account.push.isWorking()
+            quiet = count == last && !isRunning ? quiet + 1 : 0
+            last = count
+            try await Task.sleep(for: .milliseconds(2))
+        }
+    }
+
+    /// Lets time pass, from one alarm to the next.
+    func pass(_ seconds: Double) async throws {
+        let end = clock.now.addingTimeInterval(seconds)
+        try await settle()
+        while let next = clock.alarms.first, next <= end {
+            clock.advance(to: next)
+            try await settle()
+        }
+        clock.advance(to: end)
+        try await settle()
+    }
+
+    func operations() async throws -> [QueuedOperation.Row] {
+        try await stage.stack.background { try $0.fetch(QueuedOperation.all).map(\.snapshot) }
+    }
+}
+
+extension ContextStack {
+    /// How many commits there have been.
+    func commitCount() throws -> Int64 {
+        var number: Int64 = 0
+        // Where nothing is written its number is the next one's.
+        try transact(author: "test") { number = $0.number - 1 }
+        return number
+    }
+}
