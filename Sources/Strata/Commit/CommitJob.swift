@@ -280,6 +280,8 @@ struct PendingCommit: Sendable {
     /// The segments that the preparation has added to the committer's layer, held in place: they go where the commit fails.
     let added: Set<Int>
     let request: CommitRequest
+    /// What is to run after it.
+    let callbacks: [CommitCallbacks.Callback]
     /// What an engine does behind it in the same transaction, and under which name.
     var alongside: (author: String, body: @Sendable (StoreTransaction) throws -> Void)?
     /// Whether it goes before others of this process, who wait for that.

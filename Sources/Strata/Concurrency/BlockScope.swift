@@ -105,7 +105,8 @@ final class BlockScope: Sendable {
         StrataError(
             .blockEnded,
             "The block that this task was started in has ended, and its stack with it. "
-                + "Take a handle along and use `perform`, or start the task with Task.detached."
+                + "Start the task with `Task.detached`, or after the block; use `afterCommit` for work that follows a commit. "
+                + "To use one context from the task, take its handle along and use `perform`."
         )
     }
 }

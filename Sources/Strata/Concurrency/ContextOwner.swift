@@ -114,7 +114,12 @@ actor ContextOwner {
         }
         defer { commitGate.leave(scope) }
         let result = await core.writer.write(pending)
-        if let context { context.finishCommit(pending, result) } else { pending.letGo() }
+        if let context {
+            context.finishCommit(pending, result)
+        } else {
+            pending.letGo()
+            if case .success = result { pending.callbacks.run() }
+        }
         _ = try result.get()
     }
 

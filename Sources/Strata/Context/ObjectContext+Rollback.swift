@@ -16,6 +16,7 @@ extension ObjectContext {
         deleteEffects = before?.deleteEffects ?? [:]
         if let before { undoHistory = before.undoHistory } else { undoHistory.removeAll() }
         hookStates = before?.hookStates ?? [:]
+        dropCallbacks(after: before?.lastCallback ?? 0, includesSaved: includingSaved)
         for tracker in trackers { tracker?.discard() }
         if let before { restoreFailures(before) }
         drop { segment in

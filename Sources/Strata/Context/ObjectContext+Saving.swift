@@ -19,6 +19,7 @@ extension ObjectContext {
             store.layers.thaw(added)
             if case .failure = result { takeBack(added) }
             try result.get()
+            store.callbacks.moveUp(from: id, to: path[path.count - 2])
             forgetSavedDeletes()
             observers?.noteChanges()
             try takeView()
@@ -106,13 +107,18 @@ extension ObjectContext {
                 author: author,
                 reads: readRecord?.reads(cursor),
                 names: { reference.name(of: $0) }
-            )
+            ),
+            callbacks: store.callbacks.take(for: id, path, with: others.keys)
         )
     }
 
     /// Lets the objects show what came of a commit.
     func finishCommit(_ pending: PendingCommit, _ result: Result<CommitRecord?, any Error>) {
         pending.letGo()
+        switch result {
+        case .success: pending.callbacks.run()
+        case .failure: if !isEnded { store.callbacks.putBack(pending.callbacks) }
+        }
         guard !isEnded else { return }
         observers?.noteChanges()
         defer { observers?.flush() }

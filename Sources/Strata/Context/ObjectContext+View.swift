@@ -273,6 +273,7 @@ extension ObjectContext {
         guard !isEnded else { return }
         dropView()
         isEnded = true
+        dropCallbacks(includesSaved: true)
         for tracker in trackers { tracker?.discard() }
         trackers = Array(repeating: nil, count: trackers.count)
         observers = nil

@@ -12,6 +12,8 @@ final class Store: Sendable {
     let ids: IDSource
     let retention: HistoryRetention
     let telemetry: Telemetry
+    /// What is to run after commits.
+    let callbacks = CommitCallbacks()
     private let writer: StoreWriter
     private let readers: ReaderPool
     private let foreignCommits: ForeignCommits

@@ -7,6 +7,8 @@ struct Savepoint {
     let hookStates: [Int: HookState]
     /// By entity.
     let usesAfterDelete: [Int: [Int64: UseAfterDelete]]
+    /// The last body that was registered to run after a commit.
+    let lastCallback: Int
 }
 
 extension ObjectContext {
@@ -45,7 +47,8 @@ extension ObjectContext {
             deleteEffects: deleteEffects,
             undoHistory: undoHistory,
             hookStates: hookStates,
-            usesAfterDelete: uses
+            usesAfterDelete: uses,
+            lastCallback: store.callbacks.lastID
         )
         savepoints.append(savepoint)
         defer {
@@ -68,6 +71,7 @@ extension ObjectContext {
         deleteEffects = savepoint.deleteEffects
         undoHistory = savepoint.undoHistory
         hookStates = savepoint.hookStates
+        dropCallbacks(after: savepoint.lastCallback, includesMoved: true)
         restoreFailures(savepoint)
         do {
             try editLayers { try store.layers.restore(savepoint.layers, store.schema, $0) }

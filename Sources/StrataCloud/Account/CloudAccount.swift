@@ -97,13 +97,15 @@ public final class CloudAccount: Sendable {
                 retry: options.retry,
                 constraints: [reachability, pulls.awaited, pusher.credentials],
                 gate: PipelineGate(availability, exemptKeys: CloudContext.elsewhere),
-                isSuspended: options.isSuspended || isFirstPullAwaited,
+                // Nothing is carried out before all that follows it is there.
+                isSuspended: true,
                 clock: options.clock
             ) { (attempt: Attempt<CloudWork>) in try await pusher.carryOut(attempt) }
         } catch let error as PipelineError where error.code == .alreadyOpen { throw Self.openError(id) }
         // Each of the two holds it up, whichever ends first.
         if options.isSuspended, isFirstPullAwaited { push.suspend() }
         let account = CloudAccount(remote, pusher, push, pulls, downloads, marked)
+        facts.afterCommits.open(account)
         push.listen {
             [
                 weak transfers, weak holders = pusher.holders, weak failed = pusher.failed, weak pauses = pusher.pauses,
@@ -119,6 +121,8 @@ public final class CloudAccount: Sendable {
             stack.log(.info, "what holds messages that are sent stays until the account is opened again: \(error)")
         }
         account.follow(stack)
+        await account.removeOrphans()
+        if !options.isSuspended, !isFirstPullAwaited { push.resume() }
         pusher.failed.look()
         pulls.start { isFirst in
             if isFirst, isFirstPullAwaited { push.resume() }
@@ -153,11 +157,27 @@ public final class CloudAccount: Sendable {
         self.listening.withLock { $0 = listening }
     }
 
+    /// Removes tags and marks that nothing leads to any more, as earlier versions have left them.
+    private func removeOrphans() async {
+        let (stack, facts) = (push.stack, facts)
+        do {
+            try stack.transact(author: "strata.cloud") { transaction in
+                try CloudNode.deleteOrphanedTags(of: facts.account, in: transaction)
+            }
+            try await stack.overStore { context in
+                if try CloudContext(context, facts).removeMarksInVain() { try context.commit() }
+            }
+        } catch {
+            stack.log(.info, "tags and marks without a node stay until the account is opened again: \(error)")
+        }
+    }
+
     /// Ends its work. What is queued stays.
     ///
     /// - Parameter grace: how long transfers may go on.
     public func close(grace: Duration = .zero) async {
         listening.withLock { $0 = nil }
+        facts.afterCommits.close()
         await pulls.stop()
         await marked.stop()
         await pusher.abandoned.stop()
@@ -171,8 +191,16 @@ public final class CloudAccount: Sendable {
 
     // MARK: Downloading
 
-    /// Looks at what is marked for download now, as when the network returns. Without a policy that wants any, nothing happens.
-    public func downloadMarked() { marked.look() }
+    /// Downloads the marked sections that the account's ``DownloadPolicy`` wants, and returns when each has arrived, its mark is removed, and the handler's
+    /// `didDownload` has returned. If the policy wants none, as ``DownloadPolicy/onDemand``, nothing happens.
+    ///
+    /// The account downloads marked sections by itself as well. Call this to know when they have arrived, or to retry failed ones at once. Sections that
+    /// are marked during the call are left to the next pass. Cancelling the task ends the wait; the downloads continue.
+    ///
+    /// - Throws: ``CloudError`` with `downloadsFailed` if a section has not arrived: `nodes` has the nodes whose sections stay marked, the message names the
+    ///   first of them with their reasons, and `underlying` is the first reason, as a ``RemoteError``. The other sections have arrived. ``CloudError`` with
+    ///   `closed`; `CancellationError`; errors of the store.
+    public func downloadMarked() async throws { try await marked.fetchNow() }
 
     // MARK: Pulling
 

@@ -4,12 +4,14 @@ import StrataPipeline
 extension CloudContext {
     /// Makes a folder, and those above it that are not there.
     ///
+    /// - Parameter priority: that of the operations that make this folder and those above it, as of ``upload(_:_:isLatestEnough:size:priority:)``.
     /// - Throws: ``CloudError`` with `placeTaken` where there is a node at the place, `wrongKind` where a file lies on the way,
     ///   `invalidName`, `invalidPath`; what the store reports.
     @discardableResult
-    public func createFolder(at path: TreePath) throws -> CloudNode {
+    public func createFolder(at path: TreePath, priority: Int = 0) throws -> CloudNode {
         let name = try lastName(of: path)
-        return try create(name, in: folder(at: path.parent), isFolder: true, link: nil, sections: [])
+        let parent = try folder(at: path.parent, priority: priority)
+        return try create(name, in: parent, isFolder: true, link: nil, sections: [], priority: priority)
     }
 
     /// Makes a file, and queues the upload of its content.
@@ -19,36 +21,50 @@ extension CloudContext {
     ///   - content: the application's object that it stands for; ``CloudHandler`` is asked for the content when it is sent.
     ///   - sections: which sections there are to send.
     ///   - size: how many bytes that is, where it is known: for ``CloudAccount/progress()``.
-    /// - Throws: as ``createFolder(at:)``, and `alreadyLinked`.
+    ///   - priority: that of its operations, and of those that make the folders above it that are not there: among operations that are ready, those of
+    ///     the greatest priority are started first. Folders that are queued already keep theirs.
+    /// - Throws: as ``createFolder(at:priority:)``, and `alreadyLinked`.
     @discardableResult
     public func createNode<Object: Model>(
         at path: TreePath,
         content: ObjectID<Object>,
         sections: ContentSections = .data,
-        size: Int64? = nil
+        size: Int64? = nil,
+        priority: Int = 0
     ) throws -> CloudNode {
-        try createNode(at: path, link: content.description, sections, size)
+        try createNode(at: path, link: content.description, sections, size, priority)
     }
 
-    /// Makes a file that stands for no object of the application's, and queues the upload of its content.
+    /// Makes a file that stands for no object of the application's, and queues the upload of its content. Otherwise as
+    /// ``createNode(at:content:sections:size:priority:)``.
     @discardableResult
     public func createNode(
         at path: TreePath,
         sections: ContentSections = .data,
-        size: Int64? = nil
+        size: Int64? = nil,
+        priority: Int = 0
     ) throws -> CloudNode {
-        try createNode(at: path, link: nil, sections, size)
+        try createNode(at: path, link: nil, sections, size, priority)
     }
 
     private func createNode(
         at path: TreePath,
         link: String?,
         _ sections: ContentSections,
-        _ size: Int64?
+        _ size: Int64?,
+        _ priority: Int
     ) throws -> CloudNode {
         let name = try lastName(of: path)
-        let folder = try folder(at: path.parent)
-        return try create(name, in: folder, isFolder: false, link: link, sections: sections, size: size)
+        let folder = try folder(at: path.parent, priority: priority)
+        return try create(
+            name,
+            in: folder,
+            isFolder: false,
+            link: link,
+            sections: sections,
+            size: size,
+            priority: priority
+        )
     }
 
     /// Makes a node in a folder.
@@ -59,7 +75,8 @@ extension CloudContext {
         isFolder: Bool,
         link: String?,
         sections: ContentSections,
-        size: Int64? = nil
+        size: Int64? = nil,
+        priority: Int = 0
     ) throws -> CloudNode {
         try checkPlace(name, in: folder)
         if let link { try checkFree(link: link, for: nil) }
@@ -74,24 +91,30 @@ extension CloudContext {
                 link: link
             )
         )
-        try queueCreation(of: node, sections, size: size)
+        try queueCreation(of: node, sections, size: size, priority: priority)
         return node
     }
 
     /// Queues what brings a new node to the remote.
-    func queueCreation(of node: CloudNode, _ sections: ContentSections, size: Int64? = nil) throws {
+    func queueCreation(
+        of node: CloudNode,
+        _ sections: ContentSections,
+        size: Int64? = nil,
+        priority: Int = 0
+    ) throws {
         guard node.trunk != .detached, let parent = node.parent else { return }
         let making: Set<CloudResource> = [.node(node.id), .place(node.place, in: parent.id)]
         let above = Set(node.ancestors.map { CloudResource.node($0.id) })
         let hasRecord = node.isFolder || facts.keepsRecords
         if hasRecord {
-            queue(.record(of: node, in: parent), reads: above, writes: making)
+            queue(.record(of: node, in: parent), reads: above, writes: making, priority: priority)
         }
         guard !sections.isEmpty else { return }
         queue(
             .content(of: node, in: parent, sections, size: size),
             reads: hasRecord ? above.union([.node(node.id)]) : above,
-            writes: hasRecord ? [.content(node.id)] : making.union([.content(node.id)])
+            writes: hasRecord ? [.content(node.id)] : making.union([.content(node.id)]),
+            priority: priority
         )
     }
 
@@ -150,14 +173,16 @@ extension CloudContext {
     }
 
     /// The folder at a path, which is made where it is not there.
-    func folder(at path: TreePath?) throws -> CloudNode {
+    ///
+    /// - Parameter priority: that of what makes it.
+    func folder(at path: TreePath?, priority: Int = 0) throws -> CloudNode {
         guard let path else { return try root() }
         var node = try root(path.trunk)
         for name in path.names {
             if let child = try child(name, of: node) {
                 node = child
             } else {
-                node = try create(name, in: node, isFolder: true, link: nil, sections: [])
+                node = try create(name, in: node, isFolder: true, link: nil, sections: [], priority: priority)
             }
         }
         return node

@@ -4,6 +4,8 @@ import StrataPipeline
 extension CloudContext {
     /// Deletes a node, with everything below it: here with the context's changes, at the remote by an operation.
     ///
+    /// Its marks, its conflict, and the tags under its id go with it, and so do those of everything below it.
+    ///
     /// Uploads below it that are queued are left out, and those that run are cancelled. What others have put into the folder at the
     /// remote, and was not heard of here yet, stays, and with it the folder.
     ///
@@ -24,6 +26,7 @@ extension CloudContext {
         }
         let numbers = Set(([node] + below).map(\.id.number))
         for conflict in try conflicts() where numbers.contains(conflict.nodeNumber) { context.delete(conflict) }
+        for node in [node] + below { try removeAllTags(of: "\(node.id)") }
         for child in below.reversed() { context.delete(child) }
         context.delete(node)
     }

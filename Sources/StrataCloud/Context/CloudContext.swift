@@ -52,6 +52,8 @@ struct AccountFacts: Sendable {
     let isSealed: Bool
     let pipeline: PipelineName
     let trunks: [Trunk: ObjectID<CloudNode>]
+    /// What the account runs after commits, where it is open.
+    let afterCommits = AfterCommits()
 
     init(_ record: AccountRecord) {
         account = record.account

@@ -20,8 +20,11 @@ public struct DownloadOptions: Hashable, Sendable {
 
 /// Which marked nodes are downloaded by themselves, as soon as the network is there.
 public enum DownloadPolicy: Sendable {
-    /// None: the application asks for what it needs.
+    /// None: the application asks for what it needs. Marks do not count in ``CloudAccount/progress()``.
     case onDemand
+    /// None either: the application looks for marks, downloads, and removes the marks by itself. So all marks count in
+    /// ``CloudAccount/progress()`` as left to download.
+    case byApplication
     /// All that are marked.
     case all
     /// Those that are marked and that this says yes to.
@@ -29,9 +32,22 @@ public enum DownloadPolicy: Sendable {
 
     func wants(_ node: CloudNode.Row, _ section: ContentSections) -> Bool {
         switch self {
-        case .onDemand: false
+        case .onDemand, .byApplication: false
         case .all: true
         case .only(let isWanted): isWanted(node, section)
         }
+    }
+
+    /// Whether anything is downloaded by the account itself.
+    var isAutomatic: Bool {
+        switch self {
+        case .onDemand, .byApplication: false
+        case .all, .only: true
+        }
+    }
+
+    /// Whether a marked section counts as left to download, by the account or by the application.
+    func counts(_ node: CloudNode.Row, _ section: ContentSections) -> Bool {
+        if case .byApplication = self { true } else { wants(node, section) }
     }
 }

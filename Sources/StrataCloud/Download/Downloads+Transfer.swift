@@ -30,13 +30,15 @@ extension Downloads {
             let cloud = CloudContext(context, facts)
             guard let remote = try cloud.remote(place.node), remote.isCertain, remote.has(place.section) else {
                 let node = try context.find(cloud.nodeID(place.node))
-                let name = node.map { "\($0.path)" } ?? "node \(place.node)"
-                throw CloudError(
-                    .noSuchNode,
-                    node?.isFolder == true
-                        ? "\(name) is a folder, which has no content." : "The remote has no content of \(name).",
-                    nodes: [place.node]
-                )
+                let message =
+                    switch node {
+                    case nil:
+                        "The store has no node \(place.node): it was deleted, or it is not committed yet. What a block has made "
+                            + "can be downloaded after its commit, as by `cloud.afterCommit { account in … }`."
+                    case let node? where node.isFolder: "\(node.path) is a folder, which has no content."
+                    case let node?: "The remote has no content of \(node.path)."
+                    }
+                throw CloudError(.noSuchNode, message, nodes: [place.node])
             }
             let row = remote.snapshot
             let file = facts.isSealed ? ContentSections.data : place.section

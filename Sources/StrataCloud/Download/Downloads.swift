@@ -46,6 +46,8 @@ public final class Downloads: Sendable {
     let availability: RemoteAvailability
     /// How content is opened; nil where it is not sealed.
     let sealing: ContentSealing?
+    /// What of that which is marked is downloaded, and by whom.
+    let policy: DownloadPolicy
     let folder: URL
     /// What is told of bytes as they pass.
     let transfers: TransferBook
@@ -61,7 +63,7 @@ public final class Downloads: Sendable {
     ) {
         self.transfers = transfers
         (self.stack, self.facts, self.remote, self.availability) = (stack, facts, remote, availability)
-        (sealing, limit) = (options.sealing, options.cacheLimit)
+        (sealing, limit, policy) = (options.sealing, options.cacheLimit, options.download)
         folder = Self.folder(options.cacheFolder, of: stack)
     }
 

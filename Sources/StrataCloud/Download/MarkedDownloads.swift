@@ -1,30 +1,74 @@
 import Strata
 import StrataPipeline
+import Synchronization
 
 /// Downloads what is marked, by itself: when the account is opened, when something was marked, when the network returns, and behind each pull.
 ///
 /// What has arrived is told to the handler in the commit that takes the mark back. What has not stays marked, for the next time.
 final class MarkedDownloads: Sendable {
+    private struct State {
+        var lastWaiter = 0
+        /// Who waits for the end of a look that begins from now on, or, where it has begun, of that one.
+        var waiters: [Int: CheckedContinuation<Void, any Error>] = [:]
+        var isStopped = false
+    }
+
     private let downloads: Downloads
     private let handler: any CloudHandler
-    private let policy: DownloadPolicy
     private let maxConcurrent: Int
     private let looks = RepeatedTask()
+    private let state = Mutex(State())
     /// How many come at once where any number may.
     private static let most = 8
 
     init(_ downloads: Downloads, _ handler: any CloudHandler, _ options: CloudOptions) {
-        (self.downloads, self.handler, policy) = (downloads, handler, options.download)
+        (self.downloads, self.handler) = (downloads, handler)
         maxConcurrent = max(1, options.maxConcurrent ?? Self.most)
     }
 
     /// Looks at what is marked, now or behind the look that is under way.
     func look() {
-        if case .onDemand = policy { return }
-        looks.ask {
-            do { try await self.fetchAll() } catch {
-                self.downloads.stack.log(.warning, "marked nodes cannot be looked at: \(error)")
+        if downloads.policy.isAutomatic { looks.ask { await self.lookOnce() } }
+    }
+
+    /// Looks at what is marked now, and waits until it is here.
+    ///
+    /// - Throws: ``CloudError`` with `downloadsFailed` or `closed`; `CancellationError`; what the store reports.
+    func fetchNow() async throws {
+        guard downloads.policy.isAutomatic else { return }
+        let id = state.withLock { state in
+            state.lastWaiter += 1
+            return state.lastWaiter
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let error: (any Error)? = state.withLock { state in
+                    if state.isStopped { return CloudError.closedAccount }
+                    if Task.isCancelled { return CancellationError() }
+                    state.waiters[id] = continuation
+                    return nil
+                }
+                if let error { continuation.resume(throwing: error) } else { look() }
             }
+        } onCancel: {
+            resume([id], .failure(CancellationError()))
+        }
+    }
+
+    private func resume(_ ids: some Sequence<Int>, _ result: Result<Void, any Error>) {
+        let waiters = state.withLock { state in ids.compactMap { state.waiters.removeValue(forKey: $0) } }
+        for waiter in waiters { waiter.resume(with: result) }
+    }
+
+    private func lookOnce() async {
+        let waiters = state.withLock { Array($0.waiters.keys) }
+        do {
+            let failures = try await fetchAll()
+            if Task.isCancelled { return resume(waiters, .failure(CloudError.closedAccount)) }
+            resume(waiters, failures.isEmpty ? .success(()) : .failure(CloudError.failed(failures)))
+        } catch {
+            downloads.stack.log(.warning, "marked nodes cannot be looked at: \(error)")
+            resume(waiters, .failure(error))
         }
     }
 
@@ -37,38 +81,86 @@ final class MarkedDownloads: Sendable {
     /// Waits for the looks that are under way.
     func settle() async { await looks.settle() }
 
-    func stop() async { await looks.stop() }
+    func stop() async {
+        state.withLock { $0.isStopped = true }
+        await looks.stop()
+        resume(state.withLock { Array($0.waiters.keys) }, .failure(CloudError.closedAccount))
+    }
 
-    private struct Wanted: Sendable {
+    fileprivate struct Wanted: Sendable {
         let node: ObjectID<CloudNode>
+        let path: TreePath
         let section: ContentSections
         /// The version that was known when it was looked for.
         let version: ETag?
     }
 
-    private func fetchAll() async throws {
-        let (facts, policy) = (downloads.facts, policy)
-        let wanted = try await downloads.stack.overStore { context in
+    /// What has not arrived, and why.
+    fileprivate struct Failure: Sendable {
+        let item: Wanted
+        let reason: any Error
+    }
+
+    /// Downloads what is marked and wanted.
+    ///
+    /// - Returns: what has not arrived, and is marked still.
+    private func fetchAll() async throws -> [Failure] {
+        let facts = downloads.facts
+        let wanted = try await wanted()
+        let failures = await withTaskGroup(of: Failure?.self) { group in
+            var failures: [Failure] = []
+            for (index, item) in wanted.enumerated() {
+                if index >= maxConcurrent, let failure = await group.next() ?? nil { failures.append(failure) }
+                group.addTask { await self.fetch(item) }
+            }
+            for await failure in group { if let failure { failures.append(failure) } }
+            return failures
+        }
+        if failures.isEmpty { return [] }
+        // The node may be gone by now, or the mark be taken back.
+        return try await downloads.stack.overStore { context in
             let cloud = CloudContext(context, facts)
+            return try failures.filter { try cloud.isMarked($0.item.node.number, $0.item.section) }
+        }
+    }
+
+    /// What is marked and wanted, and may be there. The marks of folders that nothing can come of go.
+    private func wanted() async throws -> [Wanted] {
+        let (facts, policy) = (downloads.facts, downloads.policy)
+        return try await downloads.stack.overStore { context in
+            let cloud = CloudContext(context, facts)
+            if try cloud.removeMarksInVain() { try context.commit() }
             return try cloud.nodesMarkedForDownload().flatMap { node in
                 try cloud.markedSections(of: node).elements.filter { policy.wants(node.snapshot, $0) }
                     .map {
                         let version = node.remote?.snapshot.eTag(of: $0, isSealed: facts.isSealed)
-                        return Wanted(node: node.id, section: $0, version: version)
+                        return Wanted(node: node.id, path: node.path, section: $0, version: version)
                     }
-            }
-        }
-        await withTaskGroup(of: Void.self) { group in
-            for (index, item) in wanted.enumerated() {
-                if index >= maxConcurrent { await group.next() }
-                group.addTask { await self.fetch(item) }
             }
         }
     }
 
-    private func fetch(_ item: Wanted) async {
+    /// - Returns: nil where it has arrived, or there is nothing to download.
+    private func fetch(_ item: Wanted) async -> Failure? {
         do {
-            let handler = handler
+            try await fetchAndTell(item)
+            return nil
+        } catch is CancellationError {
+            // It stays marked.
+            return Failure(item: item, reason: CancellationError())
+        } catch let error as HandlerRefusal {
+            let text = "the handler has thrown for the \(item.section) of node \(item.node.number), which stays marked"
+            downloads.stack.log(.warning, "\(text): \(error.reason)")
+            return Failure(item: item, reason: error.reason)
+        } catch {
+            downloads.stack.log(.info, "\(item.section) of node \(item.node.number) stays marked: \(error)")
+            return Failure(item: item, reason: error)
+        }
+    }
+
+    private func fetchAndTell(_ item: Wanted) async throws {
+        let handler = handler
+        do {
             if item.section == .header {
                 let header = try await downloads.header(of: item.node)
                 return try await finish(item, header.eTag) { node, cloud in
@@ -80,15 +172,8 @@ final class MarkedDownloads: Sendable {
             try await finish(item, file.eTag) { node, cloud in
                 try handler.didDownload(file, item.section, of: node, in: cloud)
             }
-        } catch is CancellationError {
-            // It stays marked.
         } catch let error as RemoteError where error.code == .notFound && item.section != .data {
-            await forget(item)
-        } catch let error as HandlerRefusal {
-            let text = "the handler has thrown for the \(item.section) of node \(item.node.number), which stays marked"
-            downloads.stack.log(.warning, "\(text): \(error.reason)")
-        } catch {
-            downloads.stack.log(.info, "\(item.section) of node \(item.node.number) stays marked: \(error)")
+            try await forget(item)
         }
     }
 
@@ -109,21 +194,37 @@ final class MarkedDownloads: Sendable {
     }
 
     /// Takes back the mark of what goes with content, and is not there: there is nothing to download, as long as nobody marks another version.
-    private func forget(_ item: Wanted) async {
+    private func forget(_ item: Wanted) async throws {
         let facts = downloads.facts
-        do {
-            try await downloads.stack.overStore { context in
-                let cloud = CloudContext(context, facts)
-                guard let node = try context.find(item.node) else { return }
-                let version = node.remote?.snapshot.eTag(of: item.section, isSealed: facts.isSealed)
-                guard version == item.version else { return }
-                try cloud.unmarkNeedsDownload(node, item.section)
-                try context.commit()
-            }
-        } catch {
-            downloads.stack.log(.info, "\(item.section) of node \(item.node.number) stays marked: \(error)")
+        try await downloads.stack.overStore { context in
+            let cloud = CloudContext(context, facts)
+            guard let node = try context.find(item.node) else { return }
+            let version = node.remote?.snapshot.eTag(of: item.section, isSealed: facts.isSealed)
+            guard version == item.version else { return }
+            try cloud.unmarkNeedsDownload(node, item.section)
+            try context.commit()
         }
     }
+}
+
+extension CloudError {
+    /// How many of those that have not arrived are named.
+    private static let named = 5
+
+    fileprivate static func failed(_ failures: [MarkedDownloads.Failure]) -> CloudError {
+        let reasons = failures.prefix(named).map { "\($0.item.section) of \($0.item.path): \($0.reason)" }
+        let rest = failures.count > named ? ["and \(failures.count - named) more"] : []
+        var seen: Set<Int64> = []
+        return CloudError(
+            .downloadsFailed,
+            "Not everything that is marked has arrived, and it stays marked: \((reasons + rest).joined(separator: "; ")). "
+                + "Remove the cause, then call `downloadMarked()`.",
+            nodes: failures.map(\.item.node.number).filter { seen.insert($0).inserted },
+            underlying: failures[0].reason
+        )
+    }
+
+    static var closedAccount: CloudError { CloudError(.closed, "The account is closed. Open it again.") }
 }
 
 /// What the application's handler has thrown, whatever it is: that says nothing about the remote.

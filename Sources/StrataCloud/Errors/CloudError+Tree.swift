@@ -40,6 +40,10 @@ extension CloudError.Code {
     public static let inboxRefused = CloudError.Code("inboxRefused")
     /// Something of the account was not sent yet.
     public static let unsentWork = CloudError.Code("unsentWork")
+    /// Marked sections have not arrived; ``CloudError/nodes`` has the nodes whose sections stay marked.
+    public static let downloadsFailed = CloudError.Code("downloadsFailed")
+    /// The rest of the work waits for an event outside of the account, such as the network, a decision or other credentials.
+    public static let stalled = CloudError.Code("stalled")
     /// The account is closed.
     public static let closed = CloudError.Code("closed")
 }

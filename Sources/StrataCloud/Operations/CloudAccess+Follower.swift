@@ -48,7 +48,7 @@ extension CloudAccess: CommitFollower {
         }
         // What comes before this one by now, as what is sent anew with it, does not come behind it as well.
         if !dependants.isEmpty {
-            dependants.subtract(try CommitConsequences.prerequisites(of: [operation], in: transaction))
+            dependants.subtract(try CommitConsequences.impliedPrerequisites(of: [operation], in: transaction))
         }
         // What comes before others that wait already comes behind what those come behind, and so do all that wait for them: some of these
         // may have been queued before them.
@@ -84,8 +84,9 @@ extension CloudAccess: CommitFollower {
                 }
             }
         }
-        // Some wait for this one already, where it is to have another place than at first.
-        let waiting = try behind.union(CommitConsequences.dependants(of: [operation], in: transaction))
+        // Some wait for this one already by what both do, where it is to have another place than at first. Where the application has asked for
+        // that against what both do, the two make a ring, which is refused: neither of them is dropped.
+        let waiting = try behind.union(CommitConsequences.impliedDependants(of: [operation], in: transaction))
         for (prerequisites, policy) in [(prerequisites, DependencyPolicy.wait), (messages, .run)] {
             try CommitConsequences.addDependencies(
                 prerequisites.subtracting(waiting).sorted(),
@@ -118,6 +119,41 @@ extension CloudNode: CommitFollower {
                 needless.append(try row.read(Int64.self, at: 0))
             }
             try CommitConsequences.skip(needless, in: transaction)
+            try deleteWhatIsSaid(of: number, in: transaction)
+        }
+    }
+
+    /// Deletes the tags and the conflict of a node that is gone: they say its id, and nothing leads from it to them.
+    private static func deleteWhatIsSaid(of number: Int64, in transaction: StoreTransaction) throws {
+        // By the number, whatever fingerprint the store had when the id was written down.
+        let (first, last) = ("CloudNode-\(number)-", "CloudNode-\(number).")
+        var tags: [(id: Int64, subject: String)] = []
+        try transaction.rows(AccessSQL.selectTags, [.text(first), .text(last)]) { row in
+            tags.append((try row.read(Int64.self, at: 0), try row.read(String.self, at: 1)))
+        }
+        try delete(tags, in: transaction)
+        for conflict in try transaction.numbers(AccessSQL.selectConflict, [.integer(number)]) {
+            try transaction.run(AccessSQL.deleteConflict, [.integer(conflict)])
+            try transaction.note(deleted: conflict, of: CloudConflict.self)
+        }
+    }
+
+    /// Deletes the tags of an account whose nodes are gone, as earlier versions have left them.
+    ///
+    /// - Complexity: O(tags of nodes), each by its index.
+    static func deleteOrphanedTags(of account: String, in transaction: StoreTransaction) throws {
+        var tags: [(id: Int64, subject: String)] = []
+        try transaction.rows(AccessSQL.selectOrphanedTags, [.text(account)]) { row in
+            tags.append((try row.read(Int64.self, at: 0), try row.read(String.self, at: 1)))
+        }
+        try delete(tags, in: transaction)
+    }
+
+    /// Deletes those of the tags whose subject is a node of this store that is not there.
+    private static func delete(_ tags: [(id: Int64, subject: String)], in transaction: StoreTransaction) throws {
+        for tag in tags where try transaction.isThere(tag.subject) == false {
+            try transaction.run(AccessSQL.deleteTag, [.integer(tag.id)])
+            try transaction.note(deleted: tag.id, of: CloudTag.self)
         }
     }
 }
@@ -162,6 +198,18 @@ private enum AccessSQL {
     static let selectParent = "SELECT \"parent\" FROM \"CloudNode\" WHERE \"id\" = ?"
     static let selectLink = "SELECT \"link\" FROM \"CloudNode\" WHERE \"id\" = ? AND \"link\" IS NOT NULL"
     static let dropLink = "UPDATE \"CloudNode\" SET \"link\" = NULL, \"_version\" = ?1 WHERE \"id\" = ?2"
+    static let selectTags = """
+        SELECT "id", "subject" FROM "CloudTag" WHERE "account" IN (SELECT "account" FROM "CloudAccount") \
+        AND "subject" > ?1 AND "subject" < ?2
+        """
+    /// A cast reads the number of an id, up to the hyphen behind it.
+    static let selectOrphanedTags = """
+        SELECT "id", "subject" FROM "CloudTag" WHERE "account" = ?1 AND "subject" > 'CloudNode-' AND "subject" < 'CloudNode.' \
+        AND NOT EXISTS (SELECT 1 FROM "CloudNode" n WHERE n."id" = CAST(substr("subject", 11) AS INTEGER))
+        """
+    static let deleteTag = "DELETE FROM \"CloudTag\" WHERE \"id\" = ?"
+    static let selectConflict = "SELECT \"id\" FROM \"CloudConflict\" WHERE \"nodeNumber\" = ?"
+    static let deleteConflict = "DELETE FROM \"CloudConflict\" WHERE \"id\" = ?"
     static let deleteOrphan = """
         DELETE FROM \(accesses) WHERE "id" = ? AND NOT EXISTS \
         (SELECT 1 FROM "QueuedOperation" o WHERE o."id" = \(accesses)."operation")

@@ -4,6 +4,9 @@ public import Strata
 extension CloudAccount {
     /// How far all that the account sends and brings here has come. What is done counts from the moment at which the account was opened.
     ///
+    /// Of what is marked for download, that counts as left which will be downloaded: what the account's ``DownloadPolicy`` wants, and with
+    /// ``DownloadPolicy/byApplication`` all of it.
+    ///
     /// - Throws: what the store reports.
     /// - Complexity: O(operations queued + sections marked).
     public func progress() async throws -> CloudProgress { try await read(.account) }
@@ -55,7 +58,7 @@ extension CloudAccount {
     }
 
     private var source: ProgressSource {
-        ProgressSource(stack: downloads.stack, facts: facts, book: downloads.transfers)
+        ProgressSource(stack: downloads.stack, facts: facts, book: downloads.transfers, policy: downloads.policy)
     }
 
     private func read(_ scope: ProgressScope) async throws -> CloudProgress {

@@ -5,7 +5,12 @@ extension ProgressBacklog {
     /// Reads all that is left.
     ///
     /// - Complexity: O(what is queued and marked), with its depth for a folder; for a node O(its own).
-    static func read(_ scope: ProgressScope, _ cloud: CloudContext, _ nodes: inout ProgressNodes) throws -> Self {
+    static func read(
+        _ scope: ProgressScope,
+        _ cloud: CloudContext,
+        _ nodes: inout ProgressNodes,
+        _ policy: DownloadPolicy
+    ) throws -> Self {
         var readings: [Int64: Reading] = [:]
         var newest: [Int64: Int64] = [:]
         try cloud.context.forEachRow(scope.operations(cloud.facts)) { row in
@@ -14,7 +19,7 @@ extension ProgressBacklog {
         }
         for mark in try cloud.context.fetch(scope.marks(cloud.facts)) {
             guard let node = mark.node, try nodes.contains(node.id.number) else { continue }
-            readings[node.id.number, default: Reading()].note(mark, node)
+            readings[node.id.number, default: Reading()].note(mark, node, cloud, policy)
         }
         var backlog = Self()
         for (node, reading) in readings { backlog.set(reading, of: node) }
@@ -27,7 +32,8 @@ extension ProgressBacklog {
     static func read(
         _ doubt: Doubt,
         _ cloud: CloudContext,
-        _ nodes: inout ProgressNodes
+        _ nodes: inout ProgressNodes,
+        _ policy: DownloadPolicy
     ) throws -> [Int64: Reading] {
         let (context, facts) = (cloud.context, cloud.facts)
         var numbers = doubt.nodes
@@ -43,19 +49,19 @@ extension ProgressBacklog {
         var readings: [Int64: Reading] = [:]
         for number in numbers {
             // Of a node that has left the scope nothing is left.
-            readings[number] = try nodes.contains(number) ? Reading(of: number, cloud) : Reading()
+            readings[number] = try nodes.contains(number) ? Reading(of: number, cloud, policy) : Reading()
         }
         return readings
     }
 }
 
 extension ProgressBacklog.Reading {
-    fileprivate init(of number: Int64, _ cloud: CloudContext) throws {
+    fileprivate init(of number: Int64, _ cloud: CloudContext, _ policy: DownloadPolicy) throws {
         var newest: Int64 = 0
         for row in try cloud.context.rows(cloud.queued(for: number)) { try note(row, &newest) }
         let node = cloud.nodeID(number)
         for mark in try cloud.context.fetch(DownloadMark.where { $0.node == node }) {
-            if let node = mark.node { note(mark, node) }
+            if let node = mark.node { note(mark, node, cloud, policy) }
         }
     }
 
@@ -70,11 +76,19 @@ extension ProgressBacklog.Reading {
         (share.isQueued, share.queuedSize) = (true, work.size)
     }
 
-    fileprivate mutating func note(_ mark: DownloadMark, _ node: CloudNode) {
+    /// What is marked and will not be downloaded is not left to download.
+    fileprivate mutating func note(
+        _ mark: DownloadMark,
+        _ node: CloudNode,
+        _ cloud: CloudContext,
+        _ policy: DownloadPolicy
+    ) {
         marks.append(mark.id.number)
         let section = ContentSections(rawValue: mark.section)
         // Headers are no files.
-        guard section != .header else { return }
+        guard section != .header, policy.counts(node.snapshot, section), cloud.mayDownload(section, of: node) else {
+            return
+        }
         share.marked.insert(section)
         share.dataSize = node.remote?.size
     }

@@ -58,7 +58,8 @@ struct ProgressBacklog: Sendable {
     mutating func set(_ reading: Reading, of node: Int64) {
         count(share(of: node), times: -1)
         count(reading.share, times: 1)
-        let isEmpty = reading.share.operations == 0 && reading.share.marked.isEmpty
+        // Marks that do not count may count as soon as their node has changed.
+        let isEmpty = reading.share.operations == 0 && reading.marks.isEmpty
         shares[node] = isEmpty ? nil : reading.share
         for operation in reading.operations { lanes[operation] = node }
         for mark in reading.marks { places[mark] = node }

@@ -9,7 +9,7 @@ final class ProgressNews: Sendable {
         var isUnknown = false
         var operations: Set<Int64> = []
         var marks: Set<Int64> = []
-        /// Nodes that were deleted, or of which what the remote has has changed.
+        /// Nodes that were changed or deleted, or of which what the remote has has changed.
         var nodes: Set<Int64> = []
         /// Whether nodes lie in other folders than before.
         var hasMoves = false
@@ -57,7 +57,8 @@ extension ProgressNews.Changes {
         for ids in [marks.inserted, marks.updated, marks.deleted] { self.marks.formUnion(ids.lazy.map(\.number)) }
         let nodes = set.of(CloudNode.self)
         if nodes.updated.contains(where: { nodes.updatedColumns(of: $0).contains("parent") }) { hasMoves = true }
-        self.nodes.formUnion(nodes.deleted.lazy.map(\.number))
+        // By their names and places a policy says which of them it wants.
+        for ids in [nodes.updated, nodes.deleted] { self.nodes.formUnion(ids.lazy.map(\.number)) }
         // What the remote has of a node has the number of the node.
         self.nodes.formUnion(set.of(RemoteNode.self).updated.lazy.map(\.number))
     }

@@ -128,7 +128,7 @@ struct ProgressReading: Sendable {
 
     /// - Parameter asked: nodes of which it is asked whether they lie in the folder that this is of.
     private mutating func lookAtStore(_ asked: Set<Int64>) async throws -> (ProgressBacklog, [Int64: Bool]) {
-        let (facts, scope) = (source.facts, scope)
+        let (facts, scope, policy) = (source.facts, scope, source.policy)
         let changes = news?.take()
         // Where this fails it is read anew.
         var known = backlog
@@ -141,9 +141,9 @@ struct ProgressReading: Sendable {
             var nodes = ProgressNodes(scope, cloud)
             var (whole, readings) = (ProgressBacklog?.none, [Int64: ProgressBacklog.Reading]())
             if let doubt {
-                readings = try ProgressBacklog.read(doubt, cloud, &nodes)
+                readings = try ProgressBacklog.read(doubt, cloud, &nodes, policy)
             } else {
-                whole = try ProgressBacklog.read(scope, cloud, &nodes)
+                whole = try ProgressBacklog.read(scope, cloud, &nodes, policy)
             }
             if case .below = scope { for node in asked { _ = try nodes.contains(node) } }
             return (whole, readings, nodes.answers)
@@ -161,6 +161,7 @@ struct ProgressSource: Sendable {
     let stack: ContextStack
     let facts: AccountFacts
     let book: TransferBook
+    let policy: DownloadPolicy
 }
 
 extension TransferProgress {

@@ -143,7 +143,8 @@ final class PullApplication {
         // What was begun may be there already: it may be this.
         guard !operations.contains(where: \.hasBegun) else { return false }
         let path = node.path
-        let name = try cloud.freeName(for: node.name, in: parent)
+        // In a place that nothing else fills or frees: its operations would come behind what does, which may wait for them.
+        let name = try cloud.freeName(for: node.name, in: parent.id, besides: [], isForNow: true)
         for operation in operations {
             var work = try operation.payload(as: CloudWork.self)
             guard work.name == node.name, work.parent == parent.id.number else { continue }

@@ -9,6 +9,10 @@ final class PullLoop: Sendable {
         var task: Task<Void, Never>?
         var suspensions = 0
         var hasPulled = false
+        /// How many pulls are under way, or wait for those.
+        var running = 0
+        /// Why the last pull has failed; nil where it has not.
+        var failure: (any Error)?
         /// What is called behind each pull, with whether it was the first.
         var end: (@Sendable (Bool) -> Void)?
         /// When the next pull is due; nil for never.
@@ -64,6 +68,8 @@ final class PullLoop: Sendable {
 
     func pull(ignoringRemovalLimit: Bool = false) async throws -> PullSummary {
         let limit = ignoringRemovalLimit ? nil : policy.removalLimit
+        state.withLock { $0.running += 1 }
+        defer { state.withLock { $0.running -= 1 } }
         let task = await line.run { [self] in
             let now = clock.now
             let due = state.withLock { state in
@@ -73,11 +79,13 @@ final class PullLoop: Sendable {
             }
             do {
                 let summary = try await puller.pull(limit: limit)
+                state.withLock { $0.failure = nil }
                 plan(in: policy.interval, rest: Self.pause)
                 // What has begun to wait since this pull began finds out once more.
                 awaited.set(true)
                 return summary
             } catch {
+                state.withLock { $0.failure = error }
                 // What waits for a pull waits for one that comes to its end.
                 if (error as? RemoteError)?.isOfRemote ?? false {
                     // As soon as the remote is there again.
@@ -167,6 +175,32 @@ final class PullLoop: Sendable {
             }
         }
     }
+
+    /// How it stands with the pulls.
+    enum Standing {
+        /// One is under way, or begins now.
+        case busy
+        /// None begins by itself, since they are suspended.
+        case suspended
+        /// The last one has failed.
+        case failed(any Error)
+        /// The last one has come to its end, or there was none.
+        case idle
+    }
+
+    var standing: Standing {
+        let now = clock.now
+        let isAway = !availability.isSatisfied
+        return state.withLock { state in
+            if state.running > 0 { return .busy }
+            if state.suspensions > 0 { return .suspended }
+            if !isAway, let next = state.next, next <= now { return .busy }
+            return state.failure.map { .failed($0) } ?? .idle
+        }
+    }
+
+    /// Whether pulls begin by themselves again and again.
+    var isPeriodic: Bool { policy.interval != nil }
 
     /// When it pulls next by itself; nil while that is not known, or the remote rests.
     private var due: Date? {

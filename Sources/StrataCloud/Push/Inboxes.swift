@@ -53,6 +53,9 @@ final class Inboxes: Sendable {
         }
     }
 
+    /// Whether any inbox is left alone that could not be reached.
+    var isAnyAway: Bool { inboxes.withLock { inboxes in inboxes.values.contains(where: \.isAway) } }
+
     func end(_ place: Place, _ ending: Ending) {
         let now = clock.now
         inboxes.withLock { inboxes in

@@ -119,6 +119,11 @@ extension RemoteNode.Row {
         eTag(of: isSealed && knownSeal?.isPlain != true ? .data : section)
     }
 
+    /// Whether the remote is known to have a section, or may have: of a folder only what has a version.
+    func mayHave(_ section: ContentSections, isSealed: Bool) -> Bool {
+        !isFolder || eTag(of: section) != nil || eTag(of: section, isSealed: isSealed) != nil
+    }
+
     /// The sections of the content that the remote has, or may have.
     func sections(isSealed: Bool) -> ContentSections {
         // Most folders have no content.

@@ -26,14 +26,24 @@ package enum CommitConsequences {
         try reached(from: operations, by: QueueSQL.selectDependants, in: transaction)
     }
 
-    /// These operations, and all that any of them depends on, directly or by way of others.
+    /// These operations, and all that depend on any of them by what both do: dependencies that an application has asked for are left out.
     ///
     /// - Complexity: O(what is found).
-    package static func prerequisites(
+    package static func impliedDependants(
         of operations: Set<Int64>,
         in transaction: StoreTransaction
     ) throws -> Set<Int64> {
-        try reached(from: operations, by: QueueSQL.selectPrerequisites, in: transaction)
+        try reached(from: operations, by: QueueSQL.selectImpliedDependants, in: transaction)
+    }
+
+    /// These operations, and all that any of them depends on by what both do: dependencies that an application has asked for are left out.
+    ///
+    /// - Complexity: O(what is found).
+    package static func impliedPrerequisites(
+        of operations: Set<Int64>,
+        in transaction: StoreTransaction
+    ) throws -> Set<Int64> {
+        try reached(from: operations, by: QueueSQL.selectImpliedPrerequisites, in: transaction)
     }
 
     private static func reached(

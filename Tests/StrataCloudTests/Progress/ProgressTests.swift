@@ -137,7 +137,10 @@ import Testing
         remote.folder("home")
         remote.write("home/n", "0123456789")
         remote.write("home/m", "0123")
-        let stage = try await CloudStage(remote, options: CloudOptions(cacheFolder: scratch.folder))
+        let stage = try await CloudStage(
+            remote,
+            options: CloudOptions(download: .byApplication, cacheFolder: scratch.folder)
+        )
         try await stage.account.pull()
         #expect(try await stage.account.progress().downloads.description == "0 of 2 files, 0 of 14 bytes")
         let node = try await stage.read { try $0.node(at: "/n").id }
@@ -228,7 +231,10 @@ import Testing
         remote.folder("home")
         let count = 1100
         for number in 0..<count { remote.write("home/\(number)", "12") }
-        let stage = try await CloudStage(remote, options: CloudOptions(cacheFolder: scratch.folder))
+        let stage = try await CloudStage(
+            remote,
+            options: CloudOptions(download: .byApplication, cacheFolder: scratch.folder)
+        )
         try await stage.account.pull()
         let nodes = try await stage.read { try $0.nodesMarkedForDownload().map(\.id) }
         for node in nodes { try await stage.account.downloads.fetch(node).release() }

@@ -16,12 +16,17 @@ import Testing
 
     @Test(arguments: seeds) func `what is left is the same for all who look`(seed: UInt64) async throws {
         var dice = Dice(seed: seed)
-        let stage = try await CloudStage(options: CloudOptions(clock: VirtualClock()))
+        let stage = try await CloudStage(options: CloudOptions(download: .byApplication, clock: VirtualClock()))
         let other = try await CloudStage(StrictRemote(name: "other"), stack: stage.stack, id: "bob")
         let folder = try await stage.commit { try $0.createFolder(at: "/f").id }
         let leaf = try await stage.commit { try $0.createNode(at: "/f/leaf", size: 3).id }
         let account = stage.account
-        let source = ProgressSource(stack: stage.stack, facts: account.facts, book: account.downloads.transfers)
+        let source = ProgressSource(
+            stack: stage.stack,
+            facts: account.facts,
+            book: account.downloads.transfers,
+            policy: .byApplication
+        )
         let scopes = [ProgressScope.account, .below(folder.number), .node(leaf.number)]
         let watches = scopes.map { source.book.rings($0) }
         var followers = zip(scopes, watches).map { scope, watch in

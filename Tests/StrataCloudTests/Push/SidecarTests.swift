@@ -74,8 +74,8 @@ import Testing
         let second = try await SealedStage.other(of: first, sealing: nil, download: .all)
         second.handler.state.withLock { $0.refusal = RemoteError(.notFound, "what the handler wants is not there") }
         try await second.stage.commit { try $0.markNeedsDownload($0.node(at: "/n"), .metadata) }
-        second.stage.account.downloadMarked()
-        await second.stage.account.marked.settle()
+        let error = try await #require(throws: CloudError.self) { try await second.stage.account.downloadMarked() }
+        #expect(error.code == .downloadsFailed)
         #expect(second.handler.state.withLock(\.refused) > 0)
         let marked = try await second.stage.read { try $0.markedSections(of: $0.node(at: "/n")) }
         #expect(marked.contains(.metadata))

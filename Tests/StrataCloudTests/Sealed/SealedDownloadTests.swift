@@ -299,8 +299,7 @@ import Testing
         )
         let second = try await SealedStage.other(of: first, sealing: sealing, download: .all)
         try await second.stage.commit { cloud in cloud.markNeedsDownload(try cloud.node(at: "/n")) }
-        second.stage.account.downloadMarked()
-        await second.stage.account.marked.settle()
+        try await second.stage.account.downloadMarked()
         let downloaded = second.handler.state.withLock { $0.downloaded }
         #expect(Set(downloaded) == ["header of /n: - 8", "/n: some metadata", "/n: the data"])
         #expect(try await second.stage.read { try $0.nodesMarkedForDownload().isEmpty })
@@ -314,8 +313,7 @@ import Testing
                 == [isSealed ? "modified /n: header, metadata, thumbnail, data" : "modified /n: metadata"]
         )
         try await second.stage.commit { cloud in cloud.markNeedsDownload(try cloud.node(at: "/n"), .metadata) }
-        second.stage.account.downloadMarked()
-        await second.stage.account.marked.settle()
+        try await second.stage.account.downloadMarked()
         #expect(second.handler.state.withLock { $0.downloaded }.contains("/n: later"))
         #expect(try await second.stage.read { try $0.nodesMarkedForDownload().isEmpty })
         await first.close()

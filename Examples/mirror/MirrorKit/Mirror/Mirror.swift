@@ -131,6 +131,7 @@ public actor Mirror: Service {
                 options: CloudOptions(
                     reachability: configuration.reachability,
                     maxUploadRate: configuration.limit,
+                    download: .byApplication,
                     cacheFolder: configuration.store.deletingPathExtension().appendingPathExtension("downloads")
                 )
             )

@@ -1,0 +1,102 @@
+import Synchronization
+
+/// What is to run after commits, until the changes that it belongs to are committed or dropped.
+///
+/// Isolation: any.
+final class CommitCallbacks: Sendable {
+    struct Callback: Sendable {
+        /// In the order in which they were registered, over all contexts.
+        let id: Int
+        /// The context in which it was registered.
+        let origin: Int
+        /// The context whose layer has the changes that it belongs to.
+        var place: Int
+        /// The contexts that have held these changes.
+        var contexts: Set<Int>
+        /// Called when it is committed, before anything else is done.
+        let committed: @Sendable () -> Void
+        let body: @Sendable () async -> Void
+    }
+
+    private struct State {
+        var lastID = 0
+        var callbacks: [Callback] = []
+    }
+
+    private let state = Mutex(State())
+
+    /// The id of the callback that was registered last.
+    var lastID: Int { state.withLock { $0.lastID } }
+
+    func add(
+        in context: Int,
+        committed: @escaping @Sendable () -> Void,
+        _ body: @escaping @Sendable () async -> Void
+    ) {
+        state.withLock { state in
+            state.lastID += 1
+            let callback = Callback(
+                id: state.lastID,
+                origin: context,
+                place: context,
+                contexts: [context],
+                committed: committed,
+                body: body
+            )
+            state.callbacks.append(callback)
+        }
+    }
+
+    /// The changes of a context have moved to its parent.
+    func moveUp(from context: Int, to parent: Int) {
+        state.withLock { state in
+            for index in state.callbacks.indices where state.callbacks[index].place == context {
+                state.callbacks[index].place = parent
+                state.callbacks[index].contexts.insert(parent)
+            }
+        }
+    }
+
+    /// Takes the callbacks of the changes that a commit takes.
+    ///
+    /// - Parameters:
+    ///   - context: the context that commits. What it has saved to its parents goes along.
+    ///   - path: its parents and the context itself.
+    ///   - others: further contexts all of whose changes are committed with it.
+    func take(for context: Int, _ path: [Int], with others: some Collection<Int>) -> [Callback] {
+        state.withLock { state in
+            guard !state.callbacks.isEmpty else { return [] }
+            let isTaken = { (callback: Callback) in
+                callback.place == context || others.contains(callback.place)
+                    || callback.contexts.contains(context) && path.contains(callback.place)
+            }
+            let taken = state.callbacks.filter(isTaken)
+            if !taken.isEmpty { state.callbacks.removeAll(where: isTaken) }
+            return taken
+        }
+    }
+
+    /// Gives callbacks back whose commit has failed.
+    func putBack(_ callbacks: [Callback]) {
+        guard !callbacks.isEmpty else { return }
+        state.withLock { state in
+            state.callbacks = (state.callbacks + callbacks).sorted { $0.id < $1.id }
+        }
+    }
+
+    func drop(where isDropped: (Callback) -> Bool) {
+        state.withLock { state in
+            if !state.callbacks.isEmpty { state.callbacks.removeAll(where: isDropped) }
+        }
+    }
+}
+
+extension [CommitCallbacks.Callback] {
+    /// Starts them, each in a task of its own that knows nothing of the block that has committed.
+    func run() {
+        for callback in self {
+            callback.committed()
+            Task.detached { await callback.body() }
+        }
+    }
+}

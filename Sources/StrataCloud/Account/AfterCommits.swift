@@ -1,0 +1,72 @@
+import Strata
+import Synchronization
+
+/// What an account runs after commits, with the account itself.
+///
+/// Isolation: any.
+final class AfterCommits: Sendable {
+    /// One body: it is known before its commit.
+    final class Ticket: Sendable, Hashable {
+        static func == (one: Ticket, other: Ticket) -> Bool { one === other }
+
+        func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+    }
+
+    private struct State {
+        weak var account: CloudAccount?
+        var isOpen = false
+        /// The bodies that are committed and have not ended, with their tasks once these have begun.
+        var running: [Ticket: Task<Void, Never>?] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    /// The body that the running task is part of.
+    @TaskLocal private static var current: Ticket?
+
+    var isOpen: Bool { state.withLock { $0.isOpen } }
+
+    /// Whether any body is running, besides the one that asks.
+    var isBusy: Bool {
+        state.withLock { state in state.running.keys.contains { $0 !== Self.current } }
+    }
+
+    func open(_ account: CloudAccount) {
+        state.withLock { state in (state.account, state.isOpen) = (account, true) }
+    }
+
+    /// Begins no body any more, and cancels those that run. It does not wait for them: one of them may have closed the account.
+    func close() {
+        let tasks = state.withLock { state in
+            state.isOpen = false
+            return state.running.values.compactMap(\.self)
+        }
+        for task in tasks { task.cancel() }
+    }
+
+    /// A body is committed.
+    func begin(_ ticket: Ticket) { state.withLock { $0.running[ticket] = .some(nil) } }
+
+    /// Runs a body that is committed.
+    func run(_ ticket: Ticket, _ body: @escaping @Sendable (CloudAccount) async throws -> Void) async {
+        let task = state.withLock { state -> Task<Void, Never>? in
+            guard state.isOpen, let account = state.account else { return nil }
+            let task = Task {
+                do {
+                    try await Self.$current.withValue(ticket) { try await body(account) }
+                } catch is CancellationError {
+                    // The account is closed.
+                } catch {
+                    account.push.stack.log(
+                        .warning,
+                        "what was to follow a commit of the account '\(account.id)' has thrown: \(error)"
+                    )
+                }
+            }
+            state.running[ticket] = task
+            return task
+        }
+        await task?.value
+        state.withLock { _ = $0.running.removeValue(forKey: ticket) }
+    }
+}

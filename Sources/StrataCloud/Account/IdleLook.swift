@@ -1,0 +1,109 @@
+import Strata
+import StrataPipeline
+
+/// Looks at what an account has left to do in the store, and whether that continues by itself.
+struct IdleLook {
+    private let cloud: CloudContext
+    private let isSuspended: Bool
+    /// Whether messages wait for an inbox that cannot be reached.
+    private let isInboxAway: Bool
+
+    init(_ cloud: CloudContext, isSuspended: Bool, isInboxAway: Bool) {
+        (self.cloud, self.isSuspended, self.isInboxAway) = (cloud, isSuspended, isInboxAway)
+    }
+
+    /// - Returns: what waits for something outside; nil where anything continues by itself.
+    func look(_ pulls: PullLoop.Standing, _ policy: DownloadPolicy) throws -> CloudAccount.Standing? {
+        var standing = CloudAccount.Standing()
+        let all = cloud.facts.pipeline
+        let queued = QueuedOperation.where { $0.pipeline == all }
+        let count = try cloud.context.count(queued)
+        if count > 0 {
+            if try cloud.context.exists(queued.where { $0.status == .active }) { return nil }
+            let ready = try cloud.context.count(queued.where { $0.status == .pending })
+            if ready > 0 {
+                guard isSuspended else { return nil }
+                standing.add("\(ready) operations are ready, and the uploads are suspended")
+            }
+            guard try lookAtHeld(queued, pulls, &standing), try lookAtFailed(queued, &standing) else { return nil }
+            if standing.reasons.isEmpty { standing.add("\(count) operations depend on some of another pipeline") }
+        }
+        try lookAtMarks(policy, &standing)
+        return standing
+    }
+
+    /// - Returns: false where any continues by itself.
+    private func lookAtHeld(
+        _ queued: Query<QueuedOperation>,
+        _ pulls: PullLoop.Standing,
+        _ standing: inout CloudAccount.Standing
+    ) throws -> Bool {
+        var waiting: [String: (count: Int, nodes: [Int64])] = [:]
+        for row in try cloud.context.rows(queued.where { $0.status == .held }) {
+            guard let reason = try reason(row, pulls) else {
+                if isSuspended { continue }
+                return false
+            }
+            waiting[reason, default: (0, [])].count += 1
+            if let node = Int64(row.lane) { waiting[reason]?.nodes.append(node) }
+        }
+        for (reason, found) in waiting.sorted(by: { $0.key < $1.key }) {
+            standing.add("\(found.count) operations wait for \(reason)")
+            standing.add(found.nodes)
+        }
+        return true
+    }
+
+    /// What an operation waits for; nil where it continues by itself.
+    private func reason(_ row: QueuedOperation.Row, _ pulls: PullLoop.Standing) throws -> String? {
+        switch row.constraint.map({ Constraint(rawValue: $0) }) {
+        case CloudAccount.credentials: return "other credentials, or a key (`credentialsChanged()`)"
+        case CloudAccount.conflict: return "a decision about a conflict (`resolve(_:_:)`)"
+        case CloudAccount.pullToEnd:
+            switch pulls {
+            case .suspended: return "a pull, and pulls are suspended"
+            case .failed(let error): return "a pull, and the last one has failed (\(error))"
+            case .busy, .idle: return nil
+            }
+        case .person: return "a person (`retry()`)"
+        case let constraint?: return "the network ('\(constraint.rawValue)')"
+        case nil: break
+        }
+        let number = row.id.number
+        let holds = try cloud.context.fetch(OperationHold.where { $0.operation == number })
+        let hold = holds.filter { $0.name != Self.retry }.max { $0.until < $1.until }
+        if let hold { return "a moment (the hold '\(hold.name)')" }
+        guard isInboxAway, try CloudWork.decoded(row.payload, version: row.payloadVersion).kind == .message else {
+            return nil
+        }
+        return "an inbox that cannot be reached"
+    }
+
+    /// The hold of the pause before the next attempt.
+    private static let retry = "retry"
+
+    /// - Returns: false where any continues by itself.
+    private func lookAtFailed(_ queued: Query<QueuedOperation>, _ standing: inout CloudAccount.Standing) throws -> Bool
+    {
+        let failed = queued.where { $0.status == .failed }
+        guard let first = try cloud.context.first(failed.sorted { $0.id.ascending }) else { return true }
+        let count = try cloud.context.count(failed)
+        let name = try cloud.node(for: first).map { " (\($0.path))" } ?? ""
+        standing.add("\(count) operations have failed, the first\(name): \(first.failures.list.last?.message ?? "")")
+        standing.add(try cloud.context.column(failed, \.lane).compactMap { Int64($0) })
+        return true
+    }
+
+    private func lookAtMarks(_ policy: DownloadPolicy, _ standing: inout CloudAccount.Standing) throws {
+        guard policy.isAutomatic else { return }
+        let wanted = try cloud.nodesMarkedForDownload().filter { node in
+            let sections = try cloud.markedSections(of: node)
+            return sections.elements.contains { policy.wants(node.snapshot, $0) && cloud.mayDownload($0, of: node) }
+        }
+        guard let first = wanted.first else { return }
+        standing.add(
+            "\(wanted.count) marked nodes could not be downloaded, the first \(first.path) (`downloadMarked()` says why)"
+        )
+        standing.add(wanted.map(\.id.number))
+    }
+}

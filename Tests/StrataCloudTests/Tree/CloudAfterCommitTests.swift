@@ -1,0 +1,154 @@
+import Foundation
+import Strata
+import StrataPipeline
+import Synchronization
+import Testing
+
+@testable import StrataCloud
+
+/// What a handler wants done after a commit is done with what is in the store by then.
+@Suite struct CloudAfterCommitTests {
+    /// Does with what is pulled what a test says.
+    private final class Handler: CloudHandler {
+        let log = Mutex<[String]>([])
+        let pulled: @Sendable (CloudNode, CloudContext, Handler) throws -> Void
+
+        init(_ pulled: @escaping @Sendable (CloudNode, CloudContext, Handler) throws -> Void) { self.pulled = pulled }
+
+        func note(_ text: String) { log.withLock { $0.append(text) } }
+
+        func content(for request: ContentRequest) async throws -> RemoteBody? { RemoteBody(Data("ours".utf8)) }
+
+        func didPull(_ change: PulledChange, in cloud: CloudContext) throws {
+            if case .new(let node) = change, !node.isFolder { try pulled(node, cloud, self) }
+        }
+    }
+
+    /// The account, once it is open.
+    private final class Opened: Sendable {
+        let account = Mutex<CloudAccount?>(nil)
+    }
+
+    private struct World {
+        let stack: ContextStack
+        let account: CloudAccount
+        let scratch = DownloadTests.Scratch()
+
+        init(_ handler: Handler, files: Int) async throws {
+            stack = try await ContextStack.open(.inMemory, models: CloudAccount.models, stack: .rootOnly)
+            let remote = StrictRemote()
+            remote.folder("home")
+            for number in 0..<files { remote.write("home/f\(number)", "text \(number)") }
+            account = try await CloudAccount.open(
+                stack,
+                id: "alice",
+                remote: remote,
+                handler: handler,
+                options: CloudOptions(cacheFolder: scratch.folder)
+            )
+        }
+
+        func close() async throws {
+            await account.close()
+            try await stack.close()
+        }
+    }
+
+    private static func fetch(_ id: ObjectID<CloudNode>, _ account: CloudAccount) async throws -> String {
+        let file = try await account.downloads.fetch(id)
+        defer { file.release() }
+        return try String(contentsOf: file.file, encoding: .utf8)
+    }
+
+    @Test func `what a pull has found is downloaded after its commit`() async throws {
+        let handler = Handler { node, cloud, handler in
+            let id = node.id
+            try cloud.afterCommit { account in handler.note(try await Self.fetch(id, account)) }
+        }
+        let world = try await World(handler, files: 20)
+        try await world.account.pull()
+        try await world.account.waitUntilIdle()
+        #expect(handler.log.withLock { $0.sorted() } == (0..<20).map { "text \($0)" }.sorted())
+        try await world.close()
+    }
+
+    @Test func `a block that is run again counts once, and one that throws does not count`() async throws {
+        let (isFirst, isRefused) = (Once(), Once())
+        let handler = Handler { node, cloud, handler in
+            let path = node.path
+            try cloud.afterCommit { _ in handler.note("\(path)") }
+            if isRefused() { throw CancellationError() }
+            guard isFirst() else { return }
+            // The same as if another context had made it meanwhile, and deleted it before the next run.
+            throw StrataError(.conflict, "Somebody has changed the same meanwhile.")
+        }
+        let world = try await World(handler, files: 1)
+        await #expect(throws: CancellationError.self) { try await world.account.pull() }
+        #expect(try await world.account.pull().new == 1)
+        try await world.account.waitUntilIdle()
+        #expect(!isFirst())
+        #expect(handler.log.withLock { $0 } == ["/f0"])
+        try await world.close()
+    }
+
+    @Test func `what is asked for within the block is told that it is not committed yet`() async throws {
+        let (errors, isThrown) = AsyncStream.makeStream(of: (any Error)?.self)
+        let opened = Opened()
+        let handler = Handler { node, _, _ in
+            let (id, account) = (node.id, opened.account.withLock { $0 }!)
+            let done = DispatchSemaphore(value: 0)
+            Task.detached {
+                do {
+                    _ = try await Self.fetch(id, account)
+                    isThrown.yield(nil)
+                } catch { isThrown.yield(error) }
+                done.signal()
+            }
+            done.wait()
+        }
+        let world = try await World(handler, files: 1)
+        opened.account.withLock { $0 = world.account }
+        try await world.account.pull()
+        opened.account.withLock { $0 = nil }
+        var thrown = errors.makeAsyncIterator()
+        let error = await thrown.next() as? CloudError
+        #expect(error?.code == .noSuchNode)
+        #expect(error?.message.contains("not committed yet") ?? false)
+        #expect(error?.message.contains("afterCommit") ?? false)
+        try await world.close()
+    }
+
+    @Test func `a context of an account that is not open refuses it, and a closed account cancels it`() async throws {
+        let world = try await World(Handler { _, _, _ in }, files: 0)
+        try await world.stack.background { context in
+            let error = #expect(throws: CloudError.self) {
+                try context.cloud(accountID: "alice").afterCommit { _ in }
+            }
+            #expect(error?.code == .closed)
+        }
+        let (begun, hasBegun) = AsyncStream.makeStream(of: Void.self)
+        let (ended, hasEnded) = AsyncStream.makeStream(of: Bool.self)
+        try await world.account.commit { cloud in
+            try cloud.afterCommit { _ in
+                hasBegun.yield()
+                await Gate().wait()
+                hasEnded.yield(Task.isCancelled)
+            }
+        }
+        for await _ in begun { break }
+        await world.account.close()
+        var answers = ended.makeAsyncIterator()
+        #expect(await answers.next() == true)
+        try await world.stack.close()
+    }
+
+    @Test func `what it throws is no failure of the commit`() async throws {
+        let handler = Handler { _, cloud, _ in
+            try cloud.afterCommit { _ in throw RemoteError(.forbidden, "No.") }
+        }
+        let world = try await World(handler, files: 1)
+        #expect(try await world.account.pull().new == 1)
+        try await world.account.waitUntilIdle()
+        try await world.close()
+    }
+}

@@ -1,0 +1,44 @@
+import Strata
+import StrataPipeline
+import Testing
+
+@testable import StrataCloud
+
+/// What makes a node has the priority that was asked for.
+@Suite struct PriorityTests {
+    private func priorities(_ stage: CloudStage) async throws -> [String: [Int]] {
+        try await stage.read { cloud in
+            var priorities: [String: [Int]] = [:]
+            try cloud.walk(cloud.root()) { node, _ in
+                priorities["\(node.path)"] = try cloud.operations(for: node).map(\.priority)
+                return .proceed
+            }
+            return priorities
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `the priority of a new node is that of its operations, and of those of the folders that are made for it`(
+        isLinked: Bool
+    ) async throws {
+        let stage = try await CloudStage(StrictRemote(RemoteCapabilities(keepsRecords: true, isLocal: true)))
+        try await stage.commit { cloud in
+            try cloud.createFolder(at: "/old")
+            if isLinked {
+                let note = cloud.context.insert(Note(text: "urgent"))
+                try cloud.createNode(at: "/old/new/f/n", content: note.id, priority: 7)
+            } else {
+                try cloud.createNode(at: "/old/new/f/n", priority: 7)
+            }
+            try cloud.createFolder(at: "/g/h", priority: 3)
+            try cloud.createNode(at: "/g/plain")
+        }
+        #expect(
+            try await priorities(stage) == [
+                "/old": [0], "/old/new": [7], "/old/new/f": [7], "/old/new/f/n": [7, 7], "/g": [3], "/g/h": [3],
+                "/g/plain": [0, 0],
+            ]
+        )
+        await stage.account.close()
+    }
+}

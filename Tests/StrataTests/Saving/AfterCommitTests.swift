@@ -1,0 +1,170 @@
+import Strata
+import Synchronization
+import Testing
+
+@Model final class Slip {
+    @Attribute(.unique) var name: String
+}
+
+/// What is to follow a commit follows it, once, and nothing else.
+@Suite struct AfterCommitTests {
+    /// What has run.
+    private final class Log: Sendable {
+        private let lines = Mutex<[String]>([])
+
+        func note(_ text: String) { lines.withLock { $0.append(text) } }
+
+        /// What has run, once nothing is under way any more.
+        func all(_ stack: ContextStack) async throws -> [String] {
+            // Its bodies hold the log; whatever is dropped does not.
+            while !isKnownUnique { try await Task.sleep(for: .milliseconds(1)) }
+            return lines.withLock { $0 }
+        }
+
+        private let running = Mutex(0)
+        private var isKnownUnique: Bool { running.withLock { $0 == 0 } }
+
+        /// A body that notes a text, and is known to be under way until it has ended or is dropped.
+        func body(_ text: String) -> @Sendable () async -> Void {
+            let hold = Hold(self)
+            return { hold.log.note(text) }
+        }
+
+        private final class Hold: Sendable {
+            let log: Log
+            init(_ log: Log) {
+                self.log = log
+                log.running.withLock { $0 += 1 }
+            }
+            deinit { log.running.withLock { $0 -= 1 } }
+        }
+    }
+
+    private func open() async throws -> (ContextStack, Log) {
+        (try await ContextStack.open(.inMemory, models: [Slip.self], stack: .rootOnly), Log())
+    }
+
+    @Test func `a body runs after the commit, outside of its block, and finds what was committed`() async throws {
+        let (stack, _) = try await open()
+        let (done, isDone) = AsyncStream.makeStream(of: String?.self)
+        let (gate, isOver) = AsyncStream.makeStream(of: Void.self)
+        try await stack.background { context in
+            let id = context.insert(Slip(name: "a")).id
+            context.afterCommit {
+                for await _ in gate {}
+                // The stack of the block is over by now, and that of the body is not.
+                isDone.yield(try? await stack.background { try $0.find(id)?.name })
+            }
+            try context.commit()
+        }
+        isOver.finish()
+        var answers = done.makeAsyncIterator()
+        #expect(await answers.next() == "a")
+        try await stack.close()
+    }
+
+    @Test func `a rollback drops it, and so does the end of a context that has not committed`() async throws {
+        let (stack, log) = try await open()
+        try await stack.background { context in
+            context.insert(Slip(name: "a"))
+            context.afterCommit(log.body("rolled back"))
+            context.rollback()
+            context.afterCommit(log.body("kept"))
+            try context.commit()
+            context.insert(Slip(name: "b"))
+            context.afterCommit(log.body("lost"))
+        }
+        #expect(try await log.all(stack) == ["kept"])
+        try await stack.close()
+    }
+
+    @Test func `a commit that fails keeps it for the one that succeeds, which runs it once`() async throws {
+        let (stack, log) = try await open()
+        try await stack.background { context in
+            context.insert(Slip(name: "a"))
+            try context.commit()
+        }
+        try await stack.background { context in
+            let slip = context.insert(Slip(name: "a"))
+            context.afterCommit(log.body("once"))
+            let error = #expect(throws: StrataError.self) { try context.commit() }
+            #expect(error?.code == .notUnique)
+            slip.name = "b"
+            try context.commit()
+            try context.commit()
+        }
+        #expect(try await log.all(stack) == ["once"])
+        try await stack.close()
+    }
+
+    @Test func `a savepoint that throws drops what was registered in it`() async throws {
+        struct Stop: Error {}
+        let (stack, log) = try await open()
+        try await stack.background { context in
+            context.afterCommit(log.body("before"))
+            #expect(throws: Stop.self) {
+                try context.savepoint {
+                    context.afterCommit(log.body("within"))
+                    throw Stop()
+                }
+            }
+            try context.savepoint { context.afterCommit(log.body("kept")) }
+            try context.commit()
+        }
+        #expect(try await Set(log.all(stack)) == ["before", "kept"])
+        try await stack.close()
+    }
+
+    @Test func `it goes up with the changes of a child, and runs after the commit that takes them`() async throws {
+        let (stack, log) = try await open()
+        let desk = try stack.create(.private, named: "desk")
+        let draft = try await stack.on(desk) { _ in try stack.create(.private, named: "draft") }
+        try await draft.perform { context in
+            context.insert(Slip(name: "a"))
+            context.afterCommit(log.body("of the draft"))
+            try context.save()
+        }
+        try await desk.perform { context in
+            context.afterCommit(log.body("of the desk"))
+            // Only what it has changed itself is dropped.
+            context.rollback()
+            log.note("commit")
+        }
+        try await desk.commit()
+        #expect(try await log.all(stack) == ["commit", "of the draft"])
+        try await stack.close()
+    }
+
+    @Test func `a child's own commit takes what it has saved before, and nothing of its parent`() async throws {
+        let (stack, log) = try await open()
+        let desk = try stack.create(.private, named: "desk")
+        let draft = try await stack.on(desk) { _ in try stack.create(.private, named: "draft") }
+        try await desk.perform { $0.afterCommit(log.body("of the desk")) }
+        try await draft.perform { context in
+            context.insert(Slip(name: "a"))
+            context.afterCommit(log.body("of the draft"))
+            try context.save()
+            try context.commit()
+        }
+        try await desk.perform { $0.rollback() }
+        #expect(try await log.all(stack) == ["of the draft"])
+        try await stack.close()
+    }
+
+    @Test func `a task that outlives its block is told what to do instead`() async throws {
+        let (stack, _) = try await open()
+        let (gate, isOver) = AsyncStream.makeStream(of: Void.self)
+        let task = try await stack.background { _ in
+            Task {
+                for await _ in gate {}
+                try await stack.background { _ in }
+            }
+        }
+        isOver.finish()
+        let error = try await #require(throws: StrataError.self) { try await task.value }
+        #expect(error.code == .blockEnded)
+        #expect(error.message.contains("`Task.detached`") && error.message.contains("after the block"))
+        #expect(error.message.contains("`afterCommit`"))
+        try await stack.close()
+    }
+}
