@@ -65,7 +65,7 @@ import Testing
         let account = stage.account
         try await stage.commit { _ = try $0.createNode(at: "/a") }
         let waiting = Task { try await account.waitUntilIdle() }
-        await clock.waitForAlarm(after: .seconds(89))
+        await clock.waitForAlarm(after: .seconds(90))
         #expect(stage.remote.tree["home/a"] == nil)
         clock.advance(by: .seconds(91))
         try await waiting.value
