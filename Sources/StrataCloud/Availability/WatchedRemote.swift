@@ -162,7 +162,7 @@ private actor WatchedChunks {
         var iterator = iterator
         do {
             let data = try await iterator.next(isolation: self)
-            if data != nil {
+            if let data, !data.isEmpty {
                 availability.noteAnswer(isProgress: true, round: round)
                 WatchedRemote.progress?()
             }

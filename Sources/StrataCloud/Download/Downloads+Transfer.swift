@@ -171,10 +171,13 @@ extension Downloads {
         try partial.cut(at: download.range.lowerBound)
         var position = download.range.lowerBound
         transfer.resume(at: position, of: download.object.size)
-        for try await chunk in download.chunks {
-            try partial.append(chunk)
-            position += Int64(chunk.count)
-            transfer.pass(Int64(chunk.count), to: position)
+        // Bytes that are not kept bring the next attempt no further.
+        try await WatchedRemote.$progress.withValue(isCertain ? WatchedRemote.progress : nil) {
+            for try await chunk in download.chunks {
+                try partial.append(chunk)
+                position += Int64(chunk.count)
+                transfer.pass(Int64(chunk.count), to: position)
+            }
         }
         // To a task that is cancelled the chunks just end.
         try Task.checkCancellation()

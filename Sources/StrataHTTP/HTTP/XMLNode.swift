@@ -36,37 +36,12 @@ struct XMLNode: Sendable {
 
     /// Whether a document has begun and has no end: the connection was lost on the way.
     ///
-    /// An answer without a length ends with its connection, whatever has ended that.
+    /// An answer without a length ends with its connection, whatever has ended that. Pages for people, which often have no end, do not count.
     static func isCut(_ data: Data) -> Bool {
-        let parser = XMLParser(data: data)
-        parser.shouldResolveExternalEntities = false
-        let depth = Depth()
-        parser.delegate = depth
-        guard !parser.parse(), depth.open > 0 else { return false }
-        // What is wrong in the middle of a document is another matter.
-        let text = String(decoding: data.suffix(256), as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
-        return depth.root.map { !text.hasSuffix("</\($0)>") } ?? false
-    }
-
-    /// Counts the elements that are open.
-    private final class Depth: NSObject, XMLParserDelegate {
-        var open = 0
-        var root: String?
-
-        func parser(
-            _ parser: XMLParser,
-            didStartElement name: String,
-            namespaceURI: String?,
-            qualifiedName: String?,
-            attributes: [String: String]
-        ) {
-            root = root ?? name
-            open += 1
-        }
-
-        func parser(_ parser: XMLParser, didEndElement name: String, namespaceURI: String?, qualifiedName: String?) {
-            open -= 1
-        }
+        let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        guard text.hasPrefix("<?xml") else { return false }
+        guard let root = text.firstMatch(of: /<([A-Za-z_][^\s<>\/]*)/) else { return true }
+        return !text.hasSuffix("</\(root.1)>") && !text.hasSuffix("/>")
     }
 
     private final class Builder: NSObject, XMLParserDelegate {
