@@ -23,7 +23,9 @@ final class MirrorWorld {
     // MARK: Programs
 
     /// Starts the mirror of a side.
-    func start(_ side: String, _ arguments: String...) throws -> MirrorProgram {
+    func start(_ side: String, _ arguments: String...) throws -> MirrorProgram { try start(side, arguments) }
+
+    private func start(_ side: String, _ arguments: [String]) throws -> MirrorProgram {
         try MirrorProgram(
             [
                 url(side).path, url("remote").path, "--store", url("stores/\(side).sqlite").path, "--host", side,
@@ -35,7 +37,7 @@ final class MirrorWorld {
 
     /// Lets the mirror of a side work until both are the same.
     func once(_ side: String, _ arguments: String...) throws {
-        let program = try start(side, "--once")
+        let program = try start(side, ["--once"] + arguments)
         let status = program.end()
         try #require(status == 0, "\(program.said.suffix(2000))")
         // The screen is the user's, not the log's.

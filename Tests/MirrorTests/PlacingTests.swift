@@ -23,6 +23,7 @@ import Testing
             host: "a"
         )
         configuration.isOnce = isOnce
+        configuration.allowsManyDeletes = true
         configuration.scanInterval = .milliseconds(20)
         configuration.pullInterval = .milliseconds(20)
         return configuration

@@ -157,8 +157,18 @@ struct FullDiskTests {
         let folder = disk.folder.file("cache")
         let stage = try await CloudStage(remote, stack: stack, options: CloudOptions(cacheFolder: folder))
         try await stage.account.pull()
-        let downloads = stage.account.downloads
-        let marks = MarkedDownloads(downloads, stage.handler, CloudOptions(maxConcurrent: 1, download: .all))
+        // The account's own would download before the disk is full.
+        let options = CloudOptions(maxConcurrent: 1, download: .all, cacheFolder: folder)
+        let account = stage.account
+        let downloads = Downloads(
+            stack,
+            account.facts,
+            remote,
+            account.availability,
+            options,
+            account.downloads.transfers
+        )
+        let marks = MarkedDownloads(downloads, stage.handler, options)
         let failures = try await untilItWorks(on: disk) {
             marks.look()
             await marks.settle()

@@ -249,6 +249,7 @@ import Testing
 
     @Test func `a folder that others have deleted comes back if its metadata has changed here`() async throws {
         let first = try await maker()
+        try await first.account.pull()
         first.remote.state.withLock { state in state.entries = state.entries.filter { !$0.key.hasPrefix("home/f") } }
         try await first.commit { cloud in _ = try cloud.upload(cloud.node(at: "/f"), .metadata) }
         try await first.drain()

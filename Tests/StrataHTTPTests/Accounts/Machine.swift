@@ -43,6 +43,7 @@ struct Machine {
             handler: handler,
             options: CloudOptions(
                 retry: RetryPolicy(maxAttempts: 3, base: .milliseconds(1), cap: .milliseconds(2)),
+                pull: PullPolicy(interval: nil, removalLimit: nil),
                 cacheFolder: Scratch.folder("cache"),
                 isSuspended: true
             )

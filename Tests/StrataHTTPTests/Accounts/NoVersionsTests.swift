@@ -25,6 +25,7 @@ import Testing
         #expect(try await second.pull() == ["modified /n"])
         #expect(try await second.fetch("/n") == text)
         #expect(try await second.pull() == [])
+        #expect(try await first.pull() == [])
         try await second.delete("/n")
         #expect(collection.text("/home/n") == nil)
         #expect(try await first.pull() == ["deleted /n"])

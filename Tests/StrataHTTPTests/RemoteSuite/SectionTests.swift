@@ -20,6 +20,7 @@ import Testing
                 handler: Sections(),
                 options: CloudOptions(
                     sealing: isEncrypted ? ContentSealing(key) : nil,
+                    pull: PullPolicy(interval: nil, removalLimit: nil),
                     cacheFolder: try Scratch.folder("cache"),
                     isSuspended: true
                 )
