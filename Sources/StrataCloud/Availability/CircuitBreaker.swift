@@ -107,7 +107,10 @@ struct CircuitBreaker: Sendable {
         // What has answered questions for so long has been away for another reason.
         if now.timeIntervalSince(lastFailure) > 10 * cap { failures = 0 }
         (failures, lastFailure) = (failures + 1, now)
-        let until = now.addingTimeInterval(Self.pause(after: failures, base, cap) * (1 + random) / 2)
+        // A server that says when it is to be asked again knows better.
+        let seconds =
+            pause == nil ? Self.pause(after: failures, base, cap) * (1 + random) / 2 : min(base, Self.leastPause)
+        let until = now.addingTimeInterval(seconds)
         if isRefusal { floor = max(floor, until) }
         self.round += 1
         phase = .resting(until: max(until, floor))
@@ -115,6 +118,9 @@ struct CircuitBreaker: Sendable {
 
     /// The network has returned: the next pause is the first one, but what the server has asked for holds.
     mutating func forgive() { failures = 0 }
+
+    /// How long a remote rests that asks for no pause at all, in seconds.
+    private static let leastPause = 0.1
 
     /// The limit of the pause after so many failures, in seconds.
     static func pause(after failures: Int, _ base: Double, _ cap: Double) -> Double {

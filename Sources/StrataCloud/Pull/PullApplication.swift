@@ -299,7 +299,10 @@ final class PullApplication {
 
 extension QueuedOperation {
     /// Whether its handler was started ever.
-    fileprivate var hasBegun: Bool { status == .active || attempts > 0 || crashes > 0 }
+    fileprivate var hasBegun: Bool {
+        // An attempt that has lost its connection does not count, and may have been carried out.
+        status == .active || attempts > 0 || crashes > 0 || !failures.list.isEmpty
+    }
 }
 
 extension RemoteNode {

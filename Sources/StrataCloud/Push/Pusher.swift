@@ -131,7 +131,7 @@ final class Pusher: Sendable {
             if error.code == .unreachable, !reachability.isSatisfied { return .wait(reachability.constraint) }
             // The others wait at the gate. This one rests for longer each time, in case that it is what breaks the connection.
             return .postpone(
-                for: max(pauses.next(for: attempt.id.number), error.retryAfter ?? .zero),
+                for: error.retryAfter ?? pauses.next(for: attempt.id.number),
                 because: error.description
             )
         }
