@@ -90,7 +90,7 @@ extension CloudAccount {
         }
         if nodes.isEmpty { return nil }
         var standing = Standing()
-        standing.add("the remote cannot be reached: \(error.message)", error)
+        standing.add("the network (the remote cannot be reached: \(error.message))", error)
         standing.add(nodes)
         return standing
     }
