@@ -162,8 +162,8 @@ import Testing
         let accesses = try await stage.read { try $0.context.count(CloudAccess.all) }
         if accesses != 0 { wrong.append("\(accesses) accesses are left") }
         let shadows = try await stage.read { cloud in
-            try cloud.context.fetch(RemoteNode.all).filter { try $0.node == nil || $0.node?.path != Self.path(of: $0) }.map
-            { "\($0)" }
+            try cloud.context.fetch(RemoteNode.all).filter { try $0.node == nil || $0.node?.path != Self.path(of: $0) }
+                .map { "\($0)" }
         }
         if !shadows.isEmpty { wrong.append("known of the remote, and not so: \(shadows)") }
         try await stage.stack.close()

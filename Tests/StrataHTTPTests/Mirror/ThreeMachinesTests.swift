@@ -69,7 +69,8 @@ private struct MirroredPlace {
             let remote = try await kind.make()
             arguments = [
                 // Its name is followed by the server.
-                String(remote.name.prefix { $0 != " " }), "--endpoint", "\(try await Loopback.url(kind.server().port))", "--region", "us-east-1",
+                String(remote.name.prefix { $0 != " " }), "--endpoint", "\(try await Loopback.url(kind.server().port))",
+                "--region", "us-east-1",
             ]
             names = {
                 let listing = try await remote.list(.root, isRecursive: false, after: nil)
