@@ -19,7 +19,6 @@ extension ObjectContext {
             store.layers.thaw(added)
             if case .failure = result { takeBack(added) }
             try result.get()
-            store.callbacks.moveUp(from: id, to: path[path.count - 2])
             forgetSavedDeletes()
             observers?.noteChanges()
             try takeView()
@@ -39,7 +38,10 @@ extension ObjectContext {
                 schema: store.schema,
                 LayerReading(connection: view.reader.connection, sequence: view.sequence)
             )
-            if isMoved { return }
+            guard isMoved else { continue }
+            // A context over the committed state has a parent that its path does not name.
+            if let parent = view.layers.parents[id] { store.callbacks.moveUp(from: id, to: parent) }
+            return
         }
     }
 

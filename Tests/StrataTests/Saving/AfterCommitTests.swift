@@ -44,6 +44,20 @@ import Testing
         (try await ContextStack.open(.inMemory, models: [Slip.self], stack: .rootOnly), Log())
     }
 
+    @Test func `a body of a context over the committed state goes along with its save`() async throws {
+        let (stack, log) = try await open()
+        let handle = try stack.create(.private, named: "over", reads: .committed)
+        try await handle.perform { context in
+            context.insert(Slip(name: "a"))
+            context.afterCommit(log.body("saved"))
+            try context.save()
+        }
+        try await stack.commit(.root)
+        #expect(try await log.all(stack) == ["saved"])
+        #expect(try await stack.background { try $0.count(Slip.all) } == 1)
+        try await stack.close()
+    }
+
     @Test func `a body runs after the commit, outside of its block, and finds what was committed`() async throws {
         let (stack, _) = try await open()
         let (done, isDone) = AsyncStream.makeStream(of: String?.self)
