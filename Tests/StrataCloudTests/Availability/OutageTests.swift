@@ -137,8 +137,6 @@ import Testing
         #expect(world.account.outage?.restsUntil != nil)
         try await world.pass(4)
         #expect(try await world.operations().isEmpty)
-        try await world.stage.commit { _ = try $0.createNode(at: "/refused") }
-        try await world.stage.commit { _ = try $0.createNode(at: "/sick") }
         world.fail { request in
             switch request.description {
             case "PUT home/refused": .before(RemoteError(.forbidden, "No.", status: 403))
@@ -146,6 +144,9 @@ import Testing
             default: nil
             }
         }
+        // The pipeline runs: what is committed from here on is refused.
+        try await world.stage.commit { _ = try $0.createNode(at: "/refused") }
+        try await world.stage.commit { _ = try $0.createNode(at: "/sick") }
         try await world.pass(30)
         #expect(try await world.operations().map(\.status) == [.failed, .failed])
         #expect(try await world.operations().map(\.attempts) == [3, 3])
