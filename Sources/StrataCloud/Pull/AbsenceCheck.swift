@@ -1,6 +1,6 @@
 import Strata
 
-/// What is true of something that a listing does not show.
+/// The state of an object that a listing does not show.
 enum Absence: Sendable {
     /// The remote does not have it, and has shown it since it was last sent from here: another machine has deleted or moved it.
     case proven
@@ -19,7 +19,6 @@ enum Absence: Sendable {
 struct AbsenceCheck: Sendable {
     let remote: any Remote
     let known: KnownTree
-    let tree: RemoteTree
     let hasFolders: Bool
 
     /// How many requests run at once.
@@ -29,12 +28,22 @@ struct AbsenceCheck: Sendable {
     ///
     /// - Parameters:
     ///   - numbers: the rows.
-    ///   - isEnough: called after each group of requests with the results so far. No more requests are made when it returns true.
-    /// - Returns: what is true of each row; nothing of rows that were not looked at.
+    ///   - isCounted: whether a row that is gone counts as a removal.
+    ///   - isEnough: called before each group of requests with the number of removals so far. No more requests are made when it returns true.
+    /// - Returns: the state of each row that was looked at.
     /// - Throws: ``RemoteError`` with `inconsistentListing` if a listing lacks what it has shown before and the remote still has; what the remote reports.
     /// - Complexity: a request for each file, and for each folder of a remote that has folders. A folder that is gone takes what lies in it along.
-    func run(_ numbers: [Int64], isEnough: ([Int64: Absence]) -> Bool) async throws -> [Int64: Absence] {
+    func run(
+        _ numbers: [Int64],
+        isCounted: (Int64) -> Bool,
+        isEnough: (_ removals: Int) -> Bool
+    ) async throws -> [Int64: Absence] {
         var results: [Int64: Absence] = [:]
+        var removals = 0
+        func note(_ absence: Absence, _ number: Int64) {
+            results[number] = absence
+            if absence == .proven, isCounted(number) { removals += 1 }
+        }
         // Folders come before what lies in them.
         let rows = numbers.compactMap { number in
             known.key(of: number).flatMap { key in known.rows[number].map { (number, key, $0) } }
@@ -43,27 +52,28 @@ struct AbsenceCheck: Sendable {
         var waiting: [(Int64, RemoteKey, RemoteNode.Row)] = []
         for (number, key, row) in rows {
             if let absence = key.parent.flatMap({ folders[$0] }) {
-                // What lies in a folder that is gone, or that no listing shows, is as the folder is.
-                results[number] = absence.ofContent(isListed: row.isListed || row.isFolder)
+                // The content of a folder that is gone, or that no listing shows, has the state of the folder.
+                note(absence.ofContent(isListed: row.isListed || row.isFolder), number)
                 if row.isFolder { folders[key] = absence }
             } else if row.isFolder {
                 guard hasFolders else {
-                    results[number] = .proven
+                    note(.proven, number)
                     continue
                 }
                 let absence = try await absence(of: key, row)
-                (results[number], folders[key]) = (absence, absence)
+                note(absence, number)
+                folders[key] = absence
             } else {
                 waiting.append((number, key, row))
             }
         }
-        while !waiting.isEmpty, !isEnough(results) {
+        while !waiting.isEmpty, !isEnough(removals) {
             try Task.checkCancellation()
             let group = waiting.suffix(Self.width)
             waiting.removeLast(group.count)
             try await withThrowingTaskGroup(of: (Int64, Absence).self) { tasks in
                 for (number, key, row) in group { tasks.addTask { (number, try await absence(of: key, row)) } }
-                for try await (number, absence) in tasks { results[number] = absence }
+                for try await (number, absence) in tasks { note(absence, number) }
             }
         }
         return results
@@ -89,7 +99,7 @@ struct AbsenceCheck: Sendable {
 }
 
 extension Absence {
-    /// What follows for something in a folder of which this is true.
+    /// The state of an object in a folder of this state.
     fileprivate func ofContent(isListed: Bool) -> Absence {
         switch self {
         case .proven, .unproven: isListed ? .proven : .unproven

@@ -23,7 +23,7 @@ extension PullPlan {
         try checkRemovals(check.known, limit, check.remote)
     }
 
-    // MARK: What is not shown
+    // MARK: Objects that are not listed
 
     private func absences(by check: AbsenceCheck, _ limit: RemovalLimit?) async throws -> [Int64: Absence] {
         let missing = steps.compactMap { step -> Int64? in
@@ -32,10 +32,11 @@ extension PullPlan {
             default: nil
             }
         }
-        let returning = returningFiles(check.known)
-        return try await check.run(missing) { results in
-            let gone = results.filter { $0.value == .proven && !returning.contains($0.key) }
-            return limit?.isExceeded(by: check.known.files(among: gone.keys), of: check.known.fileCount) ?? false
+        let (known, returning, all) = (check.known, returningFiles(check.known), check.known.fileCount)
+        return try await check.run(missing) {
+            known.isFile($0) && !returning.contains($0)
+        } isEnough: { removals in
+            limit?.isExceeded(by: removals, of: all) ?? false
         }
     }
 
@@ -64,7 +65,7 @@ extension PullPlan {
         }
     }
 
-    // MARK: What is shown as it was before
+    // MARK: Objects that are listed as they were before
 
     /// A step with what the remote says of the object itself, if its listing may be older than what was sent from here.
     ///
@@ -110,9 +111,13 @@ extension PullPlan {
         guard let limit else { return }
         let returning = returningFiles(known)
         let removed = steps.compactMap { step -> Int64? in
-            if case .remove(let number) = step, !returning.contains(number) { number } else { nil }
+            if case .remove(let number) = step, known.isFile(number), !returning.contains(number) {
+                number
+            } else {
+                nil
+            }
         }
-        let (count, all) = (known.files(among: removed), known.fileCount)
+        let (count, all) = (removed.count, known.fileCount)
         guard limit.isExceeded(by: count, of: all) else { return }
         throw CloudError(
             .tooManyRemovals,
@@ -124,9 +129,9 @@ extension PullPlan {
 
 extension KnownTree {
     /// How many files are known of which there are nodes here.
-    fileprivate var fileCount: Int { files(among: rows.keys) }
+    fileprivate var fileCount: Int { rows.keys.count(where: isFile) }
 
-    fileprivate func files(among numbers: some Sequence<Int64>) -> Int {
-        numbers.count { number in rows[number].map { !$0.isFolder && $0.isCertain && $0.node != nil } ?? false }
+    fileprivate func isFile(_ number: Int64) -> Bool {
+        rows[number].map { !$0.isFolder && $0.isCertain && $0.node != nil } ?? false
     }
 }

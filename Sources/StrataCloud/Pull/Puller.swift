@@ -36,7 +36,7 @@ struct Puller: Sendable {
         try Task.checkCancellation()
         if !tree.unreadable.isEmpty { handler.didLeaveOut(tree.unreadable.map(\.path).sorted()) }
         var plan = PullPlan(tree, known)
-        let check = AbsenceCheck(remote: remote, known: known, tree: tree, hasFolders: capabilities.hasFolders)
+        let check = AbsenceCheck(remote: remote, known: known, hasFolders: capabilities.hasFolders)
         try await plan.confirm(by: check, &tree, limit: limit)
         // Should that be broken off by which something is to be found anew, everything is asked for.
         let isDoubtful = feed != nil && plan.forgets

@@ -1,5 +1,4 @@
 import StrataPipeline
-import Synchronization
 
 /// Counts how often an operation has found that the remote lacks the folder which its node lies in.
 ///
@@ -15,26 +14,18 @@ final class MissingFolders: Sendable {
         case fail
     }
 
-    private let counts = Mutex<[Int64: Int]>([:])
+    private let counts = OperationCounts()
 
     /// How many pulls an operation waits for.
     private static let pulls = 2
 
     func step(for operation: Int64) -> Step {
-        let count = counts.withLock { counts in
-            counts[operation, default: 0] += 1
-            return counts[operation, default: 0]
-        }
+        let count = counts.increment(operation)
         if count <= Self.pulls { return .wait }
         return count == Self.pulls + 1 ? .make : .fail
     }
 
-    func note(_ event: PipelineEvent) {
-        switch event {
-        case .finished(let id, _), .failed(let id, _): counts.withLock { _ = $0.removeValue(forKey: id.number) }
-        default: break
-        }
-    }
+    func note(_ event: PipelineEvent) { counts.note(event) }
 }
 
 extension Pusher {

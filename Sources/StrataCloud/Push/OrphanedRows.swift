@@ -5,7 +5,7 @@ extension CloudContext {
     /// upload into it began, and took the root of the remote for the folder from then on.
     ///
     /// - Returns: whether there was any.
-    /// - Complexity: O(1) if there is none.
+    /// - Complexity: O(1) if no row is without its folder.
     func sendOrphansAnew() throws -> Bool {
         let account = account
         let rows = try context.fetch(RemoteNode.where { $0.parent == nil && $0.account == account })

@@ -19,14 +19,7 @@ extension S3Remote {
         if !answer.isOdd, let eTag = answer.eTag {
             return RemoteObject(key: key, eTag: eTag, size: body.size, mark: body.mark)
         }
-        return try await confirmWrite(
-            at: key,
-            size: body.size,
-            body: body,
-            replacing: condition,
-            status: answer.status,
-            isOddAnswer: answer.isOdd
-        )
+        return try await confirm(answer, of: body, at: key, replacing: condition)
     }
 
     /// Leaves an empty object behind whose name ends in a slash, so that an empty folder is listed.

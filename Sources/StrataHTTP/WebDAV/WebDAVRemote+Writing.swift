@@ -14,14 +14,7 @@ extension WebDAVRemote {
         if !answer.isOdd, let eTag = answer.eTag, !eTag.isWeak {
             return RemoteObject(key: key, eTag: eTag, size: body.size)
         }
-        return try await confirmWrite(
-            at: key,
-            size: body.size,
-            body: body,
-            replacing: condition,
-            status: answer.status,
-            isOddAnswer: answer.isOdd
-        )
+        return try await confirm(answer, of: body, at: key, replacing: condition)
     }
 
     /// What it means that a write was refused. Servers differ in what they answer where a folder is in the way, or none is there.

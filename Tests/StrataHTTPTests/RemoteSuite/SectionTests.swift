@@ -28,20 +28,7 @@ import Testing
         }
 
         func commit(_ body: sending @escaping (CloudContext) throws -> Void) async throws {
-            let account = account
-            try await stack.background { context in
-                try body(context.cloud(account))
-                try context.commit()
-            }
-            account.push.resume()
-            while try await stack.background({ try $0.count(QueuedOperation.where { $0.status != .failed }) }) > 0 {
-                await account.push.settle()
-            }
-            account.push.suspend()
-            let failures = try await stack.background { context in
-                try context.fetch(QueuedOperation.all).flatMap { $0.failures.list.map(\.message) }
-            }
-            #expect(failures == [])
+            try await account.send(body, on: stack)
         }
 
         /// What arrives of the metadata of a path.

@@ -1,0 +1,23 @@
+import Strata
+import StrataCloud
+import StrataPipeline
+import Testing
+
+extension CloudAccount {
+    /// Commits changes, and sends all that is queued then. No attempt may fail.
+    func send(_ body: sending @escaping (CloudContext) throws -> Void, on stack: ContextStack) async throws {
+        try await stack.background { context in
+            try body(context.cloud(self))
+            try context.commit()
+        }
+        push.resume()
+        while try await stack.background({ try $0.count(QueuedOperation.where { $0.status != .failed }) }) > 0 {
+            await push.settle()
+        }
+        push.suspend()
+        let failures = try await stack.background { context in
+            try context.fetch(QueuedOperation.all).flatMap { $0.failures.list.map(\.message) }
+        }
+        #expect(failures == [])
+    }
+}
