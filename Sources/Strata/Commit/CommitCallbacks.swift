@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What is to run after commits, until the changes that it belongs to are committed or dropped.
+/// The bodies that run after commits, until the changes that they belong to are committed or dropped.
 ///
 /// Isolation: any.
 final class CommitCallbacks: Sendable {
@@ -92,7 +92,7 @@ final class CommitCallbacks: Sendable {
 }
 
 extension [CommitCallbacks.Callback] {
-    /// Starts them, each in a task of its own that knows nothing of the block that has committed.
+    /// Starts them, each in a separate task, outside of the block that has committed.
     func run() {
         for callback in self {
             callback.committed()

@@ -13,7 +13,7 @@ extension ObjectContext {
     /// savepoint that throws, and the end of a context that has not committed drop it. A commit that fails keeps it for the next one. Where a
     /// block is run again, as that of a handler's `done`, only the run that is committed counts.
     ///
-    /// Several bodies are started in the order in which they were registered, each in a task of its own. They are not durable: where the process
+    /// Several bodies are started in the order in which they were registered, each in a separate task. They are not durable: where the process
     /// ends after the commit, they do not run. Queue an operation in the same commit for work that must not be lost.
     ///
     /// - Parameter body: what to do. It is not part of the commit, and cannot refuse it.

@@ -67,7 +67,7 @@ extension PullPlan {
 
     // MARK: Objects that are listed as they were before
 
-    /// A step with what the remote says of the object itself, if its listing may be older than what was sent from here.
+    /// A step with what the remote says of the object itself, if its listing may be older than the last upload from here.
     ///
     /// - Returns: nil if nothing has changed.
     private func refreshed(_ step: Step, _ check: AbsenceCheck, _ tree: inout RemoteTree) async throws -> Step? {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A remote as the parts of an account use it: it does not take the remote's word for what was written, and every file has a version.
+/// A remote as the parts of an account use it: it confirms writes, and every file has a version.
 ///
 /// - **A write is done only if it was seen**: an answer without a version is followed by a `HEAD`, which must find a version and the size that
 ///   was sent. Otherwise the write throws `malformedAnswer`, and is tried again.

@@ -4,7 +4,7 @@
 /// let server = ManualConstraint("server", isSatisfied: true)
 /// let uploads = try await Pipeline.open(stack, named: .uploads, gate: PipelineGate(server)) { … }
 /// server.set(false)  // nothing is claimed any more
-/// server.set(true)  // everything goes on
+/// server.set(true)  // all operations continue
 /// ```
 ///
 /// ``Outcome/wait(_:)`` writes down for one operation that it waits, and wakes each one by another write. A gate writes nothing: however many operations
@@ -17,7 +17,7 @@ public struct PipelineGate: Sendable {
 
     /// A gate that is open while a constraint is satisfied.
     ///
-    /// - Parameter exemptKeys: the beginning of the keys of operations that do not need what the gate stands for.
+    /// - Parameter exemptKeys: the beginning of the keys of operations that do not need the resource behind the gate.
     public init(_ constraint: any ConstraintObserver, exemptKeys: String? = nil) {
         self.constraint = constraint
         self.exemptKeys = exemptKeys

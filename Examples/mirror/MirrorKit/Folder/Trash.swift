@@ -38,7 +38,7 @@ struct Trash: Sendable {
     /// Takes a file that is as it was.
     ///
     /// - Parameter path: where it lay in the mirrored folder.
-    /// - Returns: false if it is another one by now, which goes back to its place.
+    /// - Returns: false if it is another one already, which goes back to its place.
     func take(_ source: OpenFolder, _ name: String, as path: LocalPath, _ expected: FileStamp) throws(SystemCode)
         -> Bool
     {
@@ -54,7 +54,7 @@ struct Trash: Sendable {
             }
             if let status = try folder.status(target), FileStamp(status).hasContent(of: expected) { return true }
             do throws(SystemCode) { try folder.rename(target, to: source, name) } catch {
-                // Somebody has made another one meanwhile, and this one stays here.
+                // Another process has made one meanwhile, and this one stays here.
                 if error.number != EEXIST { throw error }
             }
             return false
@@ -131,7 +131,7 @@ struct Trash: Sendable {
             }
             let last = day(of: now().addingTimeInterval(-Double(days) * 86400))
             for case let name? in try home.names() {
-                // Only what this has made: other names are somebody else's.
+                // Only what this has made: other names belong to other programs.
                 guard name.wholeMatch(of: /\d{4}-\d\d-\d\d/) != nil, name < last else { continue }
                 try Self.remove(name, in: home)
             }
