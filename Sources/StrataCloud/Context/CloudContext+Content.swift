@@ -2,7 +2,7 @@ public import Strata
 public import StrataPipeline
 
 extension CloudContext {
-    /// Queues the upload of a node's content, since it has changed.
+    /// Queues the upload of a node's content, since it has changed. A folder may have content as well: see ``CloudNode/hasContent``.
     ///
     /// - Parameters:
     ///   - sections: which sections have.
@@ -10,7 +10,7 @@ extension CloudContext {
     ///     version matters they are all sent, one behind the other.
     ///   - size: how many bytes there are, where that is known: for ``CloudAccount/progress()``.
     /// - Returns: the operation; nil for a node that is detached, which nobody sends.
-    /// - Throws: ``CloudError`` with `wrongKind` for the data of a folder, `foreignNode`.
+    /// - Throws: ``CloudError`` with `isTrunk`, `foreignNode`.
     @discardableResult
     public func upload(
         _ node: CloudNode,
@@ -20,8 +20,8 @@ extension CloudContext {
         priority: Int = 0
     ) throws -> QueuedOperation? {
         try check(node)
-        guard !node.isFolder || !sections.contains(.data) else {
-            throw CloudError(.wrongKind, "\(node.path) is a folder, which has no data.", nodes: [node.id.number])
+        guard !node.isTrunk || !sections.contains(.data) else {
+            throw CloudError(.isTrunk, "\(node.path) is a trunk, which has no content.", nodes: [node.id.number])
         }
         guard node.trunk != .detached, let parent = node.parent else { return nil }
         return queue(

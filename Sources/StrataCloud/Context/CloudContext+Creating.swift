@@ -5,8 +5,9 @@ extension CloudContext {
     /// Makes a folder, and those above it that are not there.
     ///
     /// - Parameter priority: that of the operations that make this folder and those above it, as of ``upload(_:_:isLatestEnough:size:priority:)``.
-    /// - Throws: ``CloudError`` with `placeTaken` where there is a node at the place, `wrongKind` where a file lies on the way,
-    ///   `invalidName`, `invalidPath`; what the store reports.
+    /// A file on the way becomes a folder and keeps its content: see ``CloudNode/hasContent``.
+    ///
+    /// - Throws: ``CloudError`` with `placeTaken` where there is a node at the place, `invalidName`, `invalidPath`; what the store reports.
     @discardableResult
     public func createFolder(at path: TreePath, priority: Int = 0) throws -> CloudNode {
         let name = try lastName(of: path)
@@ -16,8 +17,10 @@ extension CloudContext {
 
     /// Makes a file, and queues the upload of its content.
     ///
+    /// To give content to a folder that is there, use ``upload(_:_:isLatestEnough:size:priority:)``.
+    ///
     /// - Parameters:
-    ///   - path: where. Folders above it that are not there are made.
+    ///   - path: where. Folders above it that are not there are made, and a file on the way becomes a folder that keeps its content.
     ///   - content: the application's object that it stands for; ``CloudHandler`` is asked for the content when it is sent.
     ///   - sections: which sections there are to send.
     ///   - size: how many bytes that is, where it is known: for ``CloudAccount/progress()``.
@@ -80,6 +83,7 @@ extension CloudContext {
     ) throws -> CloudNode {
         try checkPlace(name, in: folder)
         if let link { try checkFree(link: link, for: nil) }
+        try makeFolder(of: folder, priority: priority)
         let node = context.insert(
             CloudNode(
                 account: account,
@@ -188,13 +192,31 @@ extension CloudContext {
         return node
     }
 
+    /// Makes a folder of a file that gets its first child, and queues what does the same at the remote. The file keeps its content.
+    ///
+    /// - Parameter priority: that of the operation, for which the child waits.
+    func makeFolder(of node: CloudNode, priority: Int = 0) throws {
+        guard !node.isFolder else { return }
+        // Remotes without folders may have a file and a folder of one name, which are two nodes here. Both cannot be that folder.
+        if let row = node.remote, let parent = node.parent,
+            try row.parent?.child(row.segment, isFolder: true) != nil
+        {
+            try move(node, into: parent, as: freeName(for: node.name, in: parent))
+        }
+        node.isFolder = true
+        guard node.trunk != .detached, let parent = node.parent else { return }
+        queue(
+            .record(of: node, in: parent),
+            reads: Set(node.ancestors.map { .node($0.id) }),
+            writes: [.node(node.id), .content(node.id), .place(node.place, in: parent.id)],
+            priority: priority
+        )
+    }
+
     /// Whether a node may be put there; of the one that it is itself nothing is said.
     func checkPlace(_ name: String, in folder: CloudNode, for node: CloudNode? = nil) throws {
         try check(name)
         try check(folder)
-        guard folder.isFolder else {
-            throw CloudError(.wrongKind, "\(folder.path) is a file: nothing lies below it.", nodes: [folder.id.number])
-        }
         if let other = try child(name, of: folder), other !== node {
             throw CloudError(
                 .placeTaken,

@@ -4,8 +4,7 @@ extension CloudContext {
     /// Moves a node, with everything below it.
     ///
     /// - Parameter path: where to, its new name at the end. Folders above it that are not there are made.
-    /// - Throws: ``CloudError`` with `placeTaken`, `wrongKind`, `nodeBelowItself`, `isTrunk`, `foreignNode`, `invalidName`, `invalidPath`; what the
-    ///   store reports.
+    /// - Throws: ``CloudError`` with `placeTaken`, `nodeBelowItself`, `isTrunk`, `foreignNode`, `invalidName`, `invalidPath`; what the store reports.
     /// - Complexity: O(depth); O(nodes below) where the trunk changes.
     public func move(_ node: CloudNode, to path: TreePath) throws {
         try checkMovable(node)
@@ -42,6 +41,7 @@ extension CloudContext {
             throw CloudError(.nodeBelowItself, "\(node.path) cannot be moved below itself.", nodes: [node.id.number])
         }
         guard let parent = node.parent, parent !== folder || !name.hasSameBytes(as: node.name) else { return }
+        try makeFolder(of: folder)
         let (place, above) = (CloudResource.place(node.place, in: parent.id), node.ancestors)
         let wasDetached = node.trunk == .detached
         (node.parent, node.name, node.place) = (folder, name, facts.rule.place(of: name))
@@ -144,7 +144,7 @@ extension CloudContext {
         }
     }
 
-    private func setTrunk(_ trunk: Trunk, of node: CloudNode) throws {
+    func setTrunk(_ trunk: Trunk, of node: CloudNode) throws {
         node.trunk = trunk
         try walk(node) { child, _ in
             child.trunk = trunk

@@ -22,8 +22,13 @@ extension Downloads {
         case .sealed(let file, let start, let version):
             guard let section = SealedSection(place.section) else { throw Self.missing(place, source.key) }
             let size = file.size(of: section)
-            // Content may be empty; what goes with it is not there then.
-            guard size > 0 || section == .data else { throw Self.missing(place, source.key) }
+            // Content may be empty; what goes with it is not there then, and neither is the content of a folder of which no digest is told.
+            var mayBeEmpty = section == .data
+            if mayBeEmpty, source.isFolder {
+                let seal = source.seal ?? KnownSeal(file, version, start: start)
+                mayBeEmpty = seal.digest(of: .data) != nil
+            }
+            guard size > 0 || mayBeEmpty else { throw Self.missing(place, source.key) }
             let print = ContentPrint(sealed: file.preamble.bytes, size: file.size)
             let partial = try partialFile(place.name + "-opened", print.text)
             let begin = try partial.size()

@@ -35,7 +35,7 @@ extension Downloads {
                     case nil:
                         "The store has no node \(place.node): it was deleted, or it is not committed yet. What a block has made "
                             + "can be downloaded after its commit, as by `cloud.afterCommit { account in … }`."
-                    case let node? where node.isFolder: "\(node.path) is a folder, which has no content."
+                    case let node? where node.isFolder: "\(node.path) is a folder without content."
                     case let node?: "The remote has no content of \(node.path)."
                     }
                 throw CloudError(.noSuchNode, message, nodes: [place.node])
@@ -200,6 +200,7 @@ extension Downloads {
 extension RemoteNode {
     /// Whether there may be such a section. A folder may have metadata and a thumbnail without having content.
     fileprivate func has(_ section: ContentSections) -> Bool {
-        !isFolder || eTag != nil || [.metadata, .thumbnail].contains(section)
+        if section == .data { return snapshot.hasContent }
+        return !isFolder || eTag != nil || [.metadata, .thumbnail].contains(section)
     }
 }

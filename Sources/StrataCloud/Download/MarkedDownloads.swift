@@ -90,6 +90,7 @@ final class MarkedDownloads: Sendable {
     fileprivate struct Wanted: Sendable {
         let node: ObjectID<CloudNode>
         let path: TreePath
+        let isFolder: Bool
         let section: ContentSections
         /// The version that was known when it was looked for.
         let version: ETag?
@@ -134,7 +135,13 @@ final class MarkedDownloads: Sendable {
                 try cloud.markedSections(of: node).elements.filter { policy.wants(node.snapshot, $0) }
                     .map {
                         let version = node.remote?.snapshot.eTag(of: $0, isSealed: facts.isSealed)
-                        return Wanted(node: node.id, path: node.path, section: $0, version: version)
+                        return Wanted(
+                            node: node.id,
+                            path: node.path,
+                            isFolder: node.isFolder,
+                            section: $0,
+                            version: version
+                        )
                     }
             }
         }
@@ -172,7 +179,9 @@ final class MarkedDownloads: Sendable {
             try await finish(item, file.eTag) { node, cloud in
                 try handler.didDownload(file, item.section, of: node, in: cloud)
             }
-        } catch let error as RemoteError where error.code == .notFound && item.section != .data {
+        } catch let error as RemoteError
+            where error.code == .notFound && (item.section != .data || item.isFolder)
+        {
             try await forget(item)
         }
     }

@@ -56,7 +56,7 @@ struct AbsenceCheck: Sendable {
                 note(absence.ofContent(isListed: row.isListed || row.isFolder), number)
                 if row.isFolder { folders[key] = absence }
             } else if row.isFolder {
-                guard hasFolders else {
+                guard hasFolders || row.eTag != nil else {
                     note(.proven, number)
                     continue
                 }
@@ -80,9 +80,9 @@ struct AbsenceCheck: Sendable {
     }
 
     private func absence(of key: RemoteKey, _ row: RemoteNode.Row) async throws -> Absence {
-        guard let there = try await remote.head(key), there.isFolder == row.isFolder else {
-            // A folder holds nothing that could be lost with it. What lies in it is looked at by itself.
-            return row.isListed || row.isFolder ? .proven : .unproven
+        guard let there = try await object(at: key, row) else {
+            // A folder without content holds nothing that could be lost with it. What lies in it is looked at by itself.
+            return row.isListed || row.isFolder && row.eTag == nil ? .proven : .unproven
         }
         guard row.isListed else { return .unlisted }
         // It may have been written since the listing was read: a second listing shows it then.
@@ -95,6 +95,15 @@ struct AbsenceCheck: Sendable {
             "\(remote.name) does not list \(key) any more, but still has it. No file was removed here. Pull again later; if this stays, the server's listings are incomplete.",
             key: key
         )
+    }
+
+    /// A file, or a folder, or else the content of a folder.
+    private func object(at key: RemoteKey, _ row: RemoteNode.Row) async throws -> RemoteObject? {
+        if hasFolders || !row.isFolder, let there = try await remote.head(key), there.isFolder == row.isFolder {
+            return there
+        }
+        guard row.isFolder, row.eTag != nil else { return nil }
+        return try await remote.head(key.sidecar(Sidecar.content))
     }
 }
 

@@ -26,6 +26,7 @@ final class PullApplication {
         case .add(let object): try add(object)
         case .update(let number, let object): try update(number, object)
         case .move(let number, let object): try move(number, to: object)
+        case .convert(let number, let object): try convert(number, object)
         case .remove(let number): try remove(number, isProven: true)
         case .restore(let number): try remove(number, isProven: false)
         case .list(let number): try list(number)
@@ -187,9 +188,7 @@ final class PullApplication {
     private func changes(_ row: RemoteNode, since before: RemoteNode.Row) -> ContentSections {
         var sections: ContentSections = []
         if before.eTag != row.eTag {
-            // The encrypted file of a folder's sections does not mean that the folder has data.
-            let all: ContentSections = row.isFolder ? [.header, .metadata, .thumbnail] : .all
-            sections.formUnion(cloud.facts.isSealed ? all : [.header, .data])
+            sections.formUnion(cloud.facts.isSealed ? .all : [.header, .data])
         }
         if before.metadataETag != row.metadataETag { sections.insert(.metadata) }
         if before.thumbnailETag != row.thumbnailETag { sections.insert(.thumbnail) }
@@ -223,6 +222,12 @@ final class PullApplication {
     }
 
     private func move(_ number: Int64, to object: RemoteObject) throws {
+        // It has come there with the folder that it lies in.
+        if let row = try cloud.remote(number), row.isCertain, row.eTag == known.rows[number]?.eTag,
+            try row.key == object.key
+        {
+            return row.isListed = true
+        }
         // A queued upload looks up where its node lies when it runs, and so follows the move. One that is running does not.
         guard let row = try unmoved(number), try !isActive(row.node), let (parent, folder) = try place(of: object),
             let segment = object.key.last,
@@ -237,15 +242,32 @@ final class PullApplication {
         if let taken = try cloud.child(name, of: folder), taken !== node {
             guard try !isSettled(taken), try giveWay(taken) else { return postpone() }
         }
+        // Here it may have been moved into what it is moved into there.
+        guard node !== folder, !folder.ancestors.contains(where: { $0 === node }) else { return postpone() }
         // Who has moved it there was first; where it was to go from here is given up.
         for move in moves { move.skip() }
         let path = node.path
         (row.parent, row.segment) = (parent, segment)
         note(object, row)
-        if node.trunk != folder.trunk { node.trunk = folder.trunk }
+        if node.trunk != folder.trunk { try cloud.setTrunk(folder.trunk, of: node) }
         (node.parent, node.name, node.place) = (folder, name, cloud.facts.rule.place(of: name))
         // Another spelling of the same letters is another name for a file system.
         if !node.path.description.hasSameBytes(as: path.description) { try tell(.moved(node, from: path)) }
+    }
+
+    /// Makes a folder of a file, since another machine has put something below it. The node stays what it is, with its link.
+    private func convert(_ number: Int64, _ object: RemoteObject) throws {
+        guard let row = try unmoved(number), let node = row.node, node.trunk != .detached, let parent = row.parent,
+            try !isActive(node), try parent.child(row.segment, isFolder: true) == nil
+        else { return postpone() }
+        let before = row.snapshot
+        (row.isFolder, row.isListed, node.isFolder) = (true, true, true)
+        // A queued upload is compared with the version that was known when it was queued.
+        let works = try cloud.operations(for: node).map { try $0.payload(as: CloudWork.self).kind }
+        guard !works.contains(.content) else { return }
+        note(object, row)
+        let sections = changes(row, since: before)
+        if !sections.isEmpty { try tell(.modified(node, sections)) }
     }
 
     /// Lets the next pull find a file whose delete was given up.

@@ -34,7 +34,7 @@ extension PullPlan {
         }
         let (known, returning, all) = (check.known, returningFiles(check.known), check.known.fileCount)
         return try await check.run(missing) {
-            known.isFile($0) && !returning.contains($0)
+            known.hasContent($0) && !returning.contains($0)
         } isEnough: { removals in
             limit?.isExceeded(by: removals, of: all) ?? false
         }
@@ -111,7 +111,7 @@ extension PullPlan {
         guard let limit else { return }
         let returning = returningFiles(known)
         let removed = steps.compactMap { step -> Int64? in
-            if case .remove(let number) = step, known.isFile(number), !returning.contains(number) {
+            if case .remove(let number) = step, known.hasContent(number), !returning.contains(number) {
                 number
             } else {
                 nil
@@ -128,10 +128,10 @@ extension PullPlan {
 }
 
 extension KnownTree {
-    /// How many files are known of which there are nodes here.
-    fileprivate var fileCount: Int { rows.keys.count(where: isFile) }
+    /// How many files, and folders with content, are known of which there are nodes here.
+    fileprivate var fileCount: Int { rows.keys.count(where: hasContent) }
 
-    fileprivate func isFile(_ number: Int64) -> Bool {
-        rows[number].map { !$0.isFolder && $0.isCertain && $0.node != nil } ?? false
+    fileprivate func hasContent(_ number: Int64) -> Bool {
+        rows[number].map { $0.hasContent && $0.isCertain && $0.node != nil } ?? false
     }
 }

@@ -9,6 +9,8 @@ struct PullPlan: Sendable {
         case update(Int64, RemoteObject)
         /// What is known lies somewhere else.
         case move(Int64, RemoteObject)
+        /// What is known as a file is a folder with content.
+        case convert(Int64, RemoteObject)
         /// What is known belongs to no node here.
         case forget(Int64)
         /// What is known is not there.
@@ -33,7 +35,7 @@ struct PullPlan: Sendable {
         // A file where a folder was known is another thing.
         let matching = tree.objects.filter { known[$0.place] != nil }
         let there = Set(matching.map(\.place))
-        let missing = known.rows.values.filter { row in
+        var missing = known.rows.values.filter { row in
             guard row.parent != nil, row.isCertain, let key = known.key(of: row.id.number),
                 !there.contains(RemotePlace(key: key, isFolder: row.isFolder))
             else { return false }
@@ -44,7 +46,15 @@ struct PullPlan: Sendable {
             { folder = next.parent }
             return folder.map { tree.complete.contains($0) } ?? false
         }
-        let added = tree.objects.filter { !there.contains($0.place) && known[$0]?.isCertain != false }
+        var added = tree.objects.filter { !there.contains($0.place) && known[$0]?.isCertain != false }
+        let converted = added.filter { $0.isFolder && tree.content(of: $0) != nil }
+            .compactMap { folder in
+                known[RemotePlace(key: folder.key, isFolder: false)].map { (number: $0.id.number, folder: folder) }
+            }
+            .filter { entry in missing.contains { $0.id.number == entry.number } }
+        let (files, folders) = (Set(converted.map(\.number)), Set(converted.map(\.folder.place)))
+        missing.removeAll { files.contains($0.id.number) }
+        added.removeAll { folders.contains($0.place) }
         left = tree.objects.reduce(into: []) { left, object in
             guard let row = known[object] else { return }
             // What is to be deleted from here tells nothing as long as it is as it was known to be.
@@ -60,7 +70,8 @@ struct PullPlan: Sendable {
         let places = Set(added.map(\.key))
         let moves = Self.moves(
             missing.filter { row in !(known.key(of: row.id.number).map(places.contains) ?? false) },
-            added
+            added,
+            tree
         )
         for object in matching {
             guard let row = known[object.place], row.isCertain else { continue }
@@ -74,8 +85,10 @@ struct PullPlan: Sendable {
                 steps.append(.list(row.id.number))
             }
         }
+        // Before anything that is new in these folders.
+        for (number, folder) in converted { steps.append(.convert(number, folder)) }
         for object in added {
-            if !object.isFolder, let number = moves[object.key] {
+            if let number = moves[object.place] {
                 steps.append(.move(number, object))
             } else {
                 steps.append(.add(object))
@@ -101,27 +114,37 @@ struct PullPlan: Sendable {
         return !ETag.isSame(object.eTag, row.eTag)
     }
 
-    /// Files that are gone at one place and are there at another, with the same version and size, and nothing else that could be meant.
-    private static func moves(_ missing: [RemoteNode.Row], _ added: [RemoteObject]) -> [RemoteKey: Int64] {
+    /// Files, and folders with content, that are gone at one place and are there at another, with the same version and size of their content, and
+    /// nothing else that could be meant.
+    private static func moves(
+        _ missing: [RemoteNode.Row],
+        _ added: [RemoteObject],
+        _ tree: RemoteTree
+    ) -> [RemotePlace: Int64] {
         struct Version: Hashable {
+            let isFolder: Bool
             let eTag: String
             let size: Int64
         }
         var gone: [Version: [Int64]] = [:]
-        for row in missing where !row.isFolder {
+        for row in missing {
             guard let eTag = row.eTag, let size = row.size, size > 0 else { continue }
             // Of size and time, which other files may have as well.
             if ETag(stored: eTag).isOfLastResort { continue }
-            gone[Version(eTag: ETag(stored: eTag).value, size: size), default: []].append(row.id.number)
+            let version = Version(isFolder: row.isFolder, eTag: ETag(stored: eTag).value, size: size)
+            gone[version, default: []].append(row.id.number)
         }
-        var new: [Version: [RemoteKey]] = [:]
-        for object in added where !object.isFolder {
-            guard let eTag = object.eTag, let size = object.size else { continue }
-            new[Version(eTag: eTag.value, size: size), default: []].append(object.key)
+        var new: [Version: [RemotePlace]] = [:]
+        for object in added {
+            guard let content = tree.content(of: object), let eTag = content.eTag, let size = content.size else {
+                continue
+            }
+            let version = Version(isFolder: object.isFolder, eTag: eTag.value, size: size)
+            new[version, default: []].append(object.place)
         }
-        var moves: [RemoteKey: Int64] = [:]
+        var moves: [RemotePlace: Int64] = [:]
         for (version, numbers) in gone where numbers.count == 1 {
-            if let keys = new[version], keys.count == 1 { moves[keys[0]] = numbers[0] }
+            if let places = new[version], places.count == 1 { moves[places[0]] = numbers[0] }
         }
         return moves
     }
@@ -135,7 +158,8 @@ extension PullPlan.Step {
         }
         switch self {
         case .add(let object): return tree.keys(of: object.key, nil).union(tree.folders(above: object.key))
-        case .update(let number, let object): return tree.keys(of: object.key, known.rows[number])
+        case .update(let number, let object), .convert(let number, let object):
+            return tree.keys(of: object.key, known.rows[number])
         case .move(let number, let object):
             return tree.keys(of: object.key, nil).union(tree.folders(above: object.key)).union(keys(of: number))
         case .forget(let number), .remove(let number), .restore(let number), .list(let number): return keys(of: number)

@@ -32,6 +32,7 @@ struct RemoteTree: Sendable {
                 tree.complete.insert(key)
             }
         }
+        tree.addFoldersOfContent()
         return tree
     }
 
@@ -45,6 +46,7 @@ struct RemoteTree: Sendable {
             // Folders whose names cannot be read are not looked into, as by listings.
             if key.parent?.isReadableFolder(&readable) ?? false { add(object) }
         }
+        addFoldersOfContent()
         objects.sort { $0.key.segments.count < $1.key.segments.count }
         complete = Set(objects.lazy.filter(\.isFolder).map(\.key))
         for trunk in Self.trunks { complete.insert(RemoteKey([trunk])) }
@@ -52,8 +54,25 @@ struct RemoteTree: Sendable {
 
     private init() {}
 
+    /// Adds the folders of which there is only the content: another machine is about to make a folder of a file, and has moved the content. The file
+    /// is not gone.
+    private mutating func addFoldersOfContent() {
+        for (key, marks) in sidecars where marks[Sidecar.content] != nil {
+            let folder = RemoteObject(key: key, isFolder: true)
+            if places.contains(folder.place) || places.contains(RemotePlace(key: key, isFolder: false)) { continue }
+            objects.append(folder)
+            places.insert(folder.place)
+            complete.insert(key)
+        }
+    }
+
     /// Whether the remote has shown an object just now, or it was known before.
     func shows(_ object: RemoteObject) -> Bool { shown?.contains(object.key) ?? true }
+
+    /// The content of a file, or of a folder that has any.
+    func content(of object: RemoteObject) -> RemoteObject? {
+        object.isFolder ? sidecars[object.key]?[Sidecar.content] : object
+    }
 
     private static let trunks = Set(Trunk.allCases.filter { $0 != .detached }.map(\.rawValue))
 

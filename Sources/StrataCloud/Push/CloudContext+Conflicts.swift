@@ -25,8 +25,7 @@ extension CloudContext {
         case .theirs, .both:
             for upload in uploads { upload.skip() }
             let data: ContentSections = resolution == .both ? .data : []
-            let sections = facts.isSealed ? .given : conflict.section.union(data)
-            markNeedsDownload(node, node.isFolder ? sections.subtracting(.data) : sections)
+            markNeedsDownload(node, facts.isSealed ? .given : conflict.section.union(data))
         }
         context.delete(conflict)
     }

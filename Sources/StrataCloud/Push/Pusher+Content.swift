@@ -29,13 +29,15 @@ extension Pusher {
 
     /// Sends sections of a node's content, as it is now.
     func sendContent(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
-        let work = attempt.payload
+        var work = attempt.payload
         let target = try await target(of: work)
         // What was deleted here is deleted there by the operation behind this one.
         guard let node = target.node, let path = target.path, node.trunk != .detached else { return .skip }
         guard let key = try await key(of: target, work) else { return sendWhereItLies(work) }
         if target.isTaken { return try await evade(attempt, key) }
         if node.isFolder, let outcome = try await makeFolder(for: attempt, target, key) { return outcome }
+        // As it was when the place of the content was chosen: it may become a folder at any time.
+        work.isFolder = node.isFolder
         let request = self.request(for: node, at: path, link: node.link ?? work.sourceLink)
         let parts: [Part]
         do { parts = try await self.parts(of: request, target, at: key) } catch let error as RemoteError
@@ -44,7 +46,7 @@ extension Pusher {
             // What is sent along is of another version than the one that is known.
             let place = Sidecar.key(key, .data, isFolder: node.isFolder)
             guard let there = try await remote.head(place) else { throw error }
-            if there.isFolder { return sendAnew(work) }
+            if there.isFolder { return try await sendToFolderOrAnew(attempt, key) }
             if try await isOwn(there, anyOf: target.remote?.prints ?? []) { return try await catchUp(attempt, there) }
             return try await hold(attempt, .data, target.remote?.eTag(of: .data), there, target)
         }
@@ -59,8 +61,7 @@ extension Pusher {
                 transfer.pass(all: part.body.size)
                 sent.append(Sent(part: part, written: written))
             case .taken: return try await evade(attempt, key)
-            // Of what lay there nothing is left that could be compared with this.
-            case .replaced: return sendAnew(work)
+            case .replaced: return try await sendToFolderOrAnew(attempt, key)
             case .earlier(let there): return try await catchUp(attempt, there)
             case .conflict(let known, let there):
                 return try await hold(attempt, part.section, known, there, target, part.seal, behind: sent)
@@ -70,7 +71,7 @@ extension Pusher {
         if sent.isEmpty, !target.sections.subtracting(.header).elements.isEmpty {
             stack.log(.notice, "nothing of \(path) was sent: the handler has given no content of it.")
         }
-        return .done { [facts, handler, sent, covered = target.covered] context in
+        return .done { [facts, handler, work, sent, covered = target.covered] context in
             let cloud = CloudContext(context, facts)
             // Where nothing was sent, nobody shall take what others may put there for something of this machine's.
             if !sent.isEmpty {
@@ -147,6 +148,7 @@ extension Pusher {
                 return .sent(try await put(body, part.section, at: place, if: condition, part.print, attempt))
             } catch let error as RemoteError where error.code == .conditionFailed || error.code == .occupied {
                 guard let there = try await remote.head(place) else {
+                    if part.section == .data, try await isContentOfFolder(place, target) { return .replaced }
                     // What is here and was not sent is worth more than that somebody has deleted what was there before.
                     condition = .isAbsent
                     continue
@@ -171,6 +173,25 @@ extension Pusher {
     }
 
     private static let tries = 4
+
+    /// Whether another machine has made a folder of a file, and has moved the content beside it.
+    private func isContentOfFolder(_ place: RemoteKey, _ target: Target) async throws -> Bool {
+        guard target.isThere, target.remote?.isFolder == false else { return false }
+        return try await remote.head(place.sidecar(Sidecar.content)) != nil
+    }
+
+    /// What becomes of an upload where a folder lies, or what belongs to one, instead of the file that was known.
+    private func sendToFolderOrAnew(_ attempt: Attempt<CloudWork>, _ key: RemoteKey) async throws -> Outcome {
+        // Another machine has made a folder of the file. When a pull has found that, the content is sent to beside the folder.
+        if try await remote.head(key.sidecar(Sidecar.content)) != nil {
+            return try await outcome(
+                ofMissingFolder: RemoteError(.occupied, "There is a folder at \(key) now.", key: key),
+                attempt
+            )
+        }
+        // Of what lay there nothing is left that could be compared with this.
+        return sendAnew(attempt.payload)
+    }
 
     /// Writes down that what is there was sent from here, without an answer, and goes on from that.
     ///

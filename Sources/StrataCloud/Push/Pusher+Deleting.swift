@@ -30,16 +30,23 @@ extension Pusher {
     /// - Returns: whether it is gone.
     private func delete(_ thing: Doomed) async throws -> Bool {
         let (key, row) = (thing.key, thing.row)
+        let content = key.sidecar(Sidecar.content)
         do {
             if row.isFolder {
                 try await remote.delete(key, isFolder: true, if: .none)
-            } else if let eTag = try await version(of: thing) {
-                try await remote.delete(key, isFolder: false, if: .matches(eTag))
-            } else if try await remote.head(key) != nil {
-                return false
+                if row.marks.contains(Sidecar.content), try await deleteContent(of: row, at: content) == .kept {
+                    return false
+                }
+            } else {
+                switch try await deleteContent(of: row, at: key) {
+                case .deleted: break
+                case .kept: return false
+                // The file may have been about to become a folder.
+                case .absent: _ = try await deleteContent(of: row, at: content)
+                }
             }
             // What goes with it goes behind it.
-            for mark in row.marks {
+            for mark in row.marks where mark != Sidecar.content {
                 try await remote.delete(key.sidecar(mark), isFolder: false, if: .none)
             }
             return true
@@ -51,16 +58,26 @@ extension Pusher {
         }
     }
 
+    private enum Removal { case deleted, absent, kept }
+
+    /// Deletes the content of a file or a folder, if it is as it was last heard of.
+    private func deleteContent(of row: RemoteNode.Row, at key: RemoteKey) async throws -> Removal {
+        guard let eTag = try await version(of: row, at: key) else {
+            return try await remote.head(key) == nil ? .absent : .kept
+        }
+        return try await remote.delete(key, isFolder: false, if: .matches(eTag)) ? .deleted : .absent
+    }
+
     /// The version that may be deleted: the one that is known, or one that was sent without an answer.
-    private func version(of thing: Doomed) async throws -> ETag? {
-        if thing.row.sending.isEmpty, thing.row.isCertain, let eTag = thing.row.eTag(of: .data), !eTag.isWeak,
+    private func version(of row: RemoteNode.Row, at key: RemoteKey) async throws -> ETag? {
+        if row.sending.isEmpty, row.isCertain, let eTag = row.eTag(of: .data), !eTag.isWeak,
             try await remote.capabilities().checksVersionsOfDeletes
         {
             return eTag
         }
-        guard let there = try await remote.head(thing.key), !there.isFolder else { return nil }
-        if ETag.isSame(there.eTag, thing.row.eTag) { return there.eTag }
-        return try await isOwn(there, anyOf: thing.row.sentPrints) ? there.eTag : nil
+        guard let there = try await remote.head(key), !there.isFolder else { return nil }
+        if ETag.isSame(there.eTag, row.eTag) { return there.eTag }
+        return try await isOwn(there, anyOf: row.sentPrints) ? there.eTag : nil
     }
 }
 

@@ -10,7 +10,12 @@ extension Pusher {
         guard let key = try await key(of: target, work) else { return sendWhereItLies(work) }
         if target.isTaken { return try await evade(attempt, key) }
         if work.isFolder ?? false {
-            // One that is there already is taken for it: folders have no content that could be lost.
+            if target.remote.map({ !$0.isFolder }) ?? false,
+                let outcome = try await makeFolder(for: attempt, target, key)
+            {
+                return outcome
+            }
+            // One that is there already is taken for it: nothing is lost by that.
             if !target.isThere {
                 try await intend(work)
                 do { try await remote.createFolder(key) } catch let error as RemoteError where error.code == .occupied {

@@ -17,7 +17,8 @@ extension Pusher {
         }
         let destination = place.key
         if place.isTaken { return try await evade(attempt, destination) }
-        let isFolder = work.isFolder ?? false
+        // A pull may have found meanwhile that another machine has made a folder of the file.
+        let isFolder = target.remote?.isFolder ?? work.isFolder ?? false
         // One whose upload was broken off may be there or not.
         let isThere = try await isThere(target, at: source)
         var wasKnown = true
@@ -274,8 +275,9 @@ extension Pusher {
         let capabilities = try await remote.capabilities()
         if !target.isThere { try await deleteSidecars(leftAt: key, source.row.marks) }
         do {
-            let (object, print, seal) = try await duplicate(source.row, at: source.key, to: key, capabilities)
-            let sidecars = try await duplicateSidecars(of: source.row, at: source.key, to: key)
+            let place = Sidecar.key(source.key, .data, isFolder: source.row.isFolder)
+            let (object, print, seal) = try await duplicate(source.row, at: place, to: key, capabilities)
+            let sidecars = try await duplicateSidecars(of: source.row, at: source.key, to: key, isFolder: false)
             return .done { context in
                 let copy = try CloudContext(context, facts).remoteForSending(work)
                 copy.note(object, .data, print, seal)

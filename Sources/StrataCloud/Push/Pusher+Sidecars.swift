@@ -7,19 +7,67 @@ extension Pusher {
     ///
     /// - Returns: nil if it is there.
     func makeFolder(for attempt: Attempt<CloudWork>, _ target: Target, _ key: RemoteKey) async throws -> Outcome? {
+        if let file = target.remote, !file.isFolder {
+            return try await convert(file, at: key, attempt)
+        }
         if target.isThere {
             guard try await remote.capabilities().hasFolders else { return nil }
             guard try await remote.head(key) == nil else { return nil }
             // Another machine has deleted it. The pull makes it again, or deletes it here as well.
             throw RemoteError(.parentMissing, "The folder \(key) is not there any more.", key: key)
         }
-        let work = attempt.payload
+        var work = attempt.payload
+        // It may have been queued before the file became a folder.
+        work.isFolder = true
         try await intend(work)
         do { try await remote.createFolder(key) } catch let error as RemoteError where error.code == .occupied {
             return try await evade(attempt, key)
         }
         try await intend(work) { remote, _ in remote.isCertain = true }
         return .postpone(for: .zero)
+    }
+
+    /// Makes a folder of a file that the remote has, or may have. The content goes beside the folder: a place cannot be a file and a folder in most
+    /// file systems.
+    ///
+    /// The content is moved first, then the folder is made, then both are written down. A repeat goes on behind what was done before. If other
+    /// machines look in between, they find the content of a folder, and take the folder for made.
+    ///
+    /// A version that another machine has written meanwhile is moved as well, but not taken for known: the next pull reports it.
+    private func convert(
+        _ file: RemoteNode.Row,
+        at key: RemoteKey,
+        _ attempt: Attempt<CloudWork>
+    ) async throws -> Outcome {
+        let (work, content) = (attempt.payload, key.sidecar(Sidecar.content))
+        let capabilities = try await remote.capabilities()
+        var isOwn = false
+        if let there = try await remote.head(key), !there.isFolder {
+            isOwn = try await isVersion(there, of: file)
+            // Ours has not arrived, and another machine has put a file at this place.
+            if !file.isCertain, !isOwn { return try await evade(attempt, key) }
+            let isSame = try await carryOne(key, to: content, isFolder: false, capabilities, file)
+            isOwn = isOwn && isSame
+        } else if let moved = try await remote.head(content), !moved.isFolder {
+            isOwn = try await isVersion(moved, of: file)
+        } else if file.isCertain {
+            // Another machine has deleted it. What is here is worth more, and is sent to where it belongs by now.
+            return sendAnew(work)
+        }
+        try await remote.createFolder(key)
+        let moved = isOwn ? try await remote.head(content) : nil
+        try await intend(work) { remote, _ in
+            let print = remote.contentPrint ?? file.sentPrints.first?.text
+            (remote.isFolder, remote.isCertain, remote.isListed) = (true, true, false)
+            if let moved { remote.note(moved, .data, print, file.knownSeal) }
+        }
+        return .postpone(for: .zero)
+    }
+
+    /// Whether an object is of the version that is known of a file, or is what was sent of it without an answer.
+    private func isVersion(_ object: RemoteObject, of file: RemoteNode.Row) async throws -> Bool {
+        if file.isCertain, ETag.isSame(object.eTag, file.eTag) { return true }
+        return try await isOwn(object, anyOf: file.prints)
     }
 
     /// Deletes the sidecars beside a free place: they belong to a deleted node, and would become a part of the next
@@ -77,14 +125,17 @@ extension Pusher {
     /// Copies the sidecars of a file or a folder, except records: the known versions, or else the current ones.
     ///
     /// - Returns: the copies by marks, and whether they are of the versions that are known.
+    ///
+    /// - Parameter isFolder: whether the copy is one. The content of a file is not a sidecar.
     func duplicateSidecars(
         of row: RemoteNode.Row,
         at source: RemoteKey,
-        to destination: RemoteKey
+        to destination: RemoteKey,
+        isFolder: Bool
     ) async throws -> [String: SidecarCopy] {
         let capabilities = try await remote.capabilities()
         var copies: [String: SidecarCopy] = [:]
-        for mark in row.marks where mark != Sidecar.record {
+        for mark in row.marks where mark != Sidecar.record && (isFolder || mark != Sidecar.content) {
             let (from, to) = (source.sidecar(mark), destination.sidecar(mark))
             // An upload without an answer may have arrived or not: any version is copied.
             let isSent = Sidecar.section(of: mark).map { !row.sentPrints(of: $0).isEmpty } ?? false
@@ -111,7 +162,7 @@ extension Pusher {
         _ work: CloudWork
     ) async throws -> Outcome {
         let facts = facts
-        let copies = try await duplicateSidecars(of: source.row, at: source.key, to: key)
+        let copies = try await duplicateSidecars(of: source.row, at: source.key, to: key, isFolder: true)
         return .done { context in
             try CloudContext(context, facts).remoteForSending(work).note(copied: copies, of: source.row)
         }

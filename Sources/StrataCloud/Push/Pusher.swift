@@ -330,7 +330,10 @@ extension CloudContext {
         guard work.kind == .content || work.kind == .record else { return [] }
         return try operations(for: node).compactMap { operation in
             let other = try operation.payload(as: CloudWork.self)
-            guard other.kind == work.kind, operation.status != .active else { return nil }
+            // What makes a folder of a file does more than what sends the record of a file.
+            guard other.kind == work.kind, other.kind != .record || other.isFolder == work.isFolder,
+                operation.status != .active
+            else { return nil }
             let sections = other.sections ?? []
             if work.kind == .content {
                 guard other.isLatestEnough ?? false else { return nil }

@@ -19,7 +19,8 @@ public final class CloudNode: Model {
     public internal(set) var name: String
     /// What names of one place have in common.
     var place: String
-    /// Whether it is a folder. Only folders have nodes below them.
+    /// Whether it is a folder. Only folders have nodes below them. A file becomes a folder with its first child, and stays one when it has none any
+    /// more. A folder may have content: see ``hasContent``.
     public internal(set) var isFolder: Bool = false
     /// Of trunks: account and trunk, so that there is one of each.
     @Attribute(.unique) var trunkKey: String?
@@ -42,6 +43,12 @@ public final class CloudNode: Model {
 extension CloudNode {
     /// The version of the content that the remote had when it was last heard of; nil where it has none.
     public var eTag: ETag? { remote?.eTag(of: .data) }
+
+    /// Whether it has content, as far as is known of the remote: true for files, and for folders of whose content the remote has a version.
+    ///
+    /// The content of a folder lies beside it at the remote, under its name and `%payload`. In an encrypted account the metadata and thumbnail of a
+    /// folder lie in the same file, so that a folder with metadata counts as one with content until that file was looked at.
+    public var hasContent: Bool { remote?.snapshot.hasContent ?? !isFolder }
 
     /// The path, by the names that the context shows.
     ///

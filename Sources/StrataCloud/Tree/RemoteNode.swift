@@ -17,9 +17,8 @@ public final class RemoteNode: Model {
     public internal(set) var isFolder: Bool = false
     /// The node here; nil where that was deleted, and the remote does not know yet.
     public internal(set) var node: CloudNode?
-    /// The version of the content; nil if the node has no content, or its version is unknown. A folder has content in
-    /// an encrypted account, if it has
-    /// metadata or a thumbnail: the encrypted file of all sections, which lies beside the folder.
+    /// The version of the content; nil if the node has no content, or its version is unknown. That of a folder is the version of the file beside it,
+    /// which in an encrypted account holds metadata and thumbnail as well.
     public internal(set) var eTag: String?
     /// The size of the content in bytes.
     public internal(set) var size: Int64?
@@ -121,17 +120,25 @@ extension RemoteNode.Row {
 
     /// Whether the remote is known to have a section, or may have: of a folder only what has a version.
     func mayHave(_ section: ContentSections, isSealed: Bool) -> Bool {
-        !isFolder || eTag(of: section) != nil || eTag(of: section, isSealed: isSealed) != nil
+        if section == .data { return hasContent }
+        return !isFolder || eTag(of: section) != nil || eTag(of: section, isSealed: isSealed) != nil
+    }
+
+    /// Whether the remote has data of it, or may have.
+    var hasContent: Bool {
+        // Most folders have none.
+        guard isFolder else { return true }
+        guard eTag != nil else { return false }
+        // The encrypted file of a folder may hold metadata alone. Data without bytes are told by their digest.
+        guard let knownSeal, !knownSeal.isPlain else { return true }
+        return knownSeal.sections.contains(.data) || knownSeal.digest(of: .data) != nil
     }
 
     /// The sections of the content that the remote has, or may have.
     func sections(isSealed: Bool) -> ContentSections {
-        // Most folders have no content.
-        let hasContent = !isFolder || eTag != nil
-        if isSealed, hasContent {
-            guard let knownSeal else { return isFolder ? .given.subtracting(.data) : .given }
-            // The file of a folder's sections does not say that the folder has data.
-            if !knownSeal.isPlain { return knownSeal.sections.union(isFolder ? [] : .data) }
+        if isSealed, !isFolder || eTag != nil {
+            guard let knownSeal else { return .given }
+            if !knownSeal.isPlain { return knownSeal.sections.union(hasContent ? .data : []) }
         }
         var sections: ContentSections = hasContent ? .data : []
         if metadataETag != nil { sections.insert(.metadata) }

@@ -52,13 +52,29 @@ public final class SmallDisk: Sendable {
         _ = FileManager.default.createFile(atPath: filler.path, contents: nil)
         let handle = try FileHandle(forWritingTo: filler)
         defer { try? handle.close() }
-        while true {
+        // What others write meanwhile takes room as well.
+        for _ in 0..<1_000 {
             let values = try FileManager.default.attributesOfFileSystem(forPath: folder.url.path)
             let room = (values[.systemFreeSize] as? NSNumber)?.intValue ?? 0
             if room <= free { return }
-            try handle.write(contentsOf: Data(repeating: 1, count: min(room - free, 65_536)))
+            do { try handle.write(contentsOf: Data(repeating: 1, count: min(room - free, 65_536))) } catch {
+                guard error.isFullDisk else { throw error }
+            }
         }
     }
 
     public func free() throws { try FileManager.default.removeItem(at: folder.file("filler")) }
+}
+
+extension Error {
+    /// Whether a file system has no room.
+    fileprivate var isFullDisk: Bool {
+        var error: NSError? = self as NSError
+        while let this = error {
+            if this.domain == NSPOSIXErrorDomain, this.code == Int(ENOSPC) { return true }
+            if this.domain == NSCocoaErrorDomain, this.code == CocoaError.fileWriteOutOfSpace.rawValue { return true }
+            error = this.userInfo[NSUnderlyingErrorKey] as? NSError
+        }
+        return false
+    }
 }

@@ -54,6 +54,9 @@ final class TestHandler: CloudHandler {
         }
     }
 
+    /// Whether a text was set of a node, or it is a copy of such a one.
+    func hasText(_ node: ObjectID<CloudNode>) -> Bool { state.withLock { $0.texts[node.number] != nil } }
+
     /// Says what is in the sections of a node; of those that are not named there is nothing here.
     func set(_ sections: [ContentSections: Data], of node: ObjectID<CloudNode>) {
         state.withLock { $0.sections[node.number] = sections }
@@ -137,7 +140,7 @@ final class TestHandler: CloudHandler {
         }
         if isRefused { throw CancellationError() }
         switch change {
-        case .new(let node), .modified(let node, _): if !node.isFolder { cloud.markNeedsDownload(node, .data) }
+        case .new(let node), .modified(let node, _): if node.hasContent { cloud.markNeedsDownload(node, .data) }
         default: break
         }
     }
@@ -266,13 +269,14 @@ struct CloudStage {
         }
     }
 
-    /// The numbers of the files here, by the paths that they have at the remote.
+    /// The numbers of the nodes here, by the paths that their content has at the remote.
     func numbers() async throws -> [String: Int64] {
         try await read { cloud in
             var numbers: [String: Int64] = [:]
             for trunk in [Trunk.home, .prefs, .inbox, .outbox] {
                 try cloud.walk(cloud.root(trunk)) { node, names in
-                    numbers[RemoteKey([trunk.rawValue] + names).path] = node.id.number
+                    let path = RemoteKey([trunk.rawValue] + names).path
+                    numbers[node.isFolder ? path + "%payload" : path] = node.id.number
                     return .proceed
                 }
             }
@@ -290,6 +294,9 @@ struct CloudStage {
                     let path = RemoteKey([trunk.rawValue] + names).path
                     if node.isFolder {
                         tree[path + "/"] = ""
+                        if let text = handler.state.withLock({ $0.texts[node.id.number] }) {
+                            tree[path + "%payload"] = text
+                        }
                     } else {
                         let text = handler.state.withLock { $0.texts[node.id.number] }
                         tree[path] = text ?? "content of \(node.path)"

@@ -8,6 +8,16 @@ enum MirrorNames {
             && !name.utf8.contains { $0 == UInt8(ascii: "/") || $0 == 0 } && !LocalFolder.isWork(name)
     }
 
+    /// Under which name the content of a folder is shown beside it: `notes (content).txt` for a folder that is called `notes.txt`.
+    static func content(of name: String) -> String {
+        let dot = name.dropFirst().lastIndex(of: ".") ?? name.endIndex
+        var (stem, suffix) = (String(name[..<dot]), String(name[dot...]))
+        if suffix.utf8.count > 64 { (stem, suffix) = (name, "") }
+        // Room for a number as well.
+        while stem.utf8.count + suffix.utf8.count > 230, !stem.isEmpty { stem.removeLast() }
+        return "\(stem) (content)\(suffix)"
+    }
+
     /// A name with a number before its extension, if that is not 1, of at most 255 bytes.
     static func numbered(_ name: String, _ number: Int) -> String {
         if number == 1 { return name }

@@ -69,10 +69,14 @@ final class TreeChanges {
     private func move(_ known: FolderChanges.Known, _ item: FolderItem, _ print: LocalFolder.Print?) throws {
         guard let entry = try context.find(known.id), let parent = try folder(of: item.path) else { return }
         let name = item.path.last
-        let node = try cloud.node(for: entry.id)
+        let node = try entry.node(in: cloud)
         if let destination = entry.destination, LocalPath(destination) == item.path {
             // This was done here for others, and could not be written down.
             hasMet = true
+        } else if entry.contentOf != nil {
+            // The content of a folder that somebody has moved away is a new file; the content comes back to its place.
+            hasMet = true
+            return forget(entry)
         } else if let node {
             if let taken = try cloud.child(name, of: parent), taken !== node {
                 hasMet = true
@@ -107,13 +111,16 @@ final class TreeChanges {
         guard let print else { return }
         let isSame = print.digest == entry.digest || print.digest == entry.incoming
         note(entry, item, print)
-        let node = try cloud.node(for: entry.id)
+        let node = try entry.node(in: cloud)
         if let node {
             // What waits for a failed upload would wait for ever, also for one of a file that could not be read and can be read by now.
             for operation in try cloud.operations(for: node) where operation.status == .failed { operation.retry() }
         }
         if isSame { return }
-        guard let node else { return try add(item, print, as: entry) }
+        guard let node else {
+            entry.contentOf = nil
+            return try add(item, print, as: entry)
+        }
         count += 1
         guard try !cloud.isMarkedForDownload(node, .data) else { return try part(entry, from: node, print) }
         try cloud.upload(node, size: print.stamp.size)
@@ -122,7 +129,8 @@ final class TreeChanges {
     /// Here it was changed before what others have made of it has arrived: each version is a file from now on.
     private func part(_ entry: MirrorEntry, from node: CloudNode, _ print: LocalFolder.Print) throws {
         guard let parent = node.parent else { return }
-        try cloud.unlink(node)
+        if entry.contentOf == nil { try cloud.unlink(node) }
+        entry.contentOf = nil
         let name = try cloud.freeName(for: conflictName.name(for: node.name), in: parent)
         try cloud.createNode(at: parent.path.appending(name), content: entry.id, size: print.stamp.size)
         partings.note(entry.id)
@@ -186,7 +194,10 @@ final class TreeChanges {
         var isAllGone = true
         func look(_ node: CloudNode) throws {
             let entry = node.link.flatMap { ObjectID<MirrorEntry>($0) }
-            let isGone = entry.map { gone.contains($0.number) } ?? false
+            var isGone = entry.map { gone.contains($0.number) } ?? false
+            if isGone, node.isFolder, node.hasContent {
+                isGone = try MirrorEntry.content(of: node, in: cloud).map { gone.contains($0.id.number) } ?? false
+            }
             if try !isGone || cloud.isMarkedForDownload(node, .data) { isAllGone = false }
         }
         try look(node)

@@ -293,7 +293,14 @@ public actor Mirror: Service {
 
     private func place() async throws -> Placement.Summary {
         let (account, folder) = (account, folder)
-        let tree = try await stack.background { context in try WantedTree.read(context.cloud(account), folder) }
+        let tree = try await stack.background { context in
+            let cloud = context.cloud(account)
+            let tree = try WantedTree.read(cloud, folder)
+            if tree.converted.isEmpty { return tree }
+            try tree.noteConverted(cloud)
+            try context.commit()
+            return try WantedTree.read(cloud, folder)
+        }
         for path in tree.impossible where skipped.insert(path).inserted {
             screen.note("\(path) is left out: no file here can have that name, or so long a path")
         }

@@ -28,8 +28,12 @@ struct MirrorHandler: CloudHandler {
 
     /// The file as it is when it is about to be sent.
     func content(for request: ContentRequest) async throws -> RemoteBody? {
-        guard request.section == .data, let id = request.object(as: MirrorEntry.self) else { return nil }
-        guard let path = try await stack.background({ context in try context.find(id)?.path }) else { return nil }
+        guard request.section == .data else { return nil }
+        let (node, link) = (request.node, request.object(as: MirrorEntry.self))
+        let path = try await stack.background { context in
+            try MirrorEntry.content(of: node, link: link, in: context)?.path
+        }
+        guard let path else { return nil }
         let (body, stamp) = try StableFile.body(LocalPath(path), in: folder)
         sent.note(stamp, of: request.node)
         return body
@@ -37,8 +41,8 @@ struct MirrorHandler: CloudHandler {
 
     /// What was sent may be of another moment than what the last scan has read: then the next one is not to take what it finds for sent.
     func didUpload(_ sections: ContentSections, of node: CloudNode, in cloud: CloudContext) throws {
-        guard let stamp = sent.take(node.id), let id = entryID(of: node),
-            let entry = try cloud.context.find(id), entry.stamp != stamp
+        guard let stamp = sent.take(node.id), let entry = try MirrorEntry.content(of: node, in: cloud),
+            entry.stamp != stamp
         else { return }
         entry.digest = nil
         bell.ring()
@@ -49,7 +53,7 @@ struct MirrorHandler: CloudHandler {
 
     func didPull(_ change: PulledChange, in cloud: CloudContext) throws {
         switch change {
-        case .new(let node): if !node.isFolder, isPossible(node) { cloud.markNeedsDownload(node, .data) }
+        case .new(let node): if node.hasContent, isPossible(node) { cloud.markNeedsDownload(node, .data) }
         case .modified(let node, let sections):
             if sections.contains(.data), isPossible(node) { cloud.markNeedsDownload(node, .data) }
         case .renamed(let node, _):
@@ -67,10 +71,23 @@ struct MirrorHandler: CloudHandler {
     /// Both versions stay, each under a name of its own: that of the others under the one which both had.
     func didFind(_ conflict: CloudConflict, in cloud: CloudContext) throws {
         guard let node = conflict.node else { return }
+        if node.isFolder { return try part(node, conflict, in: cloud) }
         // What it stands for goes on to the new node.
         let entry = entryID(of: node)
         try cloud.resolve(conflict, .both, name: conflictName.name(for: node.name))
         if let entry { partings.note(entry) }
+    }
+
+    /// Keeps the content of a folder twice: what is here becomes a file of its own beside the folder.
+    private func part(_ node: CloudNode, _ conflict: CloudConflict, in cloud: CloudContext) throws {
+        if let parent = node.parent, let entry = try MirrorEntry.content(of: node, in: cloud) {
+            let name = try cloud.freeName(for: conflictName.name(for: node.name), in: parent)
+            if entry.contentOf == nil { try cloud.unlink(node) }
+            entry.contentOf = nil
+            try cloud.createNode(at: parent.path.appending(name), content: entry.id, size: entry.stamp.size)
+            partings.note(entry.id)
+        }
+        try cloud.resolve(conflict, .theirs)
     }
 
     private func entryID(of node: CloudNode) -> ObjectID<MirrorEntry>? {

@@ -1,5 +1,6 @@
 import Foundation
 import Strata
+import StrataCloud
 
 /// What is known of a file or a folder of the mirrored folder: how it was when the tree was last told of it.
 ///
@@ -10,6 +11,8 @@ final class MirrorEntry {
     /// Where it lies: names with slashes between them.
     @Attribute(.unique) var path: String
     var isFolder: Bool = false
+    /// The text of the id of the folder whose content this is; nil for all others. The node is linked to the entry of its folder, and not to this.
+    @Attribute(.indexed) var contentOf: String?
     /// The inode, the size and the times of the file whose digest is known.
     var stamp: FileStamp
     /// Whether it was read so soon after it was written that it may have been written once more in the same step of the kernel's clock.
@@ -23,4 +26,29 @@ final class MirrorEntry {
     var destination: String?
     /// With what it is about to change places: behind a kill, what somebody has written in that moment lies under the other name.
     var exchange: PendingExchange?
+}
+
+extension MirrorEntry {
+    /// The entry of a node's content: that of the file, or of what is shown beside the folder.
+    static func content(of node: CloudNode, in cloud: CloudContext) throws -> MirrorEntry? {
+        try content(of: node.id, link: node.link.flatMap { ObjectID<MirrorEntry>($0) }, in: cloud.context)
+    }
+
+    /// The same, by the id of the node and of what it is linked to.
+    static func content(
+        of node: ObjectID<CloudNode>,
+        link: ObjectID<MirrorEntry>?,
+        in context: ObjectContext
+    ) throws -> MirrorEntry? {
+        let text: String? = "\(node)"
+        if let entry = try context.first(MirrorEntry.where { $0.contentOf == text }) { return entry }
+        guard let entry = try link.flatMap({ try context.find($0) }), !entry.isFolder else { return nil }
+        return entry
+    }
+
+    /// The node whose content this is, or that stands for this.
+    func node(in cloud: CloudContext) throws -> CloudNode? {
+        guard let contentOf else { return try cloud.node(for: id) }
+        return try ObjectID<CloudNode>(contentOf).flatMap { try cloud.context.find($0) }
+    }
 }

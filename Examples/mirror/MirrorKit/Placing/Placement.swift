@@ -190,7 +190,7 @@ struct Placement: Sendable {
             let entry = cloud.context.insert(
                 MirrorEntry(path: item.path.text, isFolder: item.isFolder, stamp: .none, incoming: incoming)
             )
-            try cloud.link(node, to: entry.id)
+            if item.isContent { entry.contentOf = "\(node.id)" } else { try cloud.link(node, to: entry.id) }
             return entry.id
         }
     }

@@ -7,6 +7,8 @@ struct WantedTree: Sendable {
         let node: ObjectID<CloudNode>
         let path: LocalPath
         let isFolder: Bool
+        /// Whether it is the content of a folder, which is shown beside that.
+        var isContent = false
         /// What stands for it in the folder; nil where nothing does yet.
         let entry: ObjectID<MirrorEntry>?
         /// Whether the remote has a version of it that is not here.
@@ -32,6 +34,8 @@ struct WantedTree: Sendable {
     var entries: [ObjectID<MirrorEntry>: Entry] = [:]
     /// Names that no file here can have, with what leads to them, escaped as at the remote.
     var impossible: [String] = []
+    /// Files here that are the content of a folder by now, since others have put something below them.
+    var converted: [(node: ObjectID<CloudNode>, entry: ObjectID<MirrorEntry>)] = []
     /// What is known here, and has such a name in the tree: it stays as it is.
     var displaced: Set<ObjectID<MirrorEntry>> = []
 
@@ -57,6 +61,8 @@ struct WantedTree: Sendable {
     /// - Complexity: O(nodes).
     static func read(_ cloud: CloudContext, _ folder: LocalFolder) throws -> WantedTree {
         var tree = WantedTree()
+        var contents: [String: ObjectID<MirrorEntry>] = [:]
+        var folders: [(node: CloudNode, names: [String])] = []
         for row in try cloud.context.rows(MirrorEntry.all) {
             tree.entries[row.id] = Entry(
                 id: row.id,
@@ -66,16 +72,23 @@ struct WantedTree: Sendable {
                 digest: row.digest,
                 isFresh: row.isFresh
             )
+            if let node = row.contentOf { contents[node] = row.id }
         }
         let marked = Set(try cloud.nodesMarkedForDownload(.data).map(\.id.number))
         try cloud.walk(cloud.root()) { node, names in
             let entry = node.link.flatMap { ObjectID<MirrorEntry>($0) }
             guard folder.isPossible(names) else {
                 if folder.isPossible(names.dropLast()) { tree.impossible.append(RemoteKey(names).path) }
-                if let entry { tree.displaced.insert(entry) }
+                for entry in [entry, contents["\(node.id)"]] { if let entry { tree.displaced.insert(entry) } }
                 return .proceed
             }
             let remote = node.remote
+            if node.isFolder {
+                if let entry, tree.entries[entry].map({ !$0.isFolder }) ?? false {
+                    tree.converted.append((node.id, entry))
+                }
+                if remote?.eTag != nil, node.hasContent { folders.append((node, names)) }
+            }
             tree.items.append(
                 Item(
                     node: node.id,
@@ -89,6 +102,47 @@ struct WantedTree: Sendable {
             )
             return .proceed
         }
+        var taken = folders.isEmpty ? [] : Set(tree.items.map(\.path))
+        for (node, names) in folders {
+            guard let path = Self.contentPath(names, folder, &taken) else { continue }
+            tree.items.append(
+                Item(
+                    node: node.id,
+                    path: path,
+                    isFolder: false,
+                    isContent: true,
+                    entry: contents["\(node.id)"],
+                    isMarked: marked.contains(node.id.number),
+                    isThere: true,
+                    size: node.remote?.size
+                )
+            )
+        }
         return tree
+    }
+
+    /// Where the content of a folder is shown; nil where no file can be there.
+    private static func contentPath(_ names: [String], _ folder: LocalFolder, _ taken: inout Set<LocalPath>)
+        -> LocalPath?
+    {
+        guard let last = names.last else { return nil }
+        for number in 1...1_000 {
+            let all = names.dropLast() + [MirrorNames.numbered(MirrorNames.content(of: last), number)]
+            guard folder.isPossible(all) else { return nil }
+            let path = LocalPath(Array(all))
+            if taken.insert(path).inserted { return path }
+        }
+        return nil
+    }
+
+    /// Writes down which files here are the content of a folder by now: the folder is made beside them, and linked to the node.
+    func noteConverted(_ cloud: CloudContext) throws {
+        for (id, entry) in converted {
+            guard let node = try cloud.context.find(id), let entry = try cloud.context.find(entry),
+                try cloud.node(for: entry.id) === node
+            else { continue }
+            try cloud.unlink(node)
+            entry.contentOf = "\(id)"
+        }
     }
 }

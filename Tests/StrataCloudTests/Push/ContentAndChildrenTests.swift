@@ -1,0 +1,468 @@
+import Foundation
+import Strata
+import StrataPipeline
+import Synchronization
+import Testing
+
+@testable import StrataCloud
+
+/// A node may have content, children, or both.
+@Suite struct ContentAndChildrenTests {
+    typealias Fault = @Sendable (StrictRemote.Request, Int) -> StrictRemote.Fault?
+
+    private let scratch = DownloadTests.Scratch()
+
+    private func stage(
+        _ remote: StrictRemote,
+        sealing: ContentSealing? = nil,
+        handler: TestHandler = TestHandler()
+    ) async throws -> CloudStage {
+        let options = CloudOptions(
+            sealing: sealing,
+            retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2)),
+            cacheFolder: scratch.folder.appending(path: UUID().uuidString)
+        )
+        return try await CloudStage(remote, handler: handler, options: options)
+    }
+
+    /// A machine with a file `/n` that the remote has and has listed.
+    private func maker(
+        _ abilities: RemoteCapabilities = RemoteCapabilities(isLocal: true),
+        sealing: ContentSealing? = nil,
+        fault: @escaping Fault = { _, _ in nil }
+    ) async throws -> CloudStage {
+        let stage = try await stage(StrictRemote(abilities, fault: fault), sealing: sealing)
+        try await stage.commit { cloud in
+            let node = try cloud.createNode(at: "/n")
+            stage.handler.set("content", of: node.id)
+        }
+        try await stage.drain()
+        try await stage.account.pull()
+        return stage
+    }
+
+    /// Another machine with the same remote, which has pulled.
+    private func other(of first: CloudStage, sealing: ContentSealing? = nil) async throws -> CloudStage {
+        let second = try await stage(first.remote, sealing: sealing)
+        try await second.account.pull()
+        _ = second.handler.pulled()
+        return second
+    }
+
+    private func fetch(_ stage: CloudStage, _ path: TreePath = "/n") async throws -> String {
+        let id = try await stage.read { try $0.node(at: path).id }
+        let file = try await stage.account.downloads.fetch(id)
+        defer { file.release() }
+        return try String(contentsOf: file.file, encoding: .utf8)
+    }
+
+    private func files(_ stage: CloudStage) -> [String: String] {
+        stage.remote.tree.filter { !$0.key.hasSuffix("/") }
+    }
+
+    private func folders(_ stage: CloudStage) async throws -> [String] {
+        try await stage.tree().keys.filter { $0.hasSuffix("/") }.sorted()
+    }
+
+    private func addChild(_ stage: CloudStage, _ path: TreePath = "/n/child") async throws {
+        try await stage.commit { cloud in _ = try cloud.createNode(at: path) }
+    }
+
+    private func edit(_ stage: CloudStage, _ text: String, _ path: TreePath = "/n") async throws {
+        try await stage.commit { cloud in
+            let node = try cloud.node(at: path)
+            stage.handler.set(text, of: node.id)
+            try cloud.upload(node)
+        }
+    }
+
+    /// Lets machines send and pull until nothing is new.
+    private func settle(_ stages: CloudStage...) async throws {
+        for _ in 0..<8 {
+            var isQuiet = true
+            for stage in stages {
+                try await stage.drain()
+                if try await stage.account.pull() != PullSummary() { isQuiet = false }
+            }
+            if isQuiet { break }
+        }
+        for stage in stages {
+            #expect(try await stage.queued() == [])
+            #expect(try await stage.account.pull() == PullSummary())
+        }
+    }
+
+    private static let both = ["home/n%payload": "content", "home/n/child": "content of /n/child"]
+
+    // MARK: Sending
+
+    @Test(arguments: FolderSidecarTests.kinds)
+    func `content and children that are made at once arrive`(_ kind: RemoteCapabilities) async throws {
+        let first = try await stage(StrictRemote(kind))
+        try await first.commit { cloud in
+            let node = try cloud.createNode(at: "/n")
+            first.handler.set("content", of: node.id)
+            try cloud.createNode(at: "/n/child")
+            #expect(node.isFolder)
+        }
+        try await first.drain()
+        #expect(files(first) == Self.both)
+        #expect(first.remote.refusals == [])
+        let second = try await stage(first.remote)
+        try await second.account.pull()
+        #expect(second.handler.pulled() == ["new /n", "new /n/child"])
+        #expect(try await fetch(second) == "content")
+        #expect(try await second.read { try $0.node(at: "/n").hasContent })
+        try await settle(first, second)
+    }
+
+    @Test(arguments: FolderSidecarTests.kinds)
+    func `a file that gets a child keeps its content, and its node on all machines`(_ kind: RemoteCapabilities)
+        async throws
+    {
+        let first = try await maker(kind)
+        let second = try await other(of: first)
+        let id = try await second.commit { cloud in
+            let node = try cloud.node(at: "/n")
+            try cloud.link(node, to: cloud.context.insert(Note(text: "linked")).id)
+            return node.id
+        }
+        try await addChild(first)
+        try await first.drain()
+        #expect(files(first) == Self.both)
+        #expect(first.remote.refusals == [])
+        try await second.account.pull()
+        #expect(try await second.read { try $0.node(at: "/n").id } == id)
+        #expect(try await second.read { try $0.node(at: "/n").link != nil })
+        #expect(try await second.read { try $0.node(at: "/n").isFolder })
+        #expect(try await fetch(second) == "content")
+        try await edit(second, "edited")
+        try await settle(second, first)
+        #expect(files(first)["home/n%payload"] == "edited")
+        #expect(try await fetch(first) == "edited")
+    }
+
+    @Test func `an unchanged version is not reported as modified by a conversion`() async throws {
+        let first = try await maker()
+        let second = try await other(of: first)
+        try await addChild(first)
+        try await first.drain()
+        try await second.account.pull()
+        #expect(second.handler.pulled() == ["new /n/child"])
+        try await settle(first, second)
+    }
+
+    @Test(
+        arguments: [
+            "MOVE home/n%payload", "COPY home/n%payload", "PUT home/n%payload", "DELETE home/n", "MKCOL home/n",
+        ],
+        [true, false]
+    )
+    func `a conversion that is interrupted goes on`(_ request: String, isCarriedOut: Bool) async throws {
+        for kind in FolderSidecarTests.kinds {
+            let isReady = Mutex(false)
+            let once = Once()
+            let first = try await maker(kind) { there, _ in
+                guard isReady.withLock({ $0 }), "\(there)" == request, once() else { return nil }
+                return isCarriedOut ? .answerLost : .before(RemoteError(.unavailable, "Not now."))
+            }
+            isReady.withLock { $0 = true }
+            try await addChild(first)
+            try await first.drain()
+            #expect(files(first) == Self.both)
+            try await settle(first)
+        }
+    }
+
+    @Test func `between two steps of a conversion other machines miss nothing`() async throws {
+        let isReady = Mutex(false)
+        let isStuck = Mutex(true)
+        let first = try await maker { request, _ in
+            guard isReady.withLock({ $0 }), request.verb == "MKCOL", isStuck.withLock({ $0 }) else { return nil }
+            return .before(RemoteError(.unavailable, "Not now."))
+        }
+        let second = try await other(of: first)
+        let id = try await second.read { try $0.node(at: "/n").id }
+        isReady.withLock { $0 = true }
+        try await addChild(first)
+        first.account.push.resume()
+        while files(first)["home/n%payload"] == nil { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(files(first)["home/n"] == nil && first.remote.tree["home/n/"] == nil)
+        try await second.account.pull()
+        #expect(second.handler.pulled() == [])
+        #expect(try await second.read { try $0.node(at: "/n").id } == id)
+        #expect(try await fetch(second) == "content")
+        // A machine that has never seen the file.
+        let third = try await stage(first.remote)
+        try await third.account.pull()
+        #expect(third.handler.pulled() == ["new /n"])
+        #expect(try await fetch(third) == "content")
+        isStuck.withLock { $0 = false }
+        try await settle(first, second, third)
+        #expect(files(first) == Self.both)
+    }
+
+    @Test func `a folder gets content`() async throws {
+        let first = try await stage(StrictRemote())
+        try await first.commit { cloud in _ = try cloud.createNode(at: "/n/child") }
+        try await first.drain()
+        #expect(try await first.read { try !$0.node(at: "/n").hasContent })
+        let second = try await other(of: first)
+        try await edit(first, "content")
+        try await first.drain()
+        #expect(files(first) == Self.both)
+        try await second.account.pull()
+        #expect(second.handler.pulled() == ["modified /n: header, data"])
+        #expect(try await fetch(second) == "content")
+        try await settle(first, second)
+    }
+
+    // MARK: Two machines
+
+    @Test func `an edit of a file that another machine makes a folder of arrives as the content`() async throws {
+        for kind in FolderSidecarTests.kinds {
+            let first = try await maker(kind)
+            let second = try await other(of: first)
+            try await edit(second, "edited")
+            try await addChild(first)
+            try await first.drain()
+            for _ in 0..<3 {
+                try await second.drain()
+                try await second.account.pull()
+            }
+            if !kind.moves {
+                // The copy of a file has a version of its own here, which may be of another content.
+                #expect(files(first)["home/n%payload"] == "content")
+                #expect(try await second.read { try $0.conflicts().count } == 1)
+                try await second.commit { cloud in
+                    for conflict in try cloud.conflicts() { try cloud.resolve(conflict, .mine) }
+                }
+            }
+            #expect(try await second.read { try $0.conflicts().isEmpty })
+            try await settle(second, first)
+            #expect(files(first) == ["home/n%payload": "edited", "home/n/child": "content of /n/child"])
+            #expect(try await fetch(first) == "edited")
+        }
+    }
+
+    @Test func `an edit before a conversion is not lost, and is reported`() async throws {
+        for kind in FolderSidecarTests.kinds {
+            let first = try await maker(kind)
+            let second = try await other(of: first)
+            try await edit(second, "edited")
+            try await second.drain()
+            try await addChild(first)
+            try await first.drain()
+            #expect(files(first) == ["home/n%payload": "edited", "home/n/child": "content of /n/child"])
+            try await settle(first, second)
+            #expect(try await fetch(first) == "edited")
+            #expect(first.handler.state.withLock { $0.pulled }.contains("modified /n: header, data"))
+        }
+    }
+
+    @Test func `two edits of which one comes behind a conversion are a conflict`() async throws {
+        let first = try await maker()
+        let second = try await other(of: first)
+        try await edit(second, "theirs")
+        try await addChild(first)
+        try await edit(first, "mine")
+        try await first.drain()
+        for _ in 0..<3 {
+            try await second.drain()
+            try await second.account.pull()
+        }
+        #expect(files(first)["home/n%payload"] == "mine")
+        #expect(try await second.read { try $0.conflicts().map(\.section) } == [.data])
+        try await second.commit { cloud in
+            for conflict in try cloud.conflicts() { try cloud.resolve(conflict, .mine) }
+        }
+        try await settle(second, first)
+        #expect(files(first)["home/n%payload"] == "theirs")
+        #expect(try await fetch(first) == "theirs")
+    }
+
+    @Test func `two machines that put children below one file agree`() async throws {
+        for kind in FolderSidecarTests.kinds {
+            let first = try await maker(kind)
+            let second = try await other(of: first)
+            try await addChild(first, "/n/a")
+            try await addChild(second, "/n/b")
+            try await first.drain()
+            try await settle(second, first)
+            #expect(
+                files(first) == [
+                    "home/n%payload": "content", "home/n/a": "content of /n/a", "home/n/b": "content of /n/b",
+                ]
+            )
+            for stage in [first, second] { #expect(try await fetch(stage) == "content") }
+        }
+    }
+
+    @Test func `a file that others have deleted comes back with its child`() async throws {
+        let first = try await maker()
+        first.remote.write("home/n", nil)
+        try await addChild(first)
+        try await settle(first)
+        #expect(files(first) == Self.both)
+    }
+
+    @Test func `a folder that others rename keeps its node`() async throws {
+        let first = try await maker()
+        try await addChild(first)
+        let second = try await other(of: first)
+        try await settle(first, second)
+        let (id, child) = try await second.read { try ($0.node(at: "/n").id, $0.node(at: "/n/child").id) }
+        _ = second.handler.pulled()
+        try await first.commit { cloud in try cloud.move(cloud.node(at: "/n"), to: "/m") }
+        try await settle(first, second)
+        #expect(try await second.read { try $0.node(at: "/m").id } == id)
+        #expect(try await second.read { try $0.node(at: "/m/child").id } == child)
+        #expect(try await fetch(second, "/m") == "content")
+    }
+
+    @Test func `a folder that was moved into another one here, and the other way round there, makes no ring`()
+        async throws
+    {
+        let first = try await stage(StrictRemote())
+        try await first.commit { cloud in
+            for (path, text) in [("/a", "content a"), ("/b", "content of b")] {
+                let node = try cloud.createNode(at: TreePath(parsing: path))
+                first.handler.set(text, of: node.id)
+                try cloud.createNode(at: node.path.appending("child"))
+            }
+        }
+        try await first.drain()
+        try await first.account.pull()
+        let second = try await other(of: first)
+        try await second.commit { cloud in try cloud.move(cloud.node(at: "/a"), to: "/b/a") }
+        try await first.commit { cloud in try cloud.move(cloud.node(at: "/b"), to: "/a/b") }
+        try await second.account.pull()
+        try await first.drain()
+        try await second.account.pull()
+        try await settle(second, first)
+        for text in ["content a", "content of b", "content of /a/child", "content of /b/child"] {
+            #expect(files(first).values.filter { $0 == text }.count == 1)
+        }
+        #expect(try await folders(first) == folders(second))
+    }
+
+    // MARK: Moving, copying, deleting
+
+    @Test(arguments: FolderSidecarTests.kinds)
+    func `content goes where the folder goes`(_ kind: RemoteCapabilities) async throws {
+        let first = try await maker(kind)
+        try await addChild(first)
+        try await first.drain()
+        let second = try await other(of: first)
+        try await first.commit { cloud in
+            try cloud.move(cloud.node(at: "/n"), to: "/m")
+            _ = try cloud.copy(cloud.node(at: "/m"), to: "/copy")
+        }
+        try await first.drain()
+        #expect(
+            files(first) == [
+                "home/m%payload": "content", "home/m/child": "content of /n/child",
+                "home/copy%payload": "content", "home/copy/child": "content of /n/child",
+            ]
+        )
+        try await settle(first, second)
+        #expect(try await fetch(second, "/copy") == "content")
+        try await first.commit { cloud in
+            try cloud.delete(cloud.node(at: "/m"))
+            try cloud.delete(cloud.node(at: "/copy"))
+        }
+        try await settle(first, second)
+        #expect(files(first) == [:])
+        #expect(try await second.tree() == [:])
+    }
+
+    @Test func `content that others have changed is not deleted with the folder`() async throws {
+        let first = try await maker()
+        try await addChild(first)
+        try await settle(first)
+        first.remote.write("home/n%payload", "theirs")
+        try await first.commit { cloud in try cloud.delete(cloud.node(at: "/n")) }
+        try await settle(first)
+        #expect(files(first) == ["home/n%payload": "theirs"])
+        #expect(try await fetch(first) == "theirs")
+    }
+
+    @Test func `a file that is deleted during its conversion is gone`() async throws {
+        let isReady = Mutex(false)
+        let first = try await maker { request, _ in
+            guard isReady.withLock({ $0 }), request.verb == "MKCOL" else { return nil }
+            return .before(RemoteError(.unavailable, "Not now."))
+        }
+        isReady.withLock { $0 = true }
+        try await addChild(first)
+        first.account.push.resume()
+        while files(first)["home/n%payload"] == nil { try await Task.sleep(for: .milliseconds(1)) }
+        try await first.commit { cloud in try cloud.delete(cloud.node(at: "/n")) }
+        isReady.withLock { $0 = false }
+        try await settle(first)
+        #expect(files(first) == [:])
+        #expect(try await first.tree() == [:])
+    }
+
+    // MARK: Listings
+
+    @Test func `content that no listing shows stays`() async throws {
+        let first = try await maker()
+        try await addChild(first)
+        try await settle(first)
+        first.remote.state.withLock { $0.shows = { path, entry in path.hasSuffix("%payload") ? nil : entry } }
+        #expect(try await first.account.pull() == PullSummary())
+        #expect(try await fetch(first) == "content")
+    }
+
+    @Test func `a folder and its content that a listing lacks, and the remote has, are an error of the remote`()
+        async throws
+    {
+        for kind in [FolderSidecarTests.kinds[0], FolderSidecarTests.kinds[3]] {
+            let first = try await maker(kind)
+            try await first.commit { cloud in try cloud.delete(cloud.createNode(at: "/n/child")) }
+            try await settle(first)
+            #expect(files(first) == ["home/n%payload": "content"])
+            first.remote.state.withLock { $0.shows = { path, entry in path.hasPrefix("home/n") ? nil : entry } }
+            let error = await #expect(throws: RemoteError.self) { try await first.account.pull() }
+            #expect(error?.code == .inconsistentListing)
+            #expect(try await first.read { try $0.node(at: "/n").hasContent })
+        }
+    }
+
+    // MARK: Encrypted
+
+    @Test func `in an encrypted account content and metadata of a folder are one file`() async throws {
+        let sealing = ContentSealing(SealedWorld.account)
+        let first = try await maker(sealing: sealing)
+        let second = try await other(of: first, sealing: sealing)
+        try await addChild(first)
+        try await first.drain()
+        #expect(files(first).keys.sorted() == ["home/n%payload", "home/n/child"])
+        try await second.account.pull()
+        #expect(try await fetch(second) == "content")
+        try await first.commit { cloud in _ = try cloud.upload(cloud.node(at: "/n"), .metadata) }
+        try await settle(first, second)
+        #expect(files(first).keys.sorted() == ["home/n%payload", "home/n/child"])
+        // The content was sent along.
+        #expect(try await fetch(second) == "content")
+        let node = try await second.read { try $0.node(at: "/n").id }
+        let metadata = try await second.account.downloads.fetch(node, .metadata)
+        defer { metadata.release() }
+        #expect(try String(contentsOf: metadata.file, encoding: .utf8) == "content metadata")
+    }
+
+    @Test func `a folder of an encrypted account with metadata alone has no content once that was looked at`()
+        async throws
+    {
+        let sealing = ContentSealing(SealedWorld.account)
+        let first = try await stage(StrictRemote(), sealing: sealing)
+        try await first.commit { cloud in _ = try cloud.upload(cloud.createFolder(at: "/n"), .metadata) }
+        try await first.drain()
+        let second = try await other(of: first, sealing: sealing)
+        await #expect(throws: (any Error).self) { try await fetch(second) }
+        #expect(try await second.read { try !$0.node(at: "/n").hasContent })
+        let error = await #expect(throws: CloudError.self) { try await fetch(second) }
+        #expect(error?.code == .noSuchNode)
+    }
+}
