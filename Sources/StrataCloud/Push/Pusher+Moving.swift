@@ -351,6 +351,9 @@ extension RemoteNode {
     /// - Parameter isOwn: whether what lies there is known to be this, also where that was not certain before.
     fileprivate func note(_ objects: [RemoteKey: RemoteObject], at key: RemoteKey, isOwn: Bool = true) throws {
         if objects.isEmpty { return }
+        for mark in isCertain ? snapshot.marks : [] {
+            if let object = objects[key.sidecar(mark)] { setETag(object.eTag, ofMark: mark) }
+        }
         if let object = objects[key], !isFolder {
             let print = isCertain ? contentPrint : sentPrint(of: object)
             // Else it may be somebody else's, which a pull finds.

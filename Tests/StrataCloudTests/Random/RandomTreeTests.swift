@@ -232,7 +232,7 @@ import Testing
                 handler.set("\(random.next() % 1000)", of: node.id)
                 try cloud.upload(
                     node,
-                    sections.randomElement(using: &random) ?? .data,
+                    node.isFolder ? .data : sections.randomElement(using: &random) ?? .data,
                     isLatestEnough: Bool.random(using: &random)
                 )
                 return "upload \(node.path)"
