@@ -41,8 +41,11 @@ extension Pusher {
                 switch try await deleteContent(of: row, at: key) {
                 case .deleted: break
                 case .kept: return false
-                // The file may have been about to become a folder.
+                // The file may have been about to become a folder: its content has been moved, and the folder may have been made.
                 case .absent: _ = try await deleteContent(of: row, at: content)
+                case .folder:
+                    guard try await deleteContent(of: row, at: content) == .deleted else { return false }
+                    try await remote.delete(key, isFolder: true, if: .none)
                 }
             }
             // What goes with it goes behind it.
@@ -58,14 +61,25 @@ extension Pusher {
         }
     }
 
-    private enum Removal { case deleted, absent, kept }
+    private enum Removal {
+        case deleted, absent
+        /// It is of another version.
+        case kept
+        /// There is a folder instead.
+        case folder
+    }
 
     /// Deletes the content of a file or a folder, if it is as it was last heard of.
     private func deleteContent(of row: RemoteNode.Row, at key: RemoteKey) async throws -> Removal {
         guard let eTag = try await version(of: row, at: key) else {
-            return try await remote.head(key) == nil ? .absent : .kept
+            guard let there = try await remote.head(key) else { return .absent }
+            return there.isFolder ? .folder : .kept
         }
-        return try await remote.delete(key, isFolder: false, if: .matches(eTag)) ? .deleted : .absent
+        do {
+            return try await remote.delete(key, isFolder: false, if: .matches(eTag)) ? .deleted : .absent
+        } catch let error as RemoteError where error.code == .occupied {
+            return .folder
+        }
     }
 
     /// The version that may be deleted: the one that is known, or one that was sent without an answer.

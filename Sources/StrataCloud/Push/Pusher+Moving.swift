@@ -24,13 +24,25 @@ extension Pusher {
         var wasKnown = true
         if !isFolder, let row = target.remote { wasKnown = try await isKnown(row, at: source) }
         var sidecars: [String: RemoteObject] = [:]
+        var carried: [RemoteKey: RemoteObject] = [:]
         if source != destination, isThere {
             try await makeTrunk(of: destination)
             let marks = target.remote?.marks ?? []
             try await deleteSidecars(leftAt: destination, marks)
             do {
-                let isSame = try await carry(source, to: destination, isFolder: isFolder, target)
-                wasKnown = wasKnown && isSame
+                if isFolder, try await !remote.capabilities().hasFolders {
+                    carried = try await carryAll(source, to: destination)
+                } else {
+                    let capabilities = try await remote.capabilities()
+                    let isSame = try await carryOne(
+                        source,
+                        to: destination,
+                        isFolder: isFolder,
+                        capabilities,
+                        target.remote
+                    )
+                    wasKnown = wasKnown && isSame
+                }
                 sidecars = try await carrySidecars(of: target.remote, from: source, to: destination)
             } catch let error as RemoteError where error.code == .conditionFailed || error.code == .occupied {
                 return try await evade(attempt, destination)
@@ -44,13 +56,13 @@ extension Pusher {
         // What others have done in it before is told of by a feed under keys that are not known any more.
         var isDoubtful = false
         if isFolder, source != destination { isDoubtful = try await remote.capabilities().hasChangeFeed }
-        return .done { [isDoubtful, sidecars] context in
+        return .done { [isDoubtful, sidecars, carried] context in
             let cloud = CloudContext(context, facts)
             guard let remote = try cloud.remote(work.node), let name = work.name,
                 let parent = try work.parent.flatMap({ try cloud.remote($0) }), !parent.isWithin(work.node)
             else { return }
             (remote.parent, remote.segment, remote.isListed) = (parent, RemoteKey.escape(name), false)
-            try remote.note(tags, at: destination)
+            try remote.note(tags, at: destination, carried)
             for (mark, object) in sidecars { remote.setETag(object.eTag, ofMark: mark) }
             if isDoubtful { try cloud.lookAgain(at: Set(remote.subtree().dropFirst().map { try $0.key })) }
         }
@@ -96,21 +108,9 @@ extension Pusher {
         }
     }
 
+    /// Moves a file, or a folder of a remote that has folders.
+    ///
     /// - Returns: whether what lies there now is known to be what was there.
-    private func carry(
-        _ source: RemoteKey,
-        to destination: RemoteKey,
-        isFolder: Bool,
-        _ target: Target
-    ) async throws -> Bool {
-        let capabilities = try await remote.capabilities()
-        if isFolder, !capabilities.hasFolders {
-            try await carryAll(source, to: destination, capabilities)
-            return true
-        }
-        return try await carryOne(source, to: destination, isFolder: isFolder, capabilities, target.remote)
-    }
-
     func carryOne(
         _ source: RemoteKey,
         to destination: RemoteKey,
@@ -123,8 +123,9 @@ extension Pusher {
                 try await remote.move(source, to: destination, isFolder: isFolder)
             } else {
                 guard let file = try await remote.head(source),
-                    try await carry(file, to: destination, capabilities)
+                    let carried = try await carry(file, to: destination, capabilities)
                 else { throw RemoteError(.notFound, "\(source) is not there.", key: source) }
+                if let row, row.isCertain { return ETag.isSame(carried.eTag, row.eTag) }
             }
             return true
         } catch let error as RemoteError where Self.mayBeDone.contains(error.code) {
@@ -148,11 +149,14 @@ extension Pusher {
 
     /// Moves everything below a folder of a remote to which folders are what keys have in common. What was moved before is not
     /// there any more, so it goes on where it was broken off.
+    ///
+    /// - Returns: the versions that were moved, by the keys where they lie now.
     private func carryAll(
         _ source: RemoteKey,
-        to destination: RemoteKey,
-        _ capabilities: RemoteCapabilities
-    ) async throws {
+        to destination: RemoteKey
+    ) async throws -> [RemoteKey: RemoteObject] {
+        let capabilities = try await remote.capabilities()
+        var carried: [RemoteKey: RemoteObject] = [:]
         try await remote.createFolder(destination)
         var folders: [RemoteKey] = []
         var waiting = [source]
@@ -165,24 +169,25 @@ extension Pusher {
                     try await remote.createFolder(key)
                     waiting.append(object.key)
                 } else {
-                    _ = try await carry(object, to: key, capabilities)
+                    carried[key] = try await carry(object, to: key, capabilities)
                 }
             }
         }
         for folder in folders.reversed() { try await remote.delete(folder, isFolder: true, if: .none) }
+        return carried
     }
 
     /// Moves a file by a copy, in the version that it has by then: others may write it, or delete it, at the same moment.
     ///
-    /// - Returns: false where others have deleted it.
+    /// - Returns: the version that was moved; nil where others have deleted it.
     private func carry(
         _ file: RemoteObject,
         to destination: RemoteKey,
         _ capabilities: RemoteCapabilities
-    ) async throws -> Bool {
+    ) async throws -> RemoteObject? {
         var next: RemoteObject? = file
         for _ in 0..<Self.carryLimit {
-            guard let object = next else { return false }
+            guard let object = next else { return nil }
             let copy: RemoteObject
             do {
                 copy = try await duplicate(object.key, to: destination, version: object.eTag, capabilities)
@@ -198,7 +203,7 @@ extension Pusher {
                     isFolder: false,
                     if: object.eTag.map { .matches($0) } ?? .none
                 )
-                return true
+                return object
             } catch let error as RemoteError where error.code == .conditionFailed {
                 // What was copied is not what is there by now.
                 try await remote.delete(destination, isFolder: false, if: copy.eTag.map { .matches($0) } ?? .none)
@@ -269,7 +274,7 @@ extension Pusher {
         if target.isTaken { return try await evade(attempt, key) }
         if work.isFolder ?? false {
             if let outcome = try await makeFolder(for: attempt, target, key) { return outcome }
-            return try await copySidecars(of: source, to: key, work)
+            return try await copySidecars(of: source, to: key, attempt)
         }
         try await intend(work) { remote, _ in if let print = source.row.contentPrint { remote.note(sending: print) } }
         let capabilities = try await remote.capabilities()
@@ -296,7 +301,7 @@ extension Pusher {
     /// Copies what the remote has of a source by now.
     ///
     /// - Returns: what is there then, and what is known of it.
-    private func duplicate(
+    func duplicate(
         _ source: RemoteNode.Row,
         at place: RemoteKey,
         to destination: RemoteKey,
@@ -346,22 +351,37 @@ extension RemoteNode {
     /// Whether this is a node, or lies below it.
     fileprivate func isWithin(_ node: Int64) -> Bool { lineage.contains { $0.id.number == node } }
 
-    /// Takes over the versions of what lies at a key and below, for this and what is known below it.
+    /// Takes over the versions of what lies at a key and below, for this and what is known below it. What another machine has written before the move
+    /// is not taken for known: the next pull reports it.
     ///
-    /// - Parameter isOwn: whether what lies there is known to be this, also where that was not certain before.
-    fileprivate func note(_ objects: [RemoteKey: RemoteObject], at key: RemoteKey, isOwn: Bool = true) throws {
+    /// - Parameters:
+    ///   - carried: the versions that were moved, by the keys where they lie now, as far as that is known: an earlier attempt may have moved others.
+    ///   - isOwn: whether what lies there is known to be this, also where that was not certain before.
+    fileprivate func note(
+        _ objects: [RemoteKey: RemoteObject],
+        at key: RemoteKey,
+        _ carried: [RemoteKey: RemoteObject],
+        isOwn: Bool = true
+    ) throws {
         if objects.isEmpty { return }
-        for mark in isCertain ? snapshot.marks : [] {
-            if let object = objects[key.sidecar(mark)] { setETag(object.eTag, ofMark: mark) }
+        func isKnown(_ object: RemoteObject, _ eTag: ETag?) -> Bool {
+            if ETag.isSame(object.eTag, eTag?.stored) { return true }
+            return carried[object.key].map { ETag.isSame($0.eTag, eTag?.stored) } ?? false
+        }
+        let row = snapshot
+        for mark in isCertain ? row.marks : [] {
+            guard let object = objects[key.sidecar(mark)], isKnown(object, row.eTag(ofMark: mark)) else { continue }
+            setETag(object.eTag, ofMark: mark)
         }
         if let object = objects[key], !isFolder {
             let print = isCertain ? contentPrint : sentPrint(of: object)
             // Else it may be somebody else's, which a pull finds.
-            if isCertain || isOwn || print != nil { note(object, .data, print, snapshot.knownSeal) }
+            let isKnown = isOwn || (isCertain ? isKnown(object, row.eTag(of: .data)) : print != nil)
+            if isKnown { note(object, .data, print, snapshot.knownSeal) }
             return
         }
         for child in try children.fetch() {
-            try child.note(objects, at: RemoteKey(escaped: key.segments + [child.segment]), isOwn: false)
+            try child.note(objects, at: RemoteKey(escaped: key.segments + [child.segment]), carried, isOwn: false)
         }
     }
 

@@ -159,12 +159,28 @@ extension Pusher {
     func copySidecars(
         of source: (key: RemoteKey, row: RemoteNode.Row),
         to key: RemoteKey,
-        _ work: CloudWork
+        _ attempt: Attempt<CloudWork>
     ) async throws -> Outcome {
-        let facts = facts
+        let (facts, work) = (facts, attempt.payload)
         let copies = try await duplicateSidecars(of: source.row, at: source.key, to: key, isFolder: true)
-        return .done { context in
-            try CloudContext(context, facts).remoteForSending(work).note(copied: copies, of: source.row)
+        var content: (object: RemoteObject, print: String?, seal: KnownSeal?)?
+        if !source.row.isFolder {
+            // The source was to become a folder, and was deleted before.
+            let capabilities = try await remote.capabilities()
+            do {
+                let place = key.sidecar(Sidecar.content)
+                content = try await duplicate(source.row, at: source.key, to: place, capabilities)
+            } catch let error as RemoteError where error.code == .notFound {
+                // Another machine has deleted it.
+                return try await sendContent(attempt)
+            } catch let error as RemoteError where error.code == .conditionFailed {
+                // Another machine has written the content of the copy. The pull finds that.
+            }
+        }
+        return .done { [content] context in
+            let copy = try CloudContext(context, facts).remoteForSending(work)
+            copy.note(copied: copies, of: source.row)
+            if let content { copy.note(content.object, .data, content.print, content.seal) }
         }
     }
 }

@@ -43,6 +43,35 @@ import Testing
         await stage.account.close()
     }
 
+    @Test(arguments: [true, false], [true, false])
+    func `what others write in a folder during its move is not taken for known`(
+        _ copies: Bool,
+        isInterrupted: Bool
+    ) async throws {
+        let faults = Mutex(isInterrupted ? ["DELETE home/f/b"] : [])
+        let stage = try await CloudStage(
+            StrictRemote(RemoteCapabilities(hasFolders: false, copies: copies, moves: false, isLocal: true)) {
+                request,
+                _ in
+                faults.withLock { faults in
+                    guard faults.first == "\(request)" else { return nil }
+                    faults = []
+                    return .before(RemoteError(.unavailable, "Not now."))
+                }
+            },
+            options: CloudOptions(retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2)))
+        )
+        try await stage.fill(["/f/a", "/f/b"])
+        try await stage.commit { cloud in try cloud.move(cloud.node(at: "/f"), to: "/g") }
+        stage.remote.write("home/f/a", "theirs")
+        try await stage.drain()
+        #expect(stage.remote.tree["home/g/a"] == "theirs")
+        try await stage.account.pull()
+        #expect(stage.handler.pulled().contains("modified /g/a: header, data"))
+        #expect(try await stage.account.pull() == PullSummary())
+        await stage.account.close()
+    }
+
     @Test(arguments: [true, false])
     func `what was sent without an answer and moved twice is still known for what it is`(_ keepsMarks: Bool)
         async throws
