@@ -9,7 +9,7 @@ extension CloudContext {
     ///
     /// ```swift
     /// func didPull(_ change: PulledChange, in cloud: CloudContext) throws {
-    ///     guard case .new(let node) = change, !node.isFolder else { return }
+    ///     guard case .new(let node) = change, node.hasContent else { return }
     ///     let id = node.id
     ///     try cloud.afterCommit { account in
     ///         let file = try await account.downloads.fetch(id)

@@ -47,6 +47,26 @@ extension Scenario {
         )
     }
 
+    /// Another machine has put something below a file.
+    static let conversionByOthers = Scenario(
+        "conversion by others",
+        earlier: { try $0.draft(1, at: "/letter") },
+        others: { remote in
+            let file = RemoteKey(["home", "letter"])
+            if let content = RemoteKey(found: ["home", "letter%payload"]) {
+                try await remote.move(file, to: content, isFolder: false)
+            }
+            try await remote.createFolder(file)
+            try await remote.write(2, at: "letter", "answer")
+        },
+        pulls: true,
+        remote: [
+            "home/letter/": Data(), "home/letter%payload": Bytes.data(1), "home/letter/answer": Bytes.data(2),
+        ],
+        reports: ["new /letter/answer"],
+        marks: ["/letter/answer"]
+    )
+
     /// In bytes: three chunks of a folder remote's.
     private static let film = 600_000
 

@@ -41,6 +41,22 @@ extension Scenario {
         reports: ["uploaded data of /a/b/letter", "uploaded data of inbox:/message"]
     )
 
+    /// A file gets its first child: its content is moved beside the folder that it becomes.
+    static let conversion = Scenario(
+        "conversion",
+        earlier: { try $0.draft(1, at: "/letter", sections: sidecars) },
+        change: { cloud in
+            try cloud.draft(2, at: "/letter/answer")
+            try cloud.draft(3, at: "/letter/answer/again")
+        },
+        remote: [
+            "home/letter/": Data(), "home/letter%payload": Bytes.data(1), "home/letter%metadata": Bytes.metadata(1),
+            "home/letter%thumbnail": Bytes.thumbnail(1), "home/letter/answer/": Data(),
+            "home/letter/answer%payload": Bytes.data(2), "home/letter/answer/again": Bytes.data(3),
+        ],
+        reports: ["uploaded data of /letter/answer", "uploaded data of /letter/answer/again"]
+    )
+
     static let move = Scenario(
         "move",
         earlier: { cloud in

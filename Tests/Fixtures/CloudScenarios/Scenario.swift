@@ -72,8 +72,8 @@ public struct Scenario: Sendable, CustomStringConvertible {
     }
 
     public static let all: [Scenario] = [
-        upload, replacement, parts, folders, move, copy, delete, messages, everything, sealed, pull, feed, download,
-        opening, fetch,
+        upload, replacement, parts, folders, conversion, move, copy, delete, messages, everything, sealed, pull, feed,
+        conversionByOthers, download, opening, fetch,
     ]
 }
 
