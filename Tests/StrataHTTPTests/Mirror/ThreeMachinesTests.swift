@@ -48,7 +48,8 @@ import Testing
         let lost = Set(machines.flatMap(\.written)).subtracting(kept).subtracting(released)
         let places = try lost.isEmpty ? [] : machines.flatMap { try $0.places(of: lost) }
         #expect(lost.isEmpty, "\(comment) \(places)")
-        let names = try await place.names()
+        // A process that is killed while it asks what the server can do leaves the object that it asks with.
+        let names = try await place.names().filter { !$0.hasPrefix("%probe-") }
         #expect(names == ["home"], "\(comment) \(names)")
     }
 }
