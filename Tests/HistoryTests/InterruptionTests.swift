@@ -57,7 +57,7 @@ import Testing
         run.feed(rest)
         let result = try run.end()
         #expect(result.status == 130)
-        #expect(result.notes.hasSuffix("150 commits imported\nstopped; the same command goes on from here\n"))
+        #expect(result.notes.hasSuffix("150 commits imported\nstopped; the same command continues from here\n"))
         #expect(result.output.isEmpty)
         #expect(try world.stored() == 150)
         #expect(try world.run().output == (try world.run(store: "other")).output)

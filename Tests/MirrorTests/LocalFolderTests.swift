@@ -125,7 +125,7 @@ import Testing
     }
 
     #if os(Linux)
-        @Test func `a name that is no text is left out`() throws {
+        @Test func `a name that is not text is left out`() throws {
             let scratch = try Scratch()
             try FileManager.default.createDirectory(at: scratch.folder.url("f"), withIntermediateDirectories: true)
             for folder in [scratch.folder.root, scratch.folder.url("f")] {
@@ -134,7 +134,7 @@ import Testing
                 #expect(file >= 0)
                 close(file)
             }
-            let text = "a name that is no text"
+            let text = "a name that is not text"
             #expect(try scratch.folder.scan().skipped == ["?": text, "f/?": text])
         }
     #endif

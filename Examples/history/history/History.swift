@@ -84,7 +84,7 @@ import Strata
                 + (summary.known > 0 ? ", \(Numbers.grouped(summary.known)) there already" : "")
                 + (summary.malformed > 0 ? ", \(Numbers.counted(summary.malformed, "malformed record")) skipped" : "")
         )
-        if summary.isStopped { Terminal.note("stopped; the same command goes on from here") }
+        if summary.isStopped { Terminal.note("stopped; the same command continues from here") }
         return !summary.isStopped
     }
 

@@ -74,7 +74,8 @@ final class TreeChanges {
             // This was done here for others, and could not be written down.
             hasMet = true
         } else if entry.contentOf != nil {
-            // The content of a folder that somebody has moved away is a new file; the content comes back to its place.
+            // A program or the user has moved the content of a folder away: it counts as a new file, and the content is
+            // restored to its place.
             hasMet = true
             return forget(entry)
         } else if let node {
@@ -113,7 +114,8 @@ final class TreeChanges {
         note(entry, item, print)
         let node = try entry.node(in: cloud)
         if let node {
-            // What waits for a failed upload would wait for ever, also for one of a file that could not be read and can be read by now.
+            // Operations that depend on a failed upload would wait for ever, even if the upload failed because its file
+            // was unreadable and the file is readable again.
             for operation in try cloud.operations(for: node) where operation.status == .failed { operation.retry() }
         }
         if isSame { return }

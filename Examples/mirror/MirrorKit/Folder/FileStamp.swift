@@ -30,8 +30,9 @@ extension FileStamp {
         inode == other.inode && size == other.size && modified == other.modified
     }
 
-    /// Whether it was changed so shortly before a moment, or behind it, that another write may have the same time. Programs set the time of
-    /// writing as they like, also to one in the future; the time of the last change is the file system's.
+    /// Whether the file was changed so shortly before a moment, or after it, that another write may have the same time.
+    /// Programs set the time of writing as they like, also to one in the future; the time of the last change is the
+    /// file system's.
     func isRecent(at moment: Int64) -> Bool { changed > moment - Self.step }
 
     /// More than a step of the kernel's clock, which is 10 ms at most. In nanoseconds.

@@ -4,15 +4,15 @@ import Synchronization
 struct FolderClock: Sendable {
     /// The time of day in nanoseconds since 1970, by the clock of files.
     var now: @Sendable () -> Int64 = { FileStamp.now }
-    /// A clock that nobody sets.
+    /// A monotonic clock, which no user or program can set.
     var instant: @Sendable () -> ContinuousClock.Instant = { .now }
 }
 
 /// When files were first seen as they are: of those whose last change is so recent that another change may get the same time.
 ///
-/// The clock of this machine may be behind the clock of the file system: it was set back, or the files lie on a server. Then the time of the last
-/// change lies in the future, and its age says nothing. A file that is the same in two looks which are more than a step of the clock apart is
-/// not written any more with that time.
+/// The clock of this machine may lag the clock of the file system: it was set back, or the files lie on a server. Then
+/// the time of the last change lies in the future, and its age says nothing. A file that is the same in two looks which
+/// are more than a step of the clock apart is not written any more with that time.
 final class Sightings: Sendable {
     private let seen = Mutex<[LocalPath: (stamp: FileStamp, at: ContinuousClock.Instant)]>([:])
 

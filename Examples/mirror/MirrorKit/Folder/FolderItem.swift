@@ -32,7 +32,7 @@ extension FolderItem {
 struct FolderScan: Sendable {
     /// Folders before what lies in them.
     var items: [FolderItem] = []
-    /// What is left out, with the reason. Nothing is known about it and all that lies below it.
+    /// The paths that are left out, with the reasons. Nothing is known about these paths and everything below them.
     var skipped: [LocalPath: String] = [:]
 
     /// Whether nothing is known about a path, because the path or a folder above it is left out.

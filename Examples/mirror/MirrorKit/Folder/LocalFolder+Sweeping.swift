@@ -1,11 +1,11 @@
 import Foundation
 
 extension LocalFolder {
-    /// Removes what processes that were killed have left half written, and gives a name to what somebody had written in the moment of an exchange.
-    /// A file that had been replaced goes to the trash.
+    /// Removes the half-written files of killed processes, and gives a name to files that another program wrote at the
+    /// moment of an exchange. A file that had been replaced goes to the trash.
     ///
     /// - Parameter exchanges: those that were about to be made.
-    /// - Returns: the paths of what has a name by now.
+    /// - Returns: the paths of the files that were given a name.
     func sweep(_ exchanges: [PendingExchange], _ conflictName: ConflictName) throws -> [LocalPath] {
         let known = Dictionary(exchanges.map { ($0.hidden, $0) }) { first, _ in first }
         var found: [LocalPath] = []

@@ -81,7 +81,7 @@ extension LocalFolder {
                 throw error
             }
             do throws(SystemCode) {
-                // Otherwise somebody has written it just before the exchange.
+                // Otherwise another program has written the file just before the exchange.
                 if let status = try staged.folder.status(staged.name), FileStamp(status).hasContent(of: expected) {
                     guard let trash else { return true }
                     if try trash.take(staged.folder, staged.name, as: path, expected) { return true }
@@ -123,7 +123,7 @@ extension LocalFolder {
             try staged.folder.rename(staged.name, to: folder, name)
             return true
         } catch {
-            // Somebody has made another one, which the next scan finds.
+            // Another program has made a new file, which the next scan finds.
             if error.number == EEXIST { return false }
             throw error
         }
@@ -166,10 +166,11 @@ extension LocalFolder {
         }
     }
 
-    /// Deletes a file that is as it was, or a folder that is empty. A file goes to the trash. Without a trash no system looks and deletes in one
-    /// step: whoever writes to the file between the two writes to one that is deleted.
+    /// Deletes a file that is as it was, or a folder that is empty. A file goes to the trash. Without a trash, no
+    /// system call compares and deletes in one step: a program that writes to the file between the two steps writes to
+    /// a deleted file.
     ///
-    /// What is neither a file nor a folder, and what lies behind a symbolic link, was never mirrored: it stays, and counts as gone.
+    /// Special files, and paths that lead through a symbolic link, were never mirrored: they stay, and count as gone.
     ///
     /// - Returns: whether it is gone.
     func delete(_ path: LocalPath, isFolder: Bool, _ expected: FileStamp) throws -> Bool {

@@ -58,14 +58,14 @@ struct LocalFolder: Sendable {
         return (open, path.last)
     }
 
-    /// Says in errors what was done, and with which file.
+    /// Adds the operation and the file to errors.
     func calling<Value>(_ call: String, _ path: LocalPath?, _ body: () throws(SystemCode) -> Value) throws(FolderError)
         -> Value
     {
         do throws(SystemCode) { return try body() } catch { throw FolderError(call, path, error.number) }
     }
 
-    /// What is there now; nil if there is nothing.
+    /// The file or folder now at a path; nil if the path is free.
     func item(_ path: LocalPath) throws(FolderError) -> FolderItem? {
         try calling("look at", path) { () throws(SystemCode) in
             guard let (folder, name) = try parent(of: path) else { return nil }
@@ -73,7 +73,8 @@ struct LocalFolder: Sendable {
         }
     }
 
-    /// The first part of a path that is neither a file nor a folder: a symbolic link, a FIFO. Nil if there is none.
+    /// The first part of a path that is neither a file nor a folder: a symbolic link, a FIFO. Nil if all parts are
+    /// files or folders.
     func obstacle(in path: LocalPath) throws(FolderError) -> FolderItem? {
         try calling("look at", path) { () throws(SystemCode) in
             var open = try OpenFolder.root(root)
@@ -94,9 +95,9 @@ struct LocalFolder: Sendable {
         }
     }
 
-    /// What keeps something of the tree from its place: a part of where it is here, or of what leads to where it is to be.
+    /// The obstacle that keeps a node from its place: a part of its current path, or of the folders above its new path.
     ///
-    /// - Parameter here: where it is; nil if it is not here yet. Then what lies in its place itself makes way.
+    /// - Parameter here: its current path; nil if it is not here yet. A file at the new path itself makes way.
     func obstacle(here: LocalPath?, there: LocalPath) throws(FolderError) -> FolderItem? {
         if let here, let obstacle = try obstacle(in: here) { return obstacle }
         return try there.folder.flatMap { folder throws(FolderError) in try obstacle(in: folder) }
@@ -104,10 +105,10 @@ struct LocalFolder: Sendable {
 
     // MARK: Scanning
 
-    /// Everything in it, but symbolic links, special files, names that are no text, and what the file system refuses. Those are left out with a
-    /// reason: what cannot be read is not to be taken for deleted.
+    /// Everything in the folder, except symbolic links, special files, names that are not text, and paths that the file
+    /// system refuses. Those are left out with a reason: an unreadable file must not count as deleted.
     ///
-    /// - Throws: ``FolderError`` where it is not there, or cannot be read.
+    /// - Throws: ``FolderError`` if the folder is missing, or cannot be read.
     func scan() throws -> FolderScan {
         var scan = FolderScan()
         // By characters: two spellings of one letter are one name in the tree.
@@ -119,7 +120,7 @@ struct LocalFolder: Sendable {
                 let open = try self.folder(folder)
                 for name in try open.names() {
                     guard let name else {
-                        scan.skipped[LocalPath.join(folder, "?")] = "a name that is no text"
+                        scan.skipped[LocalPath.join(folder, "?")] = "a name that is not text"
                         continue
                     }
                     let path = LocalPath.join(folder, name)
@@ -134,7 +135,7 @@ struct LocalFolder: Sendable {
                 }
             } catch {
                 guard let folder else { throw FolderError("read", nil, error.number) }
-                // What has vanished since it was listed is deleted. What became a link is not.
+                // A folder that has vanished since it was listed is deleted. A folder that became a link is not.
                 if error.number == ENOENT { continue }
                 scan.skipped[folder] = FolderError("read", folder, error.number).reason
             }
@@ -142,7 +143,7 @@ struct LocalFolder: Sendable {
         return scan
     }
 
-    /// A file or a folder; nil for what is left out, with the reason, and for what is gone.
+    /// A file or a folder; nil if it is left out, which adds the reason to the scan, and nil if it is gone.
     private func examine(_ path: LocalPath, _ name: String, _ open: OpenFolder, _ scan: inout FolderScan) -> FolderItem?
     {
         guard !isTooLong(path) else {
@@ -170,7 +171,7 @@ struct LocalFolder: Sendable {
         let isFresh: Bool
     }
 
-    /// Opens a file for reading; nil if there is no file.
+    /// Opens a file for reading; nil if the file does not exist.
     func file(_ path: LocalPath) throws -> FileHandle? {
         let file: FileHandle? = try calling("read", path) { () throws(SystemCode) in
             guard let (folder, name) = try parent(of: path) else { return nil }
@@ -186,7 +187,7 @@ struct LocalFolder: Sendable {
         return status.st_mode & S_IFMT == S_IFREG ? file : nil
     }
 
-    /// Reads a file; nil where it is no file any more, or was changed meanwhile.
+    /// Reads a file; nil if the path is not a file any more, or the file was changed meanwhile.
     func print(_ path: LocalPath) throws -> Print? {
         guard let handle = try file(path) else { return nil }
         defer { try? handle.close() }

@@ -5,7 +5,7 @@ import Foundation
 struct SystemCode: Error {
     let number: CInt
 
-    /// Whether it says that there is nothing of a name, or something that is not a folder.
+    /// Whether the error says that a name does not exist, or that a part of the path is not a folder.
     var saysMissing: Bool { [ENOENT, ENOTDIR, ELOOP].contains(number) }
 }
 
@@ -36,7 +36,7 @@ final class OpenFolder: Sendable {
         OpenFolder(try Self.check { openat(raw, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) })
     }
 
-    /// A folder in this one, which is made if there is nothing of that name.
+    /// A folder in this one, which is made if the name is free.
     func madeFolder(_ name: String, mode: mode_t) throws(SystemCode) -> OpenFolder {
         if mkdirat(raw, name, mode) != 0, errno != EEXIST { throw SystemCode(number: errno) }
         return try folder(name)
@@ -50,7 +50,7 @@ final class OpenFolder: Sendable {
         return FileHandle(fileDescriptor: file, closeOnDealloc: true)
     }
 
-    /// What has a name, a symbolic link itself; nil if there is nothing.
+    /// The status of the file, folder or symbolic link with a name; nil if the name is free.
     func status(_ name: String) throws(SystemCode) -> stat? {
         var status = stat()
         do throws(SystemCode) {
@@ -94,7 +94,7 @@ final class OpenFolder: Sendable {
         try Self.check { unlinkat(raw, name, isFolder ? AT_REMOVEDIR : 0) }
     }
 
-    /// Gives what is in this folder a name in another folder, which must not be taken.
+    /// Moves a file or folder of this folder to another folder, under a name that must not be taken.
     ///
     /// - Throws: `EEXIST` for a name that is taken.
     func rename(_ name: String, to folder: OpenFolder, _ newName: String) throws(SystemCode) {

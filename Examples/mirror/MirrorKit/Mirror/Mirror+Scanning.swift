@@ -52,17 +52,17 @@ extension Mirror {
         }
     }
 
-    /// Says what is left out. Of something that is known, nothing is deleted elsewhere.
+    /// Reports the paths that are left out. Known files among them are not deleted elsewhere.
     private func noteSkipped(_ scan: FolderScan, _ known: [FolderChanges.Known]) {
         for (path, reason) in scan.skipped.sorted(by: { $0.key < $1.key }) where skipped.insert(path.text).inserted {
             let isKnown = known.contains { $0.path == path || $0.path.isBelow(path) }
             let rest =
-                isKnown ? ". What was mirrored there stays at the remote, and changes of others do not come here" : ""
+                isKnown ? ". Files mirrored there stay at the remote, and changes of others do not come here" : ""
             screen.note("\(path) is left out: \(reason)\(rest)")
         }
     }
 
-    /// What was read in a scan.
+    /// The files that a scan has read.
     private struct Prints {
         var read: [LocalPath: LocalFolder.Print] = [:]
         /// How many files were being written: they are looked at once more.

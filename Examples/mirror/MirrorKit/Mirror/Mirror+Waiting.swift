@@ -4,12 +4,12 @@ import StrataPipeline
 
 /// What keeps a mirror from its end.
 extension Mirror {
-    /// Says what is waited for, if that takes long.
+    /// Reports why the mirror waits, if it waits for long.
     func noteWaits() async throws {
         if let reason = waits.note(try await waitReason()) { screen.note("still waiting: \(reason)") }
     }
 
-    /// What is waited for, in words; nil if something is being sent, or nothing is known.
+    /// Why the mirror waits, in words; nil if something is being sent, or no reason is known.
     private func waitReason() async throws -> String? {
         // While something is sent, the line of the screen says how far it is.
         guard try await operations(limit: 1, where: { $0.status == .active }).isEmpty else { return nil }
@@ -32,7 +32,7 @@ extension Mirror {
     /// How many files are named.
     private static let mostLines = 10
 
-    /// Where the folder is not what the tree is, but for what is left out here.
+    /// The paths at which the folder differs from the tree, without those that are left out here.
     func differences() async throws -> [(here: LocalPath?, there: LocalPath?)] {
         let (account, folder) = (account, folder)
         let tree = try await stack.background { context in try WantedTree.read(context.cloud(account), folder) }
@@ -43,12 +43,12 @@ extension Mirror {
     }
 
     struct WaitingOperation: Sendable {
-        /// The path of its file; what it is about, if there is none.
+        /// The path of its file, or a description if the file is deleted.
         let path: String
         let reason: String
     }
 
-    /// What is queued, in its order, and why it does not run.
+    /// The queued operations in their order, and why each does not run.
     func operations(
         limit: Int = .max,
         where isMeant: @escaping @Sendable (QueuedOperation) -> Bool
@@ -58,7 +58,7 @@ extension Mirror {
             let cloud = context.cloud(account)
             func path(of operation: QueuedOperation) throws -> String {
                 // The top is the folder itself.
-                try cloud.node(for: operation)?.path.names.joined(separator: "/") ?? "what is deleted here"
+                try cloud.node(for: operation)?.path.names.joined(separator: "/") ?? "a file or folder deleted here"
             }
             let all = try context.fetch(QueuedOperation.where { $0.pipeline == pipeline }).filter(isMeant)
             return try all.sorted { $0.id < $1.id }.prefix(limit).map { operation in

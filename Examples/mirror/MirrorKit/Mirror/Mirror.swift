@@ -151,7 +151,7 @@ public actor Mirror: Service {
         } catch is CancellationError {
             if configuration.isOnce {
                 let reason = waits.reason.map { " while it waited: \($0)" } ?? ""
-                screen.note("stopped\(reason); the same command goes on from here")
+                screen.note("stopped\(reason); the same command continues from here")
             }
         } catch {
             await close()
@@ -236,7 +236,7 @@ public actor Mirror: Service {
         return false
     }
 
-    /// Removes what has lain in the trash for too long, once a day.
+    /// Removes expired files from the trash, once a day.
     private func emptyTrash() {
         guard let trash = folder.trash, configuration.date() >= nextTrashSweep else { return }
         nextTrashSweep = configuration.date().addingTimeInterval(86400)
@@ -325,7 +325,8 @@ public actor Mirror: Service {
     /// Whether all has been sent and has come.
     private func isSettled() async throws -> Bool {
         let progress = try await account.progress()
-        // What is marked for download is compared with the folder: changes of what is left out here do not come.
+        // Marked downloads are not counted but compared with the folder: changes to paths that are left out do not come
+        // here.
         if progress.operationsLeft == 0, progress.uploads.filesLeft == 0 {
             let isFollowed = try await differences().isEmpty
             if !isFollowed { bell.ringForPlacement() }

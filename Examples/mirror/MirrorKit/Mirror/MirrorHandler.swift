@@ -78,7 +78,7 @@ struct MirrorHandler: CloudHandler {
         if let entry { partings.note(entry) }
     }
 
-    /// Keeps the content of a folder twice: what is here becomes a file of its own beside the folder.
+    /// Keeps both versions of the content of a folder: the local version becomes a separate file beside the folder.
     private func part(_ node: CloudNode, _ conflict: CloudConflict, in cloud: CloudContext) throws {
         if let parent = node.parent, let entry = try MirrorEntry.content(of: node, in: cloud) {
             let name = try cloud.freeName(for: conflictName.name(for: node.name), in: parent)

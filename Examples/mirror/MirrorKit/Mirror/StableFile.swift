@@ -5,14 +5,16 @@ import StrataCloud
 /// it never was.
 enum StableFile {
     /// - Returns: what is sent, and how the file is now.
-    /// - Throws: ``RemoteError``: `unavailable` where there is no file: it is being moved, or the next scan finds that it is deleted;
-    ///   `unsupported` if it, or a folder above it, has become something else, as a symbolic link or a FIFO.
+    /// - Throws: ``RemoteError``: `unavailable` if the file is missing: it is being moved, or the next scan finds that
+    ///   it is deleted; `unsupported` if it, or a folder above it, has become something else, as a symbolic link or a
+    ///   FIFO.
     static func body(_ path: LocalPath, in folder: LocalFolder) throws -> (RemoteBody, FileStamp) {
         guard let stamp = try? stamp(path, folder) else {
             if let obstacle = try? folder.obstacle(in: path), let special = obstacle.special {
                 throw RemoteError(
                     .unsupported,
-                    "'\(path)' is not sent: '\(obstacle.path)' is \(special) by now. Put a file in its place, or delete it."
+                    "'\(path)' is not sent: '\(obstacle.path)' is now \(special). "
+                        + "Put a file in its place, or delete it."
                 )
             }
             throw RemoteError(.unavailable, "'\(path)' is not there.", retryAfter: .milliseconds(200))

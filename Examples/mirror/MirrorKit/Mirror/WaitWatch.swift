@@ -3,7 +3,7 @@ struct WaitWatch {
     private let now: @Sendable () -> ContinuousClock.Instant
     private var since: ContinuousClock.Instant
     private var isTold = false
-    /// What is waited for; nil for nothing.
+    /// Why the mirror waits; nil if it does not wait.
     private(set) var reason: String?
 
     /// How long a reason stays the same before it is said.
@@ -14,9 +14,9 @@ struct WaitWatch {
         since = now()
     }
 
-    /// Notes what is waited for now.
+    /// Records why the mirror waits now.
     ///
-    /// - Returns: what is to be said; nil for nothing.
+    /// - Returns: the reason to report; nil for none.
     mutating func note(_ reason: String?) -> String? {
         if reason != self.reason {
             (self.reason, since, isTold) = (reason, now(), false)

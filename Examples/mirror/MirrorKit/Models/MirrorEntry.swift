@@ -29,7 +29,7 @@ final class MirrorEntry {
 }
 
 extension MirrorEntry {
-    /// The entry of a node's content: that of the file, or of what is shown beside the folder.
+    /// The entry of a node's content: that of the file itself, or of the file that is shown beside the folder.
     static func content(of node: CloudNode, in cloud: CloudContext) throws -> MirrorEntry? {
         try content(of: node.id, link: node.link.flatMap { ObjectID<MirrorEntry>($0) }, in: cloud.context)
     }
@@ -46,7 +46,7 @@ extension MirrorEntry {
         return entry
     }
 
-    /// The node whose content this is, or that stands for this.
+    /// The node that has this file as its content, or that is linked to this entry.
     func node(in cloud: CloudContext) throws -> CloudNode? {
         guard let contentOf else { return try cloud.node(for: id) }
         return try ObjectID<CloudNode>(contentOf).flatMap { try cloud.context.find($0) }

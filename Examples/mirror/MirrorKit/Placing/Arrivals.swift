@@ -16,7 +16,7 @@ struct Arrivals: Sendable {
         paths = Dictionary(tree.entries.values.map { ($0.path, $0) }) { first, _ in first }
     }
 
-    /// - Returns: what is not in its place, and why.
+    /// - Returns: the paths of the files that are not in their places, and the reasons.
     /// - Throws: `CancellationError`. What does not arrive stays marked.
     func fetch(_ items: [WantedTree.Item]) async throws -> [LocalPath: String] {
         try await withThrowingTaskGroup(of: (LocalPath, String?).self) { group in

@@ -23,7 +23,7 @@ struct Placement: Sendable {
         var changes = 0
         /// What could not be done now, and may be the next time.
         var postponed = 0
-        /// What is postponed, and why, as far as that is known.
+        /// The postponed paths, and the reasons that are known.
         var reasons: [LocalPath: String] = [:]
 
         mutating func postpone(_ path: LocalPath, _ reason: String) {
@@ -145,7 +145,8 @@ struct Placement: Sendable {
         return .done
     }
 
-    /// Whether what others do does not come here, since something else lies there: nothing is done through a symbolic link.
+    /// Whether changes by others are not applied here, since an obstacle lies on the path: nothing is written through a
+    /// symbolic link.
     private func isLeftOut(_ here: LocalPath?, _ there: LocalPath) throws -> Bool {
         guard let obstacle = try folder.obstacle(here: here, there: there) else { return false }
         note("\(obstacle.path) is \(obstacle.special ?? "something else"): changes of others do not come there")
@@ -255,7 +256,7 @@ struct Placement: Sendable {
     /// Says once where a file is that was deleted or replaced.
     func noteTrash() {
         guard let trash = folder.trash else { return }
-        note("what others delete or replace is kept for \(trash.days) days in \(trash.url.path)")
+        note("files that others delete or replace are kept for \(trash.days) days in \(trash.url.path)")
     }
 
     // MARK: Committing

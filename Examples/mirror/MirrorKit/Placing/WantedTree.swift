@@ -34,12 +34,12 @@ struct WantedTree: Sendable {
     var entries: [ObjectID<MirrorEntry>: Entry] = [:]
     /// Names that no file here can have, with what leads to them, escaped as at the remote.
     var impossible: [String] = []
-    /// Files here that are the content of a folder by now, since others have put something below them.
+    /// Files here that have become the content of a folder, since others have put something below them.
     var converted: [(node: ObjectID<CloudNode>, entry: ObjectID<MirrorEntry>)] = []
-    /// What is known here, and has such a name in the tree: it stays as it is.
+    /// The known files and folders that have such a name in the tree: they stay as they are.
     var displaced: Set<ObjectID<MirrorEntry>> = []
 
-    /// What is known here, and has no place in the tree any more.
+    /// The known files and folders that the tree does not contain any more.
     var unwanted: [Entry] {
         let wanted = Set(items.compactMap(\.entry)).union(displaced)
         return entries.values.filter { !wanted.contains($0.id) }
@@ -135,7 +135,8 @@ struct WantedTree: Sendable {
         return nil
     }
 
-    /// Writes down which files here are the content of a folder by now: the folder is made beside them, and linked to the node.
+    /// Records which files here have become the content of a folder: the folder is made beside them, and linked to the
+    /// node.
     func noteConverted(_ cloud: CloudContext) throws {
         for (id, entry) in converted {
             guard let node = try cloud.context.find(id), let entry = try cloud.context.find(entry),
