@@ -280,9 +280,9 @@ struct PendingCommit: Sendable {
     /// The segments that the preparation has added to the committer's layer, held in place: they go where the commit fails.
     let added: Set<Int>
     let request: CommitRequest
-    /// What is to run after it.
+    /// The callbacks that run after the commit.
     let callbacks: [CommitCallbacks.Callback]
-    /// What an engine does behind it in the same transaction, and under which name.
+    /// An engine's work after the commit in the same transaction, and the name of its author.
     var alongside: (author: String, body: @Sendable (StoreTransaction) throws -> Void)?
     /// Whether it goes before others of this process, who wait for that.
     var isAhead = false

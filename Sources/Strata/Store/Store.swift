@@ -12,7 +12,7 @@ final class Store: Sendable {
     let ids: IDSource
     let retention: HistoryRetention
     let telemetry: Telemetry
-    /// What is to run after commits.
+    /// The callbacks that run after commits.
     let callbacks = CommitCallbacks()
     private let writer: StoreWriter
     private let readers: ReaderPool

@@ -59,7 +59,7 @@ final class AfterCommits: Sendable {
                 } catch {
                     account.push.stack.log(
                         .warning,
-                        "what was to follow a commit of the account '\(account.id)' has thrown: \(error)"
+                        "an afterCommit body of the account '\(account.id)' has thrown: \(error)"
                     )
                 }
             }

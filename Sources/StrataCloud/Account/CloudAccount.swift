@@ -211,9 +211,9 @@ public final class CloudAccount: Sendable {
     ///
     /// - Parameter ignoringRemovalLimit: whether it removes any number of files, whatever ``PullPolicy/removalLimit`` says: for a person who was asked.
     /// - Returns: what was found.
-    /// - Throws: ``RemoteError``, with `inconsistentListing` if the remote does not list what it has; ``CloudError`` with `remoteUnfit` where the remote
-    ///   has lost everything, and with `tooManyRemovals`; what the store reports, and what the handler throws. What was committed by then stays, and
-    ///   the next pull finds the rest.
+    /// - Throws: ``RemoteError``, with `inconsistentListing` if the remote does not list what it has; ``CloudError``
+    ///   with `remoteUnfit` if the remote has lost everything, and with `tooManyRemovals`; errors of the store and of
+    ///   the handler. Earlier commits of the pull stay, and the next pull finds the rest.
     /// - Complexity: O(nodes of the account), in memory as well.
     @discardableResult
     public func pull(ignoringRemovalLimit: Bool = false) async throws -> PullSummary {

@@ -10,11 +10,11 @@ public struct CloudOptions: Sendable {
     public var sealing: ContentSealing?
     /// How many operations run at once at most; nil for any number.
     public var maxConcurrent: Int?
-    /// When what has failed is tried again, and how often. How long its pauses are holds for a remote that is away as well, see
-    /// ``CloudAccount/outage``; its number of attempts does not.
+    /// When failed operations are tried again, and how often. The lengths of the pauses also apply while the remote is
+    /// away, see ``CloudAccount/outage``; the number of attempts does not.
     public var retry: RetryPolicy
-    /// What knows whether there is a network to the remote. Without one the remote is not asked whether it is there again, and when the network returns it is
-    /// asked at once.
+    /// Tells whether there is a network to the remote. Without a network, the account does not ask whether the remote
+    /// is back. When the network returns, the account asks at once.
     public var reachability: (any ConstraintObserver)?
     /// In bytes: what has at least two parts of it is sent in parts, where the remote takes them, and resumed. The remote may want larger ones.
     public var partSize: Int64

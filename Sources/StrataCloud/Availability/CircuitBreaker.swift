@@ -66,7 +66,8 @@ struct CircuitBreaker: Sendable {
     /// Lets twice as many attempts find out whether the remote answers: the first ones may take long.
     mutating func widen() { trials = min(trials * 2, 1 << 16) }
 
-    /// Ends the rest, or what was known: the next attempt finds out whether the remote answers.
+    /// Ends the pause, or discards the knowledge that the remote is available: the next attempt finds out whether it
+    /// answers.
     mutating func tryAgain() { (phase, trials) = (.trying, 1) }
 
     // MARK: What requests find
@@ -104,10 +105,10 @@ struct CircuitBreaker: Sendable {
             if case .resting(let until) = phase { phase = .resting(until: max(until, floor)) }
             return
         }
-        // What has answered questions for so long has been away for another reason.
+        // The last failure was more than ten times the longest pause ago: this outage has another cause.
         if now.timeIntervalSince(lastFailure) > 10 * cap { failures = 0 }
         (failures, lastFailure) = (failures + 1, now)
-        // A server that says when it is to be asked again knows better.
+        // If the server names a pause, that pause takes precedence over the computed one.
         let seconds =
             pause == nil ? Self.pause(after: failures, base, cap) * (1 + random) / 2 : min(base, Self.leastPause)
         let until = now.addingTimeInterval(seconds)
@@ -122,7 +123,7 @@ struct CircuitBreaker: Sendable {
     /// How long a remote rests that asks for no pause at all, in seconds.
     private static let leastPause = 0.1
 
-    /// The limit of the pause after so many failures, in seconds.
+    /// The limit of the pause after a number of failures, in seconds.
     static func pause(after failures: Int, _ base: Double, _ cap: Double) -> Double {
         min(base * pow(2, Double(min(max(failures, 1), 64) - 1)), cap)
     }

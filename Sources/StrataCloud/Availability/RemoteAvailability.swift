@@ -2,11 +2,11 @@ import Foundation
 import StrataPipeline
 import Synchronization
 
-/// The circuit breaker of an account's remote. All requests to the remote tell it what has become of them, and operations, pulls and downloads wait
-/// for it.
+/// The circuit breaker of an account's remote. All requests to the remote report their results to it, and operations,
+/// pulls and downloads wait for it.
 ///
-/// While the remote rests this asks it, alone, for its first folder, and has all others go on when there is an answer. It is the constraint of the
-/// gate of the account's pipeline.
+/// While the remote rests, only this object asks it, for its first folder. All others continue when there is an answer.
+/// It is the constraint of the gate of the account's pipeline.
 ///
 /// Isolation: any.
 final class RemoteAvailability: ConstraintObserver {
@@ -18,7 +18,7 @@ final class RemoteAvailability: ConstraintObserver {
         var lastWaiter = 0
         var outage: (since: Date, error: RemoteError)?
         var probe: (round: Int, deadline: Date, task: Task<Void, Never>?)?
-        /// When it is looked once more whether there is a network, in case that nobody says so.
+        /// When the breaker checks the network again, in case that `reachability` does not report its return.
         var look: Date?
         /// When the next attempts are let in beside those that find out whether the remote answers.
         var widening: Date?
@@ -44,7 +44,7 @@ final class RemoteAvailability: ConstraintObserver {
     /// - Parameters:
     ///   - remote: the remote itself, which is asked whether it is there.
     ///   - retry: how long pauses are, from a second to a minute at most.
-    ///   - reachability: what knows whether there is a network. As long as there is none, nothing is asked after a failure.
+    ///   - reachability: tells whether there is a network. Without a network, nothing is asked after a failure.
     init(
         _ remote: any Remote,
         _ retry: RetryPolicy,
@@ -86,7 +86,7 @@ final class RemoteAvailability: ConstraintObserver {
             return state.lastStream
         }
         continuation.onTermination = { [weak self] _ in
-            // What is taken out goes when the lock is free again.
+            // The removed continuation is released when the lock is free again.
             _ = self?.state.withLock { $0.streams.removeValue(forKey: number) }
         }
         return stream
@@ -266,7 +266,7 @@ final class RemoteAvailability: ConstraintObserver {
     private func setAlarm(_ set: Alarm) {
         set.old?.cancel()
         guard let date = set.date else { return }
-        // Not under the lock: what is due already is done at once.
+        // Not under the lock: an alarm that is due already rings at once.
         let alarm = clock.alarm(at: date) { [weak self] in self?.ring(set.number) }
         let isStale = state.withLock { state in
             guard state.alarmNumber == set.number, state.alarmDate != nil else { return true }
@@ -304,7 +304,8 @@ final class RemoteAvailability: ConstraintObserver {
 
     // MARK: Asking
 
-    /// Notes that the remote is to be asked now whether it is there, unless it wants to be left alone for longer, or is asked already.
+    /// Records that a probe of the remote begins now, unless the server has asked for a longer pause, or a probe is
+    /// running already.
     private func beginProbe(_ state: inout State, at now: Date, _ isNetworkThere: Bool) -> Int? {
         state.look = isNetworkThere ? nil : now.addingTimeInterval(Self.lookInterval)
         guard state.breaker.isResting, state.probe == nil, isNetworkThere, !state.isClosed, state.breaker.floor <= now

@@ -3,7 +3,7 @@ import Synchronization
 
 /// A remote whose requests tell a circuit breaker whether they were answered.
 struct WatchedRemote: Remote {
-    /// Is told when something of the task's work has been done.
+    /// Called when a part of the task's work is done.
     @TaskLocal static var progress: (@Sendable () -> Void)?
 
     private let remote: any Remote
@@ -18,8 +18,8 @@ struct WatchedRemote: Remote {
     /// Makes a request.
     ///
     /// - Parameters:
-    ///   - isProgress: whether its success is one of the work, and not just an answer to a question.
-    ///   - source: what has gone wrong with the bytes that are sent, which says nothing of the remote.
+    ///   - isProgress: whether its success advances the work, and is not just an answer to a question.
+    ///   - source: records errors of the bytes that are sent, which say nothing about the remote.
     private func watch<Value: Sendable>(
         isProgress: Bool = true,
         _ source: SourceFault? = nil,
@@ -125,11 +125,11 @@ struct WatchedRemote: Remote {
 }
 
 extension RemoteError {
-    /// Whether the server has said so, as far as that is known.
+    /// Whether the error is an answer of the server, or may be one.
     fileprivate var isAnswer: Bool { code != .unreadableBody && code != .misconfigured && code != .untrusted }
 }
 
-/// What has kept bytes that are sent from being read: that is no fault of the remote that they are sent to.
+/// The error with which reading the bytes to send has failed. The remote that they are sent to is not at fault.
 final class SourceFault: Sendable {
     private let found = Mutex<(any Error)?>(nil)
 

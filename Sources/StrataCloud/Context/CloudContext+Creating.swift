@@ -38,8 +38,8 @@ extension CloudContext {
         try createNode(at: path, link: content.description, sections, size, priority)
     }
 
-    /// Makes a file that stands for no object of the application's, and queues the upload of its content. Otherwise as
-    /// ``createNode(at:content:sections:size:priority:)``.
+    /// Makes a file that is not linked to an object of the application, and queues the upload of its content. Otherwise
+    /// as ``createNode(at:content:sections:size:priority:)``.
     @discardableResult
     public func createNode(
         at path: TreePath,

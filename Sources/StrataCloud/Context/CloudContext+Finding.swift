@@ -75,7 +75,8 @@ extension CloudContext {
         }
         throw CloudError(
             .placeTaken,
-            "There is no free name for '\(name)': the numbers \(first) to \(first + Self.mostNumbers - 1) are taken. Take another name."
+            "No name is free for '\(name)': the numbers \(first) to \(first + Self.mostNumbers - 1) are taken. "
+                + "Choose another name."
         )
     }
 

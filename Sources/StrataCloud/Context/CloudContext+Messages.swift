@@ -67,7 +67,7 @@ extension CloudContext {
                 recipient: recipient
             )
             let above = Set(node.ancestors.map { CloudResource.node($0.id) })
-            // What a holder stands for comes from this machine: that goes on while the account's own remote is away.
+            // The content of a holder comes from this machine: it is sent even while the account's own remote is away.
             let key = node.isHolder ? "\(Self.elsewhere)\(name) \(recipient)" : nil
             return queue(work, reads: above.union([.node(node.id), .content(node.id)]), writes: [], key: key)
         }

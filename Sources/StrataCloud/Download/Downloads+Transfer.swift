@@ -93,9 +93,10 @@ extension Downloads {
         }
     }
 
-    /// Asks the remote again where what went wrong may pass, and for another version where that is there by now.
+    /// Asks the remote again if the error may pass, and for another version if the remote has a newer one.
     ///
-    /// While the remote rests nothing is asked. A transfer that comes further each time goes on however often its connection breaks.
+    /// While the remote rests, nothing is asked. A transfer that gains bytes each time continues however often its
+    /// connection breaks.
     func persistently<Value: Sendable>(_ place: Place, _ body: (Source) async throws -> Value) async throws -> Value {
         var source = try await source(of: place)
         let gains = Mutex(0)
@@ -109,16 +110,17 @@ extension Downloads {
                 }
             } catch let error as RemoteError where Self.isPassing(error) || error.isOfRemote {
                 let gained = gains.withLock { $0 }
-                // What breaks off behind some bytes goes on behind them.
+                // A transfer that breaks off after some bytes is resumed after them.
                 attempt = gained > known && error.isOfRemote ? 1 : attempt + 1
-                // Where nothing was sent, and nothing has come yet, whoever asks is told so.
+                // If nothing was sent, and nothing has come yet, the caller gets the error.
                 guard attempt <= Self.tries, gained > 0 || error.code != .unreachable else { throw error }
                 known = gained
                 // The remote's own pause is waited for above.
                 let pause = error.isOfRemote ? .zero : error.retryAfter ?? Self.pause * (attempt - 1)
-                // Nobody waits here for a day, and nobody asks sooner than he was told to.
+                // A transfer neither waits for a day, nor asks sooner than the server allows.
                 guard max(pause, error.retryAfter ?? .zero) <= Self.longestPause else { throw error }
-                // Another version is there by now: that is downloaded, and the answer names it. Or it is of another size than was known.
+                // The remote has another version now: that is downloaded, and the answer names it. Or the size is not
+                // the known one.
                 if error.code == .conditionFailed || error.code == .damagedContent {
                     let there = try await remote.head(source.key)
                     if !ETag.isSame(there?.eTag, source.version?.stored) { source.seal = nil }

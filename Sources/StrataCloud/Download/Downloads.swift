@@ -46,7 +46,7 @@ public final class Downloads: Sendable {
     let availability: RemoteAvailability
     /// How content is opened; nil where it is not sealed.
     let sealing: ContentSealing?
-    /// What of that which is marked is downloaded, and by whom.
+    /// Which marked sections are downloaded, and whether the account or the application does so.
     let policy: DownloadPolicy
     let folder: URL
     /// What is told of bytes as they pass.

@@ -26,12 +26,12 @@ final class MarkedDownloads: Sendable {
         maxConcurrent = max(1, options.maxConcurrent ?? Self.most)
     }
 
-    /// Looks at what is marked, now or behind the look that is under way.
+    /// Looks at the marked sections, now or after the look that is under way.
     func look() {
         if downloads.policy.isAutomatic { looks.ask { await self.lookOnce() } }
     }
 
-    /// Looks at what is marked now, and waits until it is here.
+    /// Looks at the sections marked now, and waits until they are here.
     ///
     /// - Throws: ``CloudError`` with `downloadsFailed` or `closed`; `CancellationError`; what the store reports.
     func fetchNow() async throws {
@@ -96,15 +96,15 @@ final class MarkedDownloads: Sendable {
         let version: ETag?
     }
 
-    /// What has not arrived, and why.
+    /// A section that has not arrived, and the reason.
     fileprivate struct Failure: Sendable {
         let item: Wanted
         let reason: any Error
     }
 
-    /// Downloads what is marked and wanted.
+    /// Downloads the sections that are marked and wanted.
     ///
-    /// - Returns: what has not arrived, and is marked still.
+    /// - Returns: the sections that have not arrived, and are still marked.
     private func fetchAll() async throws -> [Failure] {
         let facts = downloads.facts
         let wanted = try await wanted()
@@ -118,14 +118,15 @@ final class MarkedDownloads: Sendable {
             return failures
         }
         if failures.isEmpty { return [] }
-        // The node may be gone by now, or the mark be taken back.
+        // The node may have been deleted meanwhile, or the mark removed.
         return try await downloads.stack.overStore { context in
             let cloud = CloudContext(context, facts)
             return try failures.filter { try cloud.isMarked($0.item.node.number, $0.item.section) }
         }
     }
 
-    /// What is marked and wanted, and may be there. The marks of folders that nothing can come of go.
+    /// The sections that are marked and wanted, and may be at the remote. Marks of folders for sections that the remote
+    /// does not have are removed.
     private func wanted() async throws -> [Wanted] {
         let (facts, policy) = (downloads.facts, downloads.policy)
         return try await downloads.stack.overStore { context in
@@ -147,7 +148,7 @@ final class MarkedDownloads: Sendable {
         }
     }
 
-    /// - Returns: nil where it has arrived, or there is nothing to download.
+    /// - Returns: nil if the section has arrived, or the remote does not have it.
     private func fetch(_ item: Wanted) async -> Failure? {
         do {
             try await fetchAndTell(item)

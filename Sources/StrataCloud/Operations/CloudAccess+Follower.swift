@@ -202,7 +202,7 @@ private enum AccessSQL {
         SELECT "id", "subject" FROM "CloudTag" WHERE "account" IN (SELECT "account" FROM "CloudAccount") \
         AND "subject" > ?1 AND "subject" < ?2
         """
-    /// A cast reads the number of an id, up to the hyphen behind it.
+    /// A cast reads the number of an id, up to the next hyphen.
     static let selectOrphanedTags = """
         SELECT "id", "subject" FROM "CloudTag" WHERE "account" = ?1 AND "subject" > 'CloudNode-' AND "subject" < 'CloudNode.' \
         AND NOT EXISTS (SELECT 1 FROM "CloudNode" n WHERE n."id" = CAST(substr("subject", 11) AS INTEGER))

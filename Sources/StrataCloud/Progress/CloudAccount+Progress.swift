@@ -4,8 +4,8 @@ public import Strata
 extension CloudAccount {
     /// How far all that the account sends and brings here has come. What is done counts from the moment at which the account was opened.
     ///
-    /// Of what is marked for download, that counts as left which will be downloaded: what the account's ``DownloadPolicy`` wants, and with
-    /// ``DownloadPolicy/byApplication`` all of it.
+    /// Of the sections marked for download, those count as left that will be downloaded: the sections that the
+    /// account's ``DownloadPolicy`` wants, and with ``DownloadPolicy/byApplication`` all of them.
     ///
     /// - Throws: what the store reports.
     /// - Complexity: O(operations queued + sections marked).

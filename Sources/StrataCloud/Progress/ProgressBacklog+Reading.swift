@@ -76,7 +76,7 @@ extension ProgressBacklog.Reading {
         (share.isQueued, share.queuedSize) = (true, work.size)
     }
 
-    /// What is marked and will not be downloaded is not left to download.
+    /// Adds a mark. Marked sections that will not be downloaded do not count as left.
     fileprivate mutating func note(
         _ mark: DownloadMark,
         _ node: CloudNode,

@@ -144,7 +144,8 @@ final class PullApplication {
         // What was begun may be there already: it may be this.
         guard !operations.contains(where: \.hasBegun) else { return false }
         let path = node.path
-        // In a place that nothing else fills or frees: its operations would come behind what does, which may wait for them.
+        // In a place that no other operation fills or frees: the operations of this node would run after such an
+        // operation, which may wait for them.
         let name = try cloud.freeName(for: node.name, in: parent.id, besides: [], isForNow: true)
         for operation in operations {
             var work = try operation.payload(as: CloudWork.self)
@@ -159,7 +160,7 @@ final class PullApplication {
         return true
     }
 
-    /// Notes that a listing shows what was sent from here.
+    /// Records that a listing shows the version that this machine has sent.
     private func list(_ number: Int64) throws {
         guard let row = try cloud.remote(number), let before = known.rows[number], row.eTag == before.eTag,
             row.isCertain,
@@ -195,14 +196,15 @@ final class PullApplication {
         return sections
     }
 
-    /// What is known of a node, where it is as it was when the pull began, and nothing is queued that would change its content.
+    /// The known remote state of a node; nil if it has changed since the pull began, or if an operation is queued that
+    /// would change the content.
     private func unchanged(_ number: Int64) throws -> RemoteNode? {
         guard let row = try unmoved(number) else { return nil }
         let operations = try row.node.map { try cloud.operations(for: $0) } ?? []
         return try operations.contains { try $0.payload(as: CloudWork.self).kind == .content } ? nil : row
     }
 
-    /// What is known of a node, where it is as it was when the pull began.
+    /// The known remote state of a node; nil if it has changed since the pull began.
     private func unmoved(_ number: Int64) throws -> RemoteNode? {
         guard let row = try cloud.remote(number), let before = known.rows[number] else { return nil }
         guard row.eTag == before.eTag, row.isCertain, row.metadataETag == before.metadataETag,

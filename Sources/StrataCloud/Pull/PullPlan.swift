@@ -5,19 +5,19 @@ struct PullPlan: Sendable {
     enum Step: Sendable {
         /// Something is there that is not known.
         case add(RemoteObject)
-        /// What is known is of another version, or what goes with it.
+        /// A known object, or its metadata or thumbnail, has another version.
         case update(Int64, RemoteObject)
-        /// What is known lies somewhere else.
+        /// A known object lies somewhere else.
         case move(Int64, RemoteObject)
-        /// What is known as a file is a folder with content.
+        /// A known file is now a folder with content.
         case convert(Int64, RemoteObject)
-        /// What is known belongs to no node here.
+        /// A known object does not belong to a node here.
         case forget(Int64)
-        /// What is known is not there.
+        /// A known object is missing.
         case remove(Int64)
-        /// What is known is not there, and has never been shown since it was sent: it is sent once more.
+        /// A known object is missing, and no listing has shown it since it was sent: it is sent once more.
         case restore(Int64)
-        /// What is known is there as it was sent.
+        /// A known object is listed as it was sent.
         case list(Int64)
     }
 

@@ -94,8 +94,8 @@ struct Puller: Sendable {
         for _ in 0..<Self.tries {
             do {
                 let result = Mutex<(summary: PullSummary, left: Set<RemoteKey>)>((PullSummary(), []))
-                // The operations that are queued, and what is known to lie at the remote, decide about each step. They must be the same when it is
-                // committed: the block runs again if another commit has changed them.
+                // The queued operations, and the objects known to lie at the remote, decide about each step. They must
+                // be the same when the step is committed: the block runs again if another commit has changed them.
                 try await stack.commitOverStore(on: queue, author: "pull") { context in
                     let application = PullApplication(CloudContext(context, facts), handler, known, tree)
                     for step in steps { try application.apply(step) }

@@ -35,7 +35,7 @@ final class Inboxes: Sendable {
     /// How long messages are put off while the first one tries it.
     private static let pause = Duration.seconds(1)
 
-    /// Begins to send a message, whose end ``end(_:_:)`` is told of.
+    /// Begins to send a message. Call ``end(_:_:)`` when the attempt ends.
     ///
     /// - Returns: nil; or how long it is put off, and does not begin.
     func begin(_ place: Place) -> Duration? {

@@ -180,7 +180,7 @@ extension Pusher {
         return try await remote.head(place.sidecar(Sidecar.content)) != nil
     }
 
-    /// What becomes of an upload where a folder lies, or what belongs to one, instead of the file that was known.
+    /// The outcome of an upload if the known file has been replaced by a folder, or by the content of one.
     private func sendToFolderOrAnew(_ attempt: Attempt<CloudWork>, _ key: RemoteKey) async throws -> Outcome {
         // Another machine has made a folder of the file. When a pull has found that, the content is sent to beside the folder.
         if try await remote.head(key.sidecar(Sidecar.content)) != nil {

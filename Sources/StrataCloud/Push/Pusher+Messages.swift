@@ -36,11 +36,11 @@ extension Pusher {
         to inbox: any Remote,
         _ ending: borrowing Mutex<Inboxes.Ending>
     ) async throws -> Outcome {
-        // It was deleted before anybody else had it.
+        // The file was deleted before any recipient had it.
         guard let node = target.node, let path = target.path else { return .skip }
         let request = self.request(for: node, at: path, link: attempt.payload.sourceLink)
         guard let content = try await handler.content(for: request)?.gathered() else {
-            return .fail("There is no content of \(path) that could be sent.")
+            return .fail("The handler has given no content for \(path), so nothing was sent.")
         }
         return try await send(attempt, content, target, name, to: inbox, ending)
     }

@@ -351,11 +351,12 @@ extension RemoteNode {
     /// Whether this is a node, or lies below it.
     fileprivate func isWithin(_ node: Int64) -> Bool { lineage.contains { $0.id.number == node } }
 
-    /// Takes over the versions of what lies at a key and below, for this and what is known below it. What another machine has written before the move
-    /// is not taken for known: the next pull reports it.
+    /// Takes over the versions of the objects at a key and below it, for this node and the known nodes below it.
+    /// Versions that another machine has written before the move do not count as known: the next pull reports them.
     ///
     /// - Parameters:
-    ///   - carried: the versions that were moved, by the keys where they lie now, as far as that is known: an earlier attempt may have moved others.
+    ///   - carried: the versions that were moved, by the keys where they lie now. The set may be incomplete: an earlier
+    ///     attempt may have moved others.
     ///   - isOwn: whether what lies there is known to be this, also where that was not certain before.
     fileprivate func note(
         _ objects: [RemoteKey: RemoteObject],

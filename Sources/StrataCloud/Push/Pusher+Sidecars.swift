@@ -30,8 +30,9 @@ extension Pusher {
     /// Makes a folder of a file that the remote has, or may have. The content goes beside the folder: a place cannot be a file and a folder in most
     /// file systems.
     ///
-    /// The content is moved first, then the folder is made, then both are written down. A repeat goes on behind what was done before. If other
-    /// machines look in between, they find the content of a folder, and take the folder for made.
+    /// The content is moved first, then the folder is made, then both are recorded. A repeat continues after the steps
+    /// that are done already. If other machines look in between, they find the content of a folder, and take the folder
+    /// for made.
     ///
     /// A version that another machine has written meanwhile is moved as well, but not taken for known: the next pull reports it.
     private func convert(
@@ -51,7 +52,8 @@ extension Pusher {
         } else if let moved = try await remote.head(content), !moved.isFolder {
             isOwn = try await isVersion(moved, of: file)
         } else if file.isCertain {
-            // Another machine has deleted it. What is here is worth more, and is sent to where it belongs by now.
+            // Another machine has deleted the file. This machine's content is worth more, and is sent to its current
+            // place.
             return sendAnew(work)
         }
         try await remote.createFolder(key)
@@ -64,7 +66,7 @@ extension Pusher {
         return .postpone(for: .zero)
     }
 
-    /// Whether an object is of the version that is known of a file, or is what was sent of it without an answer.
+    /// Whether an object has the known version of a file, or is an upload of it that the remote has not acknowledged.
     private func isVersion(_ object: RemoteObject, of file: RemoteNode.Row) async throws -> Bool {
         if file.isCertain, ETag.isSame(object.eTag, file.eTag) { return true }
         return try await isOwn(object, anyOf: file.prints)

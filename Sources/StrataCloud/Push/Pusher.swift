@@ -22,7 +22,7 @@ final class Pusher: Sendable {
     let transfers: TransferBook
     /// What gives up the parts of uploads that are not needed any more.
     let abandoned: AbandonedUploads
-    /// What operations wait for while there is no network.
+    /// The constraint that operations wait for without a network.
     let reachability: any ConstraintObserver
     /// What knows whether the remote is there.
     let availability: RemoteAvailability

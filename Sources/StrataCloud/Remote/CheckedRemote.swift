@@ -111,7 +111,7 @@ struct CheckedRemote: Remote {
 
     /// Checks a condition on a version of last resort, at a moment before the request.
     ///
-    /// - Returns: what is left for the remote to check.
+    /// - Returns: the condition that the remote still has to check.
     private func remaining(_ condition: RemoteCondition, of key: RemoteKey) async throws -> RemoteCondition {
         guard condition.isOfLastResort else { return condition }
         try condition.check(try await head(key), key: key, remote: name)

@@ -1,17 +1,18 @@
 extension Remote {
-    /// Asks by `HEAD` whether something that was written is there.
+    /// Asks by `HEAD` whether a written object is there.
     ///
-    /// Size and version tell. Where the version is the one that was to be replaced, or nothing is known of what was there and the answer is not
-    /// one that a server gives, the content is read and compared: a file of the same size may have been there before.
+    /// Size and version decide. The content is read and compared in two cases: the version is still the one that the
+    /// write replaces; or the earlier object is unknown and the answer is not one that a server gives. A file of the
+    /// same size may have been there before.
     ///
     /// - Parameters:
     ///   - size: how many bytes were written; nil where that is not known.
-    ///   - body: what was written, where that can be read again.
+    ///   - body: the written content, if it can be read again.
     ///   - condition: under which condition.
     ///   - status: with what the server has answered, if it speaks HTTP.
     ///   - isOddAnswer: whether the answer is not one that a server gives to such a request.
-    /// - Returns: what is there.
-    /// - Throws: ``RemoteError`` with `malformedAnswer` if that is nothing, something else, or something without a version.
+    /// - Returns: the object that is there.
+    /// - Throws: ``RemoteError`` with `malformedAnswer` if the object is missing, is another one, or has no version.
     package func confirmWrite(
         at key: RemoteKey,
         size: Int64?,
@@ -52,10 +53,10 @@ extension Remote {
 }
 
 extension RemoteError {
-    /// That a server has answered a write, and does not have what was written.
+    /// The error of a server that has answered a write, and does not have the written object.
     ///
     /// - Parameters:
-    ///   - request: what was written, as the beginning of a sentence: "The upload of 'a'".
+    ///   - request: the write, as the beginning of a sentence: "The upload of 'a'".
     ///   - found: what the server has instead.
     package static func notThere(
         _ request: String,

@@ -28,7 +28,7 @@ extension StringProtocol {
             .map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The bytes before the first occurrence of an ASCII character, and the bytes after it; nil if there is none.
+    /// The bytes before the first occurrence of an ASCII character, and the bytes after it; nil if it does not occur.
     package func splitAtFirst(_ character: Unicode.Scalar) -> (before: String, after: String)? {
         guard let index = utf8.firstIndex(of: UInt8(ascii: character)) else { return nil }
         return (

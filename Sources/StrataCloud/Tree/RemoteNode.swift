@@ -118,7 +118,7 @@ extension RemoteNode.Row {
         eTag(of: isSealed && knownSeal?.isPlain != true ? .data : section)
     }
 
-    /// Whether the remote is known to have a section, or may have: of a folder only what has a version.
+    /// Whether the remote is known to have a section, or may have it. A folder has only the sections with a version.
     func mayHave(_ section: ContentSections, isSealed: Bool) -> Bool {
         if section == .data { return hasContent }
         return !isFolder || eTag(of: section) != nil || eTag(of: section, isSealed: isSealed) != nil
@@ -129,7 +129,7 @@ extension RemoteNode.Row {
         // Most folders have none.
         guard isFolder else { return true }
         guard eTag != nil else { return false }
-        // The encrypted file of a folder may hold metadata alone. Data without bytes are told by their digest.
+        // The encrypted file of a folder may hold metadata alone. Empty data are recognised by their digest.
         guard let knownSeal, !knownSeal.isPlain else { return true }
         return knownSeal.sections.contains(.data) || knownSeal.digest(of: .data) != nil
     }

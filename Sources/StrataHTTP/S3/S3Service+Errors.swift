@@ -43,7 +43,7 @@ extension S3Service {
         case "AccessDenied", "AllAccessDisabled", "AccountProblem": .forbidden
         case "SlowDown", "RequestLimitExceeded", "Throttling", "ThrottlingException", "TooManyRequests": .throttled
         case "InternalError", "ServiceUnavailable", "OperationTimedOut": .unavailable
-        // What was sent has not come, or not all of it.
+        // The request body has not arrived, or not completely.
         case "RequestTimeout", "IncompleteBody": .answerLost
         case "EntityTooLarge", "QuotaExceeded", "XMinioStorageFull", "InsufficientStorage": .outOfSpace
         case "KeyTooLongError", "KeyTooLong", "XMinioInvalidObjectName", "InvalidURI": .invalidKey

@@ -1,7 +1,8 @@
 import StrataCloud
 
 extension WebDAVService {
-    /// What is known of an object or a folder, by `PROPFIND`, and by `HEAD` at servers that do not know that or leave something out.
+    /// The properties of an object or a folder, by `PROPFIND`, and by `HEAD` at servers that do not support `PROPFIND`
+    /// or leave properties out.
     func head(_ key: RemoteKey) async throws -> RemoteObject? {
         do {
             guard let own = try await properties(key, isFolder: key == .root, depth: 0)?.own else { return nil }
@@ -36,7 +37,7 @@ extension WebDAVService {
         return object
     }
 
-    /// What the headers of an answer tell of an object.
+    /// The properties of an object, from the headers of an answer.
     func object(_ key: RemoteKey, _ answer: HTTPAnswer, size: Int64?) -> RemoteObject {
         RemoteObject(key: key, eTag: answer.eTag, size: size, modifiedAt: answer.modifiedAt)
     }

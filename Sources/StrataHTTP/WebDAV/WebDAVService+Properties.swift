@@ -23,9 +23,10 @@ extension WebDAVService {
 
     /// What the server says of a resource, and of those directly in it.
     ///
-    /// - Returns: nil where there is no such resource.
-    /// - Throws: `unsupported` where the server does not know the request, as with WebDAV for writing only; `malformedAnswer` for an answer that is
-    ///   not a multistatus, or one of another resource; what the server says instead of a resource.
+    /// - Returns: nil if the resource does not exist.
+    /// - Throws: `unsupported` if the server does not know the request, as with WebDAV for writing only;
+    ///   `malformedAnswer` for an answer that is not a multistatus, or one of another resource; what the server says
+    ///   instead of a resource.
     func properties(_ key: RemoteKey, isFolder: Bool = false, depth: Int) async throws -> Properties? {
         let answer = try await send(
             "PROPFIND",

@@ -21,14 +21,14 @@ package enum CommitConsequences {
 
     /// These operations, and all that depend on any of them, directly or by way of others.
     ///
-    /// - Complexity: O(what is found).
+    /// - Complexity: O(operations found).
     package static func dependants(of operations: Set<Int64>, in transaction: StoreTransaction) throws -> Set<Int64> {
         try reached(from: operations, by: QueueSQL.selectDependants, in: transaction)
     }
 
     /// These operations, and all that depend on any of them by what both do: dependencies that an application has asked for are left out.
     ///
-    /// - Complexity: O(what is found).
+    /// - Complexity: O(operations found).
     package static func impliedDependants(
         of operations: Set<Int64>,
         in transaction: StoreTransaction
@@ -38,7 +38,7 @@ package enum CommitConsequences {
 
     /// These operations, and all that any of them depends on by what both do: dependencies that an application has asked for are left out.
     ///
-    /// - Complexity: O(what is found).
+    /// - Complexity: O(operations found).
     package static func impliedPrerequisites(
         of operations: Set<Int64>,
         in transaction: StoreTransaction

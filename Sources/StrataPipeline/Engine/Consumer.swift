@@ -76,7 +76,7 @@ struct Consumer: Sendable {
         return maxConcurrent.map { max($0 - (running.count - ended), 0) } ?? 256
     }
 
-    /// Whether operations are to be looked for.
+    /// Whether to look for operations.
     ///
     /// - Parameter isNews: whether any may have become ready since it was last looked.
     func isClaimable(isNews: Bool = false) -> Bool {

@@ -139,11 +139,12 @@ extension QueueEngine {
         return taken
     }
 
-    /// Asks which gates are open. Whoever opens or closes one has a turn taken afterwards, and each beat asks once more.
+    /// Asks which gates are open. A constraint that opens or closes a gate requests a turn afterwards, and each
+    /// heartbeat asks once more.
     func askGates() {
         let gates = state.withLock { $0.consumers.compactMapValues(\.options.gate) }
         if gates.isEmpty { return }
-        // Not under the lock, since it is somebody else's code.
+        // Not under the lock, since the constraints are not code of the engine.
         let closed = gates.mapValues { !$0.constraint.isSatisfied }
         state.withLock { state in
             for (id, isClosed) in closed { state.consumers[id]?.isGateClosed = isClosed }

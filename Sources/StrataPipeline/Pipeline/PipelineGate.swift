@@ -17,7 +17,8 @@ public struct PipelineGate: Sendable {
 
     /// A gate that is open while a constraint is satisfied.
     ///
-    /// - Parameter exemptKeys: the beginning of the keys of operations that do not need the resource behind the gate.
+    /// - Parameter exemptKeys: the beginning of the keys of operations that do not need the resource that the gate
+    ///   guards.
     public init(_ constraint: any ConstraintObserver, exemptKeys: String? = nil) {
         self.constraint = constraint
         self.exemptKeys = exemptKeys
