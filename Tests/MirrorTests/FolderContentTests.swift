@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Another program may give a folder content of its own. It is shown as a file beside the folder.
+/// Another program may give a folder content. The content is shown as a file beside the folder.
 @Suite struct FolderContentTests {
     /// Makes a folder of a file at the remote, as other programs do.
     private func convert(_ world: MirrorWorld, _ path: String = "n.txt") throws {

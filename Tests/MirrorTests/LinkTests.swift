@@ -158,7 +158,7 @@ import Testing
         let written = try #require(try scratch.folder.item("x")).stamp.changed
         let later = LocalFolder(root: scratch.folder.root, clock: FolderClock(now: { written + 1_000_000_000 }))
         #expect(try later.print("x")?.isFresh == false)
-        // The clock of this machine is behind that of the files.
+        // The clock of this machine lags the clock of the files.
         let begin = ContinuousClock.now
         let passed = Mutex(Duration.zero)
         let clock = FolderClock(

@@ -168,7 +168,7 @@ import Testing
     @Test func `one that is to end says what it waits for`() throws {
         for name in ["x", "k"] { try world.write("a/\(name)", name) }
         try world.settle()
-        // What is replaced has no way to the trash.
+        // Replaced files cannot be moved to the trash.
         try world.write("stores/a.trash", "in the way")
         try world.write("b/x", "changed")
         try world.once("b")

@@ -106,7 +106,7 @@ import Testing
         try await runOnce()
         // The file that is replaced has no way to the trash.
         try world.write("stores/a.trash", "in the way")
-        try world.write("remote/home/x", "theirs by now")
+        try world.write("remote/home/x", "theirs, later")
         var configuration = try configuration(isOnce: false)
         let remote = CountingRemote(try FolderRemote(world.url("remote")))
         let begin = ContinuousClock.now

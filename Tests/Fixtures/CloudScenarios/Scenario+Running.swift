@@ -19,7 +19,7 @@ extension Scenario {
         }
         account.push.resume()
         try await finish(stack, isDownloading: false)
-        // What others do is done after the remote has listed what is there.
+        // Changes by others come after the remote has listed its objects.
         if pulls { try await account.pull() }
         await account.close()
         try await stack.background { context in

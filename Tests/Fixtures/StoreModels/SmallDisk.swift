@@ -52,7 +52,7 @@ public final class SmallDisk: Sendable {
         _ = FileManager.default.createFile(atPath: filler.path, contents: nil)
         let handle = try FileHandle(forWritingTo: filler)
         defer { try? handle.close() }
-        // What others write meanwhile takes room as well.
+        // Files that other programs write meanwhile take room as well.
         for _ in 0..<1_000 {
             let values = try FileManager.default.attributesOfFileSystem(forPath: folder.url.path)
             let room = (values[.systemFreeSize] as? NSNumber)?.intValue ?? 0

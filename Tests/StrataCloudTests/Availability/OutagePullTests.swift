@@ -59,7 +59,7 @@ import Testing
         let world = try await OutageWorld()
         try await world.stage.commit { _ = try $0.createNode(at: "/f/a") }
         try await world.stage.drain()
-        // Somebody takes the folder away.
+        // Another machine takes the folder away.
         world.stage.remote.write("home/f/a", nil)
         world.stage.remote.write("home/f", nil)
         try await world.stage.commit { cloud in _ = try cloud.createNode(at: "/f/b") }

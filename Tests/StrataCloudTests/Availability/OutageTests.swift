@@ -7,7 +7,8 @@ import Testing
 
 @testable import StrataCloud
 
-/// A remote that is away is asked seldom, by one for all, and nobody's operation fails by that.
+/// A remote that is away is asked seldom, by one probe for all operations, and no operation fails because of the
+/// outage.
 @Suite(.timeLimit(.minutes(5))) struct OutageTests {
     private static let away = RemoteError(.unreachable, "connection refused")
     private static let cut = RemoteError(.answerLost, "The connection was reset.")
@@ -144,7 +145,7 @@ import Testing
             default: nil
             }
         }
-        // The pipeline runs: what is committed from here on is refused.
+        // The pipeline runs: the remote refuses files that are committed from here on.
         try await world.stage.commit { _ = try $0.createNode(at: "/refused") }
         try await world.stage.commit { _ = try $0.createNode(at: "/sick") }
         try await world.pass(30)

@@ -47,7 +47,7 @@ struct OutageWorld {
 
     func fail(with error: RemoteError) { fail { _ in .before(error) } }
 
-    /// Creates so many files by one commit.
+    /// Creates `count` files by one commit.
     func fill(_ count: Int, _ prefix: String = "n") async throws {
         try await stage.commit { cloud in
             for number in 0..<count { try cloud.createNode(at: TreePath(["\(prefix)\(number)"])) }

@@ -95,7 +95,7 @@ import Testing
             let upload = try cloud.operations(for: cloud.createNode(at: "/a"))
             let other = try cloud.node(at: "/a 2")
             try cloud.rename(other, to: "b")
-            // By the place that it frees, the upload would come behind the move.
+            // The move frees the place of the upload, so the upload would run after the move.
             for move in try cloud.operations(for: other) { try move.addDependencies(upload) }
         }
         stage.remote.write("home/a", "of others")

@@ -169,7 +169,7 @@ import Testing
         #expect(error.message.contains("data of /b: "))
         #expect((error.underlying as? RemoteError)?.code == .forbidden)
         #expect(try await stage.read { try $0.nodesMarkedForDownload().map(\.id) } == [id])
-        // What is gone by then is not wanted.
+        // A node that is deleted meanwhile is not wanted.
         try await stage.commit { try $0.delete($0.node(at: "/b")) }
         try await stage.account.downloadMarked()
         await stage.account.close()

@@ -170,7 +170,7 @@ import Testing
 
     @Test func `files that others have moved with their folder are not counted`() async throws {
         let stage = try await stage(["/f/a", "/f/b", "/f/c"], limit: .standard)
-        // With versions of their own at the new place, as copies have.
+        // With other versions at the new place, as copies have.
         for name in ["a", "b", "c"] {
             stage.remote.write("home/f/\(name)", nil)
             stage.remote.write("home/g/\(name)", "content of /f/\(name)")

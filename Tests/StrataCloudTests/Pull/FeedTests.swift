@@ -72,7 +72,7 @@ import Testing
         stage.remote.state.withLock { $0.firstCursor = 1000 }
         try await stage.account.pull()
         #expect(stage.handler.pulled() == ["deleted /a", "new /c"])
-        // A feed from its beginning lacks what is gone, which is no proof.
+        // A feed from its beginning does not contain deleted objects. Their absence proves nothing.
         #expect(requests(stage) == ["FEED", "FEED", "HEAD"])
         await stage.account.close()
     }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StrataCloud
 
-/// A write that was answered is done only if the answer has a version, or the remote has what was written.
+/// An answered write is done only if the answer has a version, or the remote has the written object.
 @Suite struct ConfirmedWriteTests {
     /// A stage whose remote swallows the first write to a key.
     ///

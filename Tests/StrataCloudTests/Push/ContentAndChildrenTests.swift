@@ -231,7 +231,7 @@ import Testing
                 try await second.account.pull()
             }
             if !kind.moves {
-                // The copy of a file has a version of its own here, which may be of another content.
+                // This remote copies instead of moving. The copy has a new version, which may belong to other content.
                 #expect(files(first)["home/n%payload"] == "content")
                 #expect(try await second.read { try $0.conflicts().count } == 1)
                 try await second.commit { cloud in

@@ -52,7 +52,7 @@ import Testing
         try await first.upload(.metadata)
         second.handler.set([.metadata: Data("ours".utf8)], of: second.node)
         try await second.upload(.metadata)
-        // There is no data on this machine.
+        // This machine does not have the data.
         second.handler.everyNode.withLock { $0 = [.metadata: Data("ours".utf8)] }
         try await second.stage.commit { cloud in
             for conflict in try cloud.conflicts() { try cloud.resolve(conflict, .both) }

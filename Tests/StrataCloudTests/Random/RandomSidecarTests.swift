@@ -81,7 +81,7 @@ import Testing
             if tree[node] == nil && tree[node + "/"] == nil { wrong.append("\(path) lies beside nothing") }
         }
         wrong += try await stage.queued().map { "left: \($0)" }
-        if try await stage.read({ try !$0.conflicts().isEmpty }) { wrong.append("a conflict with nobody") }
+        if try await stage.read({ try !$0.conflicts().isEmpty }) { wrong.append("a conflict without another machine") }
         // Those that are asked for what they know say nothing, as long as requests fail.
         var summary: PullSummary?
         for _ in 0..<1000 where summary == nil { summary = try? await stage.account.pull() }

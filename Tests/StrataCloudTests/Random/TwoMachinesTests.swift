@@ -92,7 +92,7 @@ import Testing
         var wrong: [String] = []
         let there = Set(remote.tree.keys.filter { $0 != "home/" && !$0.contains("%") })
         for (index, machine) in machines.enumerated() {
-            // Which machine has written the content of a folder last is told by the pulls, which are quiet.
+            // The pulls report which machine has written the content of a folder last, and they are quiet.
             let here = Set(try await machine.tree().keys.filter { !$0.contains("%") })
             if here != there {
                 wrong.append("\(index) has \(here.subtracting(there)) more, \(there.subtracting(here)) less")

@@ -37,10 +37,10 @@ import Testing
         #expect(try await machine.stage.queued() == [])
     }
 
-    /// What others change, and the sections of the conflict then.
+    /// The changes by others, and the sections of the resulting conflict.
     private static let changes: [[ContentSections: String]] = [
         [.metadata: "theirs"], [.data: "theirs"], [.metadata: "theirs", .data: "their data"], [.thumbnail: "new"],
-        // As long as what was there.
+        // As long as the earlier content.
         [.metadata: "new"], [.data: "DATA"],
     ]
     private static let expected: [ContentSections] = [
@@ -118,7 +118,7 @@ import Testing
         let (first, second) = try await machines()
         try await change(first, [.metadata: "theirs"])
         try await change(second, [.metadata: "ours"])
-        // There is no data on this machine: what is sent for the new node comes from the remote.
+        // This machine does not have the data: the data of the new node come from the remote.
         let metadata = [ContentSections.metadata: Self.bytes("ours")]
         second.handler.everyNode.withLock { $0 = metadata }
         try await resolve(second, .both)

@@ -6,9 +6,9 @@ import Testing
 
 @testable import StrataCloud
 
-/// What a handler wants done after a commit is done with what is in the store by then.
+/// The after-commit bodies of a handler run with the committed state of the store.
 @Suite struct CloudAfterCommitTests {
-    /// Does with what is pulled what a test says.
+    /// Passes pulled nodes to a closure of the test.
     private final class Handler: CloudHandler {
         let log = Mutex<[String]>([])
         let pulled: @Sendable (CloudNode, CloudContext, Handler) throws -> Void
@@ -80,7 +80,7 @@ import Testing
             if isRefused() { throw CancellationError() }
             guard isFirst() else { return }
             // The same as if another context had made it meanwhile, and deleted it before the next run.
-            throw StrataError(.conflict, "Somebody has changed the same meanwhile.")
+            throw StrataError(.conflict, "Another context has changed the same meanwhile.")
         }
         let world = try await World(handler, files: 1)
         await #expect(throws: CancellationError.self) { try await world.account.pull() }

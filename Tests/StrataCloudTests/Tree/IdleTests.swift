@@ -7,7 +7,7 @@ import Testing
 
 @testable import StrataCloud
 
-/// A program that waits for an account goes on when that has nothing to do, or waits for something outside.
+/// A program that waits for an account continues when the account is idle, or waits for an external event.
 @Suite struct IdleTests {
     private func stage(
         _ options: CloudOptions = CloudOptions(),

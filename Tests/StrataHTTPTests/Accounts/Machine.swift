@@ -7,7 +7,7 @@ import Testing
 
 /// A machine with an account, whose content is texts by path.
 struct Machine {
-    /// Gives the texts, and keeps what was pulled.
+    /// Gives the texts, and records the pulled changes.
     final class Handler: CloudHandler {
         let texts = Mutex<[String: String]>([:])
         let pulled = Mutex<[String]>([])
@@ -58,7 +58,7 @@ struct Machine {
         }
     }
 
-    /// Sends what is queued.
+    /// Runs the queued operations.
     ///
     /// - Returns: the constraints that operations wait for, and the errors of attempts.
     @discardableResult
@@ -102,7 +102,7 @@ struct Machine {
 
     /// Pulls.
     ///
-    /// - Returns: what was pulled, sorted.
+    /// - Returns: the pulled changes, sorted.
     func pull() async throws -> [String] {
         try await account.pull()
         return handler.pulled.withLock { pulled in

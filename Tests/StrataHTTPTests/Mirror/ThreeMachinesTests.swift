@@ -211,7 +211,8 @@ private struct MirroringMachine {
         written.append(line)
     }
 
-    /// Takes a file away. What is read of it then is what the person has deleted, whatever the program did a moment before.
+    /// Takes a file away, then reads it. The person has deleted the content that is read, whatever the program did a
+    /// moment before.
     private mutating func release(_ path: String) throws {
         let place = aside.appending(path: UUID().uuidString)
         guard (try? FileManager.default.moveItem(at: folder.appending(path: path), to: place)) != nil else { return }
@@ -250,7 +251,7 @@ private struct MirroringMachine {
         for path in (try? FileManager.default.subpathsOfDirectory(atPath: folder.path)) ?? [] {
             if path.split(separator: "/").contains(where: { $0.hasPrefix(".mirror-") }) { continue }
             let place = folder.appending(path: path)
-            // The program may be at it: what is gone by now is not there.
+            // The program may change the folder meanwhile: files that have vanished are skipped.
             guard FileManager.default.fileExists(atPath: place.path, isDirectory: &isFolder), !isFolder.boolValue
             else { continue }
             if let text = try? String(contentsOf: place, encoding: .utf8) { tree[path] = text }

@@ -9,7 +9,7 @@ import Testing
 
 /// A server that takes connections and breaks them.
 final class BreakingServer: Sendable {
-    /// What is done with each connection.
+    /// How the server breaks each connection.
     enum Break: Sendable, CaseIterable {
         case closedAtOnce
         case resetAtOnce
@@ -19,7 +19,7 @@ final class BreakingServer: Sendable {
         case closedInHead
         case closedInBody
         case resetInBody
-        /// In a body whose end is told by that of the connection.
+        /// In a body that ends with the connection.
         case closedInDocument
         case closedInChunk
         /// In a header field.
@@ -30,7 +30,7 @@ final class BreakingServer: Sendable {
     private let channel: any Channel
     private let connections: Counter
 
-    /// How often somebody has connected.
+    /// The number of connections so far.
     var count: Int { connections.count.withLock { $0 } }
 
     private final class Counter: Sendable {
@@ -46,7 +46,7 @@ final class BreakingServer: Sendable {
                 return channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(Handler(kind, status))
                 }.flatMap {
-                    // Without a rest of the connection that is closed, the other side is told of a reset.
+                    // Closing without lingering resets the connection.
                     guard isReset, let socket = channel as? any SocketOptionProvider else {
                         return channel.eventLoop.makeSucceededVoidFuture()
                     }

@@ -3,9 +3,10 @@ import StrataCloud
 import StrataHTTP
 import Synchronization
 
-/// A WebDAV collection in memory. It ignores conditions, as many servers do, and tells of files what a test wants it to tell.
+/// A WebDAV collection in memory. It ignores conditions, as many servers do, and reports the properties of files that a
+/// test selects.
 final class ScriptedCollection: Sendable {
-    /// What is told of a file.
+    /// The properties that are reported of a file.
     struct Facts: OptionSet, Sendable {
         let rawValue: Int
         static let eTag = Facts(rawValue: 1)
@@ -33,7 +34,7 @@ final class ScriptedCollection: Sendable {
 
     /// A server that keeps this collection.
     ///
-    /// - Parameter fault: what is answered instead; nil for what the collection answers.
+    /// - Parameter fault: the answer to send instead; nil for the answer of the collection.
     func server(
         fault: @escaping @Sendable (ScriptedServer.Request) -> [ScriptedServer.Step]? = { _ in nil }
     ) async throws -> ScriptedServer {

@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct WriteAnswerTests {
     private let key = RemoteKey(["a"])
 
-    /// What is answered to a write instead of being carried out.
+    /// The answers to a write that is not carried out.
     static let lies: [(status: Int, headers: [String: String], body: String)] = [
         (200, ["Content-Type": "text/html; charset=utf-8"], "<html>Please log in.</html>"),
         (200, ["Content-Type": "text/html", "ETag": "\"page\""], "<html>Please log in.</html>"),
@@ -49,7 +49,8 @@ import Testing
             collection.write("/a", old)
             let known = try #require(try await remote.head(key)?.eTag)
             await expect(.malformedAnswer) { try await remote.put("new", at: key, if: .matches(known)) }
-            // Else nothing is known of what was there, but that the answer is odd.
+            // Without a condition the earlier content is unknown, and only an odd answer or another size raises a
+            // doubt.
             let isOdd = ![201, 204].contains(lie.status) && !(lie.status == 200 && lie.body.isEmpty)
             if isOdd || old.count != 3 {
                 await expect(.malformedAnswer) { try await remote.put("new", at: key) }

@@ -28,7 +28,7 @@ import Testing
         }
         let remote = try server.remote(capabilities: RemoteCapabilities())
         let (key, other) = (RemoteKey(["a"]), RemoteKey(["b"]))
-        // The server says that there is a folder where there is none: only the slashes matter.
+        // The server reports a folder that does not exist: only the slashes matter.
         #expect(try await remote.createFolder(key))
         #expect(try await remote.all(key).isEmpty)
         _ = await failure { try await remote.move(key, to: other, isFolder: true) }

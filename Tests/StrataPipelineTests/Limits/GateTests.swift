@@ -8,7 +8,7 @@ import Testing
 @Suite("gates that a whole pipeline waits at", .timeLimit(.minutes(1))) struct GateTests {
     private let server = ManualConstraint("server", isSatisfied: true)
 
-    /// Queues so many operations by one commit.
+    /// Queues `count` operations by one commit.
     private func queue(_ count: Int, in stack: ContextStack, keys: String? = nil) async throws {
         try await stack.background { context in
             for number in 0..<count {
@@ -52,7 +52,7 @@ import Testing
         await stage.pipeline.settled()
         #expect(try await stage.result("A") == .completed)
         #expect(stage.takeStarts() == [])
-        // What is queued meanwhile waits as well.
+        // Operations that are queued meanwhile wait as well.
         try await stage.commit(["C"])
         #expect(stage.takeStarts() == [])
         server.set(true)

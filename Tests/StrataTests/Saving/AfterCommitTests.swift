@@ -6,15 +6,15 @@ import Testing
     @Attribute(.unique) var name: String
 }
 
-/// What is to follow a commit follows it, once, and nothing else.
+/// An after-commit body runs once, after its commit, and in no other case.
 @Suite struct AfterCommitTests {
-    /// What has run.
+    /// Records the bodies that have run.
     private final class Log: Sendable {
         private let lines = Mutex<[String]>([])
 
         func note(_ text: String) { lines.withLock { $0.append(text) } }
 
-        /// What has run, once nothing is under way any more.
+        /// The bodies that have run, once no body is under way any more.
         func all(_ stack: ContextStack) async throws -> [String] {
             // Its bodies hold the log; whatever is dropped does not.
             while !isKnownUnique { try await Task.sleep(for: .milliseconds(1)) }
@@ -66,7 +66,7 @@ import Testing
             let id = context.insert(Slip(name: "a")).id
             context.afterCommit {
                 for await _ in gate {}
-                // The stack of the block is over by now, and that of the body is not.
+                // The stack of the block has already ended, but the stack of the body has not.
                 isDone.yield(try? await stack.background { try $0.find(id)?.name })
             }
             try context.commit()
