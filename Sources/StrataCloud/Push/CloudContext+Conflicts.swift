@@ -11,7 +11,7 @@ extension CloudContext {
     /// Says what is to be done about a conflict, from the commit on.
     ///
     /// - Parameter name: how the new node of `.both` is to be called, or with a number where that is taken; by default as the node itself.
-    /// - Throws: ``CloudError`` with `invalidName`, with `wrongKind` for `.both` and a folder; what the store reports.
+    /// - Throws: ``CloudError`` with `invalidName`, with `wrongKind` for `.both` and a conflict of a folder that does not contain its content; what the store reports.
     public func resolve(_ conflict: CloudConflict, _ resolution: ConflictResolution, name: String? = nil) throws {
         guard let node = conflict.node, let remote = node.remote else { return context.delete(conflict) }
         let uploads = try operations(for: node).filter { try $0.payload(as: CloudWork.self).kind == .content }
@@ -37,10 +37,10 @@ extension CloudContext {
         _ uploads: [QueuedOperation],
         name: String
     ) throws {
-        guard !node.isFolder else {
+        guard !node.isFolder || conflict.section.contains(.data) else {
             throw CloudError(
                 .wrongKind,
-                "\(node.path) is a folder, which is not kept twice. Resolve the conflict by `.merged`, `.mine` or `.theirs`.",
+                "\(node.path) is a folder, whose metadata is not kept twice. Resolve the conflict by `.merged`, `.mine` or `.theirs`.",
                 nodes: [node.id.number]
             )
         }

@@ -38,14 +38,11 @@ extension Pusher {
                     return false
                 }
             } else {
-                switch try await deleteContent(of: row, at: key) {
-                case .deleted: break
-                case .kept: return false
-                // The file may have been about to become a folder: its content has been moved, and the folder may have been made.
-                case .absent: _ = try await deleteContent(of: row, at: content)
-                case .folder:
-                    guard try await deleteContent(of: row, at: content) == .deleted else { return false }
-                    try await remote.delete(key, isFolder: true, if: .none)
+                let removal = try await deleteContent(of: row, at: key)
+                if removal == .kept || removal == .folder && !row.isConverting { return false }
+                if row.isConverting {
+                    _ = try await deleteContent(of: row, at: content, isMoved: true)
+                    if removal == .folder { try await remote.delete(key, isFolder: true, if: .none) }
                 }
             }
             // What goes with it goes behind it.
@@ -70,8 +67,14 @@ extension Pusher {
     }
 
     /// Deletes the content of a file or a folder, if it is as it was last heard of.
-    private func deleteContent(of row: RemoteNode.Row, at key: RemoteKey) async throws -> Removal {
-        guard let eTag = try await version(of: row, at: key) else {
+    ///
+    /// - Parameter isMoved: whether it has been moved or copied there, and so may have another version.
+    private func deleteContent(
+        of row: RemoteNode.Row,
+        at key: RemoteKey,
+        isMoved: Bool = false
+    ) async throws -> Removal {
+        guard let eTag = try await version(of: row, at: key, isMoved) else {
             guard let there = try await remote.head(key) else { return .absent }
             return there.isFolder ? .folder : .kept
         }
@@ -83,15 +86,15 @@ extension Pusher {
     }
 
     /// The version that may be deleted: the one that is known, or one that was sent without an answer.
-    private func version(of row: RemoteNode.Row, at key: RemoteKey) async throws -> ETag? {
-        if row.sending.isEmpty, row.isCertain, let eTag = row.eTag(of: .data), !eTag.isWeak,
+    private func version(of row: RemoteNode.Row, at key: RemoteKey, _ isMoved: Bool) async throws -> ETag? {
+        if !isMoved, row.sending.isEmpty, row.isCertain, let eTag = row.eTag(of: .data), !eTag.isWeak,
             try await remote.capabilities().checksVersionsOfDeletes
         {
             return eTag
         }
         guard let there = try await remote.head(key), !there.isFolder else { return nil }
         if ETag.isSame(there.eTag, row.eTag) { return there.eTag }
-        return try await isOwn(there, anyOf: row.sentPrints) ? there.eTag : nil
+        return try await isOwn(there, anyOf: isMoved ? row.prints : row.sentPrints) ? there.eTag : nil
     }
 }
 

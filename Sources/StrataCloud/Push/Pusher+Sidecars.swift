@@ -42,6 +42,8 @@ extension Pusher {
     ) async throws -> Outcome {
         let (work, content) = (attempt.payload, key.sidecar(Sidecar.content))
         let capabilities = try await remote.capabilities()
+        // A delete that ends the conversion looks for the content at both places.
+        if !file.isConverting { try await intend(work) { remote, _ in remote.isConverting = true } }
         var isOwn = false
         if let there = try await remote.head(key), !there.isFolder {
             isOwn = try await isVersion(there, of: file)
@@ -60,7 +62,7 @@ extension Pusher {
         let moved = isOwn ? try await remote.head(content) : nil
         try await intend(work) { remote, _ in
             let print = remote.contentPrint ?? file.sentPrints.first?.text
-            (remote.isFolder, remote.isCertain, remote.isListed) = (true, true, false)
+            (remote.isFolder, remote.isConverting, remote.isCertain, remote.isListed) = (true, false, true, false)
             if let moved { remote.note(moved, .data, print, file.knownSeal) }
         }
         return .postpone(for: .zero)

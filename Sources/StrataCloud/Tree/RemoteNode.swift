@@ -35,6 +35,8 @@ public final class RemoteNode: Model {
     /// Whether a listing or a feed of the remote has shown it since it was last sent from here. Until then, a listing that lacks it proves nothing:
     /// some servers list new objects seconds late, and some never list names that begin with a dot. Rows of older stores count as shown.
     var isListed: Bool = true
+    /// Whether its content may already lie beside the folder that it is about to become.
+    var isConverting: Bool = false
     /// What was sent, or about to be, since the remote has answered last: the prints of the contents, by which a repeat is recognised.
     var sending: [String] = []
     /// The print of the content that the remote has, where that has passed through this machine.

@@ -281,6 +281,30 @@ import Testing
         #expect(try await fetch(first) == "theirs")
     }
 
+    @Test func `both versions of a folder's content are kept`() async throws {
+        let first = try await maker()
+        try await addChild(first)
+        try await settle(first)
+        let second = try await other(of: first)
+        try await edit(first, "theirs")
+        try await first.drain()
+        try await edit(second, "mine")
+        try await second.drain()
+        try await second.commit { cloud in
+            for conflict in try cloud.conflicts() {
+                let node = try #require(conflict.node)
+                try cloud.resolve(conflict, .both, name: "n (mine)")
+                let mine = try cloud.node(at: "/n (mine)")
+                second.handler.set("mine", of: mine.id)
+                #expect(!mine.isFolder && node.isFolder)
+            }
+        }
+        try await settle(second, first)
+        #expect(files(first)["home/n%payload"] == "theirs")
+        #expect(files(first)["home/n (mine)"] == "mine")
+        #expect(try await fetch(second) == "theirs")
+    }
+
     @Test func `two machines that put children below one file agree`() async throws {
         for kind in FolderSidecarTests.kinds {
             let first = try await maker(kind)
@@ -387,10 +411,14 @@ import Testing
         #expect(try await fetch(first) == "theirs")
     }
 
-    @Test func `a file that is deleted during its conversion is gone`() async throws {
+    @Test(arguments: [
+        (FolderSidecarTests.kinds[0], "MKCOL home/n"), (FolderSidecarTests.kinds[3], "MKCOL home/n"),
+        (FolderSidecarTests.kinds[3], "DELETE home/n"), (FolderSidecarTests.kinds[4], "DELETE home/n"),
+    ])
+    func `a file that is deleted during its conversion is gone`(_ kind: RemoteCapabilities, last: String) async throws {
         let isReady = Mutex(false)
-        let first = try await maker { request, _ in
-            guard isReady.withLock({ $0 }), request.verb == "MKCOL" else { return nil }
+        let first = try await maker(kind) { request, _ in
+            guard isReady.withLock({ $0 }), "\(request)" == last else { return nil }
             return .before(RemoteError(.unavailable, "Not now."))
         }
         isReady.withLock { $0 = true }
