@@ -183,7 +183,7 @@ final class MarkedDownloads: Sendable {
         } catch let error as RemoteError
             where error.code == .notFound && (item.section != .data || item.isFolder)
         {
-            try await forget(item)
+            guard try await forget(item) else { throw error }
         }
     }
 
@@ -204,15 +204,19 @@ final class MarkedDownloads: Sendable {
     }
 
     /// Takes back the mark of what goes with content, and is not there: there is nothing to download, as long as nobody marks another version.
-    private func forget(_ item: Wanted) async throws {
+    ///
+    /// - Returns: false for the content of a folder that is known to have some: others may have moved it, which a pull finds.
+    private func forget(_ item: Wanted) async throws -> Bool {
         let facts = downloads.facts
-        try await downloads.stack.overStore { context in
+        return try await downloads.stack.overStore { context in
             let cloud = CloudContext(context, facts)
-            guard let node = try context.find(item.node) else { return }
+            guard let node = try context.find(item.node) else { return true }
+            if item.section == .data, cloud.mayDownload(.data, of: node) { return false }
             let version = node.remote?.snapshot.eTag(of: item.section, isSealed: facts.isSealed)
-            guard version == item.version else { return }
+            guard version == item.version else { return true }
             try cloud.unmarkNeedsDownload(node, item.section)
             try context.commit()
+            return true
         }
     }
 }

@@ -62,7 +62,8 @@ struct AbsenceCheck: Sendable {
                 }
                 let absence = try await absence(of: key, row)
                 note(absence, number)
-                folders[key] = absence
+                // Without folders, what lies below it is there or not by itself.
+                if hasFolders { folders[key] = absence }
             } else {
                 waiting.append((number, key, row))
             }
@@ -99,8 +100,8 @@ struct AbsenceCheck: Sendable {
 
     /// A file, or a folder, or else the content of a folder.
     private func object(at key: RemoteKey, _ row: RemoteNode.Row) async throws -> RemoteObject? {
-        if hasFolders || !row.isFolder, let there = try await remote.head(key), there.isFolder == row.isFolder {
-            return there
+        if hasFolders || !row.isFolder, let there = try await remote.head(key) {
+            return there.isFolder == row.isFolder ? there : nil
         }
         guard row.isFolder, row.eTag != nil else { return nil }
         return try await remote.head(key.sidecar(Sidecar.content))

@@ -71,6 +71,18 @@ extension PullPlan {
     ///
     /// - Returns: nil if nothing has changed.
     private func refreshed(_ step: Step, _ check: AbsenceCheck, _ tree: inout RemoteTree) async throws -> Step? {
+        switch step {
+        case .convert(_, let object):
+            // A listing may lack the file, or still show it.
+            guard let there = try await check.remote.head(object.key), !there.isFolder else { return step }
+            return .add(object)
+        case .add(let object) where object.isFolder && tree.content(of: object) != nil:
+            guard let file = check.known[RemotePlace(key: object.key, isFolder: false)], file.isCertain,
+                try await check.remote.head(object.key)?.isFolder ?? true
+            else { return step }
+            return .convert(file.id.number, object)
+        default: break
+        }
         guard case .update(let number, let object) = step, let row = check.known.rows[number] else { return step }
         for mark in RemoteNode.marks(isFolder: row.isFolder)
         where row.eTag(ofMark: mark) != nil && tree.sidecars(of: object)[mark] == nil {

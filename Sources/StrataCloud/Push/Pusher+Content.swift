@@ -183,7 +183,7 @@ extension Pusher {
     /// The outcome of an upload if the known file has been replaced by a folder, or by the content of one.
     private func sendToFolderOrAnew(_ attempt: Attempt<CloudWork>, _ key: RemoteKey) async throws -> Outcome {
         // Another machine has made a folder of the file. When a pull has found that, the content is sent to beside the folder.
-        if try await remote.head(key.sidecar(Sidecar.content)) != nil {
+        if try await isConvertedByOthers(key) {
             return try await outcome(
                 ofMissingFolder: RemoteError(.occupied, "There is a folder at \(key) now.", key: key),
                 attempt

@@ -33,16 +33,28 @@ extension Pusher {
         let content = key.sidecar(Sidecar.content)
         do {
             if row.isFolder {
+                let hasContent = row.marks.contains(Sidecar.content)
+                // A folder stays with content that others have changed.
+                if hasContent, try await isKept(row, at: content) { return false }
                 try await remote.delete(key, isFolder: true, if: .none)
-                if row.marks.contains(Sidecar.content), try await deleteContent(of: row, at: content) == .kept {
+                if hasContent, try await isKeptAfterDelete(row, at: content) {
+                    try await remote.createFolder(key)
                     return false
                 }
             } else {
                 let removal = try await deleteContent(of: row, at: key)
-                if removal == .kept || removal == .folder && !row.isConverting { return false }
-                if row.isConverting {
-                    _ = try await deleteContent(of: row, at: content, isMoved: true)
-                    if removal == .folder { try await remote.delete(key, isFolder: true, if: .none) }
+                switch removal {
+                case .kept: return false
+                case .deleted, .absent, .folder:
+                    if row.isConverting {
+                        try await remote.delete(key, isFolder: true, if: .none)
+                        _ = try await deleteContent(of: row, at: content, isMoved: true)
+                    } else if removal == .folder {
+                        return false
+                    } else if removal == .absent, try await remote.head(content) != nil {
+                        // Others have made a folder of it, to which the sidecars belong.
+                        return false
+                    }
                 }
             }
             // What goes with it goes behind it.
@@ -56,6 +68,22 @@ extension Pusher {
             // Somebody else has written it since, or put something there: it stays, and is found anew. What the remote has no name for never was there.
             return error.code == .notFound || error.code == .invalidKey
         }
+    }
+
+    /// Whether content is of another version than the known one.
+    private func isKept(_ row: RemoteNode.Row, at key: RemoteKey) async throws -> Bool {
+        guard let there = try await remote.head(key) else { return false }
+        if ETag.isSame(there.eTag, row.eTag) { return false }
+        return try await !isOwn(there, anyOf: row.prints)
+    }
+
+    /// Deletes the content of a folder that is gone.
+    ///
+    /// - Returns: whether it stays, since others have written it at this very moment.
+    private func isKeptAfterDelete(_ row: RemoteNode.Row, at key: RemoteKey) async throws -> Bool {
+        do { return try await deleteContent(of: row, at: key, isMoved: true) == .kept } catch let error as RemoteError
+            where error.code == .conditionFailed
+        { return true }
     }
 
     private enum Removal {

@@ -19,7 +19,8 @@ extension Pusher {
         let target = try await target(of: work)
         if let key = target.key, target.isThere {
             return try await whileThere(attempt) {
-                guard let object = try await remote.head(key), !object.isFolder else {
+                let place = Sidecar.key(key, .data, isFolder: target.remote?.isFolder ?? false)
+                guard let object = try await remote.head(place), !object.isFolder else {
                     return try await sendFromHere(attempt, target, name, to: inbox, ending)
                 }
                 return try await send(attempt, body(of: object), target, name, to: inbox, ending)

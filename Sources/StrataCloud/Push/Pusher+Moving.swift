@@ -29,7 +29,13 @@ extension Pusher {
             try await makeTrunk(of: destination)
             let marks = target.remote?.marks ?? []
             try await deleteSidecars(leftAt: destination, marks)
+            if isFolder, try await hasContentOfOthers(at: destination, target.remote) {
+                return try await evade(attempt, destination)
+            }
             do {
+                if isFolder, try await isContentAlone(at: source, destination) {
+                    _ = try await makeFolderOfContent(source, target.remote)
+                }
                 if isFolder, try await !remote.capabilities().hasFolders {
                     carried = try await carryAll(source, to: destination)
                 } else {
@@ -47,6 +53,10 @@ extension Pusher {
             } catch let error as RemoteError where error.code == .conditionFailed || error.code == .occupied {
                 return try await evade(attempt, destination)
             } catch let error as RemoteError where error.code == .notFound {
+                // A pull makes a folder of it here, which is moved then.
+                if !isFolder, try await isConvertedByOthers(source) {
+                    return try await outcome(ofMissingFolder: error, attempt)
+                }
                 // Somebody has deleted it. What is here is worth more, and is sent to where it lies by now.
                 return sendAnew(work)
             }
@@ -66,6 +76,17 @@ extension Pusher {
             for (mark, object) in sidecars { remote.setETag(object.eTag, ofMark: mark) }
             if isDoubtful { try cloud.lookAgain(at: Set(remote.subtree().dropFirst().map { try $0.key })) }
         }
+    }
+
+    /// Whether neither the folder is there that is to be moved, nor one where it is to come: then its content may be alone.
+    private func isContentAlone(at source: RemoteKey, _ destination: RemoteKey) async throws -> Bool {
+        guard try await remote.capabilities().hasFolders, try await remote.head(source) == nil else { return false }
+        return try await remote.head(destination) == nil
+    }
+
+    /// Whether another machine has made a folder of a file.
+    func isConvertedByOthers(_ key: RemoteKey) async throws -> Bool {
+        try await remote.head(key.sidecar(Sidecar.content)) != nil
     }
 
     /// Has a node that is to be moved on, or deleted, lie in its trunk until then, under a name of no meaning: what is queued behind its move
@@ -262,8 +283,11 @@ extension Pusher {
 
     /// Copies a file to a new node, or what lies beside a folder. One whose source never arrived is sent instead.
     func copy(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
-        let (work, facts) = (attempt.payload, facts)
+        var work = attempt.payload
+        let facts = facts
         let target = try await target(of: work)
+        // It may have become a folder since the copy was queued.
+        work.isFolder = target.remote?.isFolder ?? target.node?.isFolder ?? work.isFolder
         guard target.node != nil, let number = work.source else { return .skip }
         guard let key = try await key(of: target, work) else { return sendWhereItLies(work) }
         let source: (key: RemoteKey, row: RemoteNode.Row)? = try await stack.overStore {
@@ -274,7 +298,7 @@ extension Pusher {
         if target.isTaken { return try await evade(attempt, key) }
         if work.isFolder ?? false {
             if let outcome = try await makeFolder(for: attempt, target, key) { return outcome }
-            return try await copySidecars(of: source, to: key, attempt)
+            return try await copySidecars(of: source, to: key, work, attempt)
         }
         try await intend(work) { remote, _ in if let print = source.row.contentPrint { remote.note(sending: print) } }
         let capabilities = try await remote.capabilities()
@@ -283,7 +307,7 @@ extension Pusher {
             let place = Sidecar.key(source.key, .data, isFolder: source.row.isFolder)
             let (object, print, seal) = try await duplicate(source.row, at: place, to: key, capabilities)
             let sidecars = try await duplicateSidecars(of: source.row, at: source.key, to: key, isFolder: false)
-            return .done { context in
+            return .done { [work] context in
                 let copy = try CloudContext(context, facts).remoteForSending(work)
                 copy.note(object, .data, print, seal)
                 copy.note(copied: sidecars, of: source.row)
@@ -293,6 +317,9 @@ extension Pusher {
         {
             return try await evade(attempt, key)
         } catch let error as RemoteError where error.code == .notFound {
+            if !source.row.isFolder, try await isConvertedByOthers(source.key) {
+                return try await outcome(ofMissingFolder: error, attempt)
+            }
             // Somebody has deleted the source.
             return try await sendContent(attempt)
         }

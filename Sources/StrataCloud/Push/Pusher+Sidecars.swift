@@ -13,6 +13,7 @@ extension Pusher {
         if target.isThere {
             guard try await remote.capabilities().hasFolders else { return nil }
             guard try await remote.head(key) == nil else { return nil }
+            if try await makeFolderOfContent(key, target.remote) { return nil }
             // Another machine has deleted it. The pull makes it again, or deletes it here as well.
             throw RemoteError(.parentMissing, "The folder \(key) is not there any more.", key: key)
         }
@@ -43,27 +44,34 @@ extension Pusher {
         let (work, content) = (attempt.payload, key.sidecar(Sidecar.content))
         let capabilities = try await remote.capabilities()
         // A delete that ends the conversion looks for the content at both places.
-        if !file.isConverting { try await intend(work) { remote, _ in remote.isConverting = true } }
-        var isOwn = false
+        try await intend(work) { remote, _ in
+            guard try remote.parent?.child(remote.segment, isFolder: true) == nil else {
+                throw CloudError(
+                    .placeTaken,
+                    "The remote has a file and a folder at \(key), which are two nodes here. The file cannot become that folder: give it another name.",
+                    nodes: [work.node]
+                )
+            }
+            remote.isConverting = true
+        }
         if let there = try await remote.head(key), !there.isFolder {
-            isOwn = try await isVersion(there, of: file)
             // Ours has not arrived, and another machine has put a file at this place.
-            if !file.isCertain, !isOwn { return try await evade(attempt, key) }
-            let isSame = try await carryOne(key, to: content, isFolder: false, capabilities, file)
-            isOwn = isOwn && isSame
-        } else if let moved = try await remote.head(content), !moved.isFolder {
-            isOwn = try await isVersion(moved, of: file)
-        } else if file.isCertain {
+            if !file.isCertain, try await !isVersion(there, of: file) { return try await evade(attempt, key) }
+            _ = try await carryOne(key, to: content, isFolder: false, capabilities, file)
+        } else if file.isCertain, try await remote.head(content) == nil {
             // Another machine has deleted the file. This machine's content is worth more, and is sent to its current
             // place.
             return sendAnew(work)
         }
         try await remote.createFolder(key)
-        let moved = isOwn ? try await remote.head(content) : nil
-        try await intend(work) { remote, _ in
-            let print = remote.contentPrint ?? file.sentPrints.first?.text
+        var moved = try await remote.head(content)
+        let isSame = file.isCertain && ETag.isSame(moved?.eTag, file.eTag)
+        // Another machine may have written it at any moment before.
+        if !isSame, let there = moved, try await !isOwn(there, anyOf: file.prints) { moved = nil }
+        try await intend(work) { [moved] remote, _ in
+            let (print, seal) = isSame ? (remote.contentPrint, file.knownSeal) : (nil, nil)
             (remote.isFolder, remote.isConverting, remote.isCertain, remote.isListed) = (true, false, true, false)
-            if let moved { remote.note(moved, .data, print, file.knownSeal) }
+            if let moved { remote.note(moved, .data, print, seal) }
         }
         return .postpone(for: .zero)
     }
@@ -77,7 +85,7 @@ extension Pusher {
     /// Deletes the sidecars beside a free place: they belong to a deleted node, and would become a part of the next
     /// node at this place.
     func deleteSidecars(leftAt key: RemoteKey, _ marks: [String]) async throws {
-        for mark in marks {
+        for mark in marks where mark != Sidecar.content {
             let place = key.sidecar(mark)
             guard let left = try await remote.head(place), !left.isFolder else { continue }
             // In this order: content comes before what goes with it.
@@ -88,6 +96,25 @@ extension Pusher {
                 // Another machine writes there.
             }
         }
+    }
+
+    /// Makes a folder of which the remote has only the content: its conversion is not finished, or it was deleted before its content had changed.
+    ///
+    /// - Returns: whether there was such content.
+    func makeFolderOfContent(_ key: RemoteKey, _ row: RemoteNode.Row?) async throws -> Bool {
+        guard row?.isFolder ?? false, row?.eTag != nil, try await remote.head(key.sidecar(Sidecar.content)) != nil
+        else { return false }
+        try await remote.createFolder(key)
+        return true
+    }
+
+    /// Whether the content of another folder lies beside a place, without the folder, where the content of a folder is to lie. It stays: another
+    /// machine has written it.
+    func hasContentOfOthers(at key: RemoteKey, _ row: RemoteNode.Row?) async throws -> Bool {
+        guard let row, row.marks.contains(Sidecar.content),
+            let there = try await remote.head(key.sidecar(Sidecar.content)), try await isFree(key)
+        else { return false }
+        return try await !isVersion(there, of: row)
     }
 
     /// Whether there is neither a file nor a folder.
@@ -163,9 +190,10 @@ extension Pusher {
     func copySidecars(
         of source: (key: RemoteKey, row: RemoteNode.Row),
         to key: RemoteKey,
+        _ work: CloudWork,
         _ attempt: Attempt<CloudWork>
     ) async throws -> Outcome {
-        let (facts, work) = (facts, attempt.payload)
+        let facts = facts
         let copies = try await duplicateSidecars(of: source.row, at: source.key, to: key, isFolder: true)
         var content: (object: RemoteObject, print: String?, seal: KnownSeal?)?
         if !source.row.isFolder {

@@ -370,7 +370,100 @@ import Testing
         #expect(try await folders(first) == folders(second))
     }
 
+    // MARK: Content without its folder
+
+    @Test(arguments: FolderSidecarTests.kinds)
+    func `content that others have changed is not replaced by a folder that comes to its place`(
+        _ kind: RemoteCapabilities
+    )
+        async throws
+    {
+        let first = try await maker(kind)
+        try await addChild(first)
+        try await first.commit { cloud in
+            let node = try cloud.createNode(at: "/m/child")
+            let folder = try #require(node.parent)
+            first.handler.set("content of m", of: folder.id)
+            try cloud.upload(folder)
+        }
+        try await settle(first)
+        first.remote.write("home/n%payload", "theirs")
+        try await first.commit { cloud in
+            try cloud.delete(cloud.node(at: "/n"))
+            try cloud.move(cloud.node(at: "/m"), to: "/n")
+        }
+        try await settle(first)
+        let texts = files(first).values
+        #expect(texts.contains("theirs") && texts.contains("content of m"), "\(files(first))")
+    }
+
+    @Test func `a folder of which only the content is left can be changed and moved`() async throws {
+        let first = try await maker()
+        try await addChild(first)
+        try await settle(first)
+        first.remote.state.withLock { state in
+            for path in ["home/n", "home/n/child"] { state.entries[path] = nil }
+        }
+        try await first.account.pull()
+        #expect(try await first.tree().keys.sorted() == ["home/n%payload", "home/n/"])
+        try await edit(first, "edited")
+        try await settle(first)
+        #expect(first.remote.tree == ["home/": "", "home/n/": "", "home/n%payload": "edited"])
+        first.remote.write("home/n", nil)
+        try await first.commit { cloud in try cloud.move(cloud.node(at: "/n"), to: "/m") }
+        try await settle(first)
+        #expect(first.remote.tree == ["home/": "", "home/m/": "", "home/m%payload": "edited"])
+    }
+
     // MARK: Moving, copying, deleting
+
+    @Test(arguments: FolderSidecarTests.kinds)
+    func `a file that others have made a folder of is not deleted`(_ kind: RemoteCapabilities) async throws {
+        let first = try await maker(kind)
+        let second = try await other(of: first)
+        try await addChild(second)
+        try await second.drain()
+        try await first.commit { cloud in try cloud.delete(cloud.node(at: "/n")) }
+        try await settle(first, second)
+        #expect(files(first) == Self.both)
+        #expect(try await fetch(first) == "content")
+    }
+
+    @Test(arguments: FolderSidecarTests.kinds)
+    func `a file that others have made a folder of is moved as a folder`(_ kind: RemoteCapabilities) async throws {
+        let first = try await maker(kind)
+        let second = try await other(of: first)
+        try await addChild(second)
+        try await second.drain()
+        let id = try await first.commit { cloud in
+            let node = try cloud.node(at: "/n")
+            try cloud.move(node, to: "/m")
+            return node.id
+        }
+        try await settle(first, second)
+        #expect(files(first) == ["home/m%payload": "content", "home/m/child": "content of /n/child"])
+        #expect(try await first.read { try $0.node(at: "/m").id } == id)
+        #expect(try await fetch(second, "/m") == "content")
+    }
+
+    @Test func `content that others have moved stays marked until a pull has found it`() async throws {
+        let first = try await maker()
+        try await addChild(first)
+        try await settle(first)
+        let second = try await other(of: first)
+        try await second.account.downloads.fetch(second.read { try $0.node(at: "/n").id }).release()
+        try await edit(first, "edited")
+        try await first.drain()
+        try await second.account.pull()
+        try await second.commit { cloud in cloud.markNeedsDownload(try cloud.node(at: "/n"), .data) }
+        try await first.commit { cloud in try cloud.move(cloud.node(at: "/n"), to: "/m") }
+        try await first.drain()
+        await #expect(throws: CloudError.self) { try await second.account.downloadMarked() }
+        try await second.account.pull()
+        try await second.account.downloadMarked()
+        #expect(second.handler.state.withLock { $0.downloaded }.contains("/m: edited"))
+        #expect(try await second.read { try $0.markedSections(of: $0.node(at: "/m")).isEmpty })
+    }
 
     @Test(arguments: FolderSidecarTests.kinds)
     func `content goes where the folder goes`(_ kind: RemoteCapabilities) async throws {

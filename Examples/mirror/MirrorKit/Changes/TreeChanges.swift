@@ -198,9 +198,12 @@ final class TreeChanges {
             let entry = node.link.flatMap { ObjectID<MirrorEntry>($0) }
             var isGone = entry.map { gone.contains($0.number) } ?? false
             if isGone, node.isFolder, node.hasContent {
-                isGone = try MirrorEntry.content(of: node, in: cloud).map { gone.contains($0.id.number) } ?? false
+                // Content that has never arrived was deleted by nobody.
+                let content = try MirrorEntry.content(of: node, in: cloud)
+                isGone = content.map { gone.contains($0.id.number) && $0.incoming == nil } ?? false
             }
-            if try !isGone || cloud.isMarkedForDownload(node, .data) { isAllGone = false }
+            let isAwaited = try node.hasContent && cloud.isMarkedForDownload(node, .data)
+            if !isGone || isAwaited { isAllGone = false }
         }
         try look(node)
         try cloud.walk(node) { child, _ in
