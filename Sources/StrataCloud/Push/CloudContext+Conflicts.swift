@@ -50,7 +50,7 @@ extension CloudContext {
         let link = node.link
         node.link = nil
         if conflict.section.contains(.data) {
-            try create(name, in: parent, isFolder: false, link: link, sections: sections)
+            try create(name, in: parent, isFolder: false, link: link, sections: sections.union(.data))
             return
         }
         // The data may be missing on this machine: the remote copies it, and the upload then replaces the sections of

@@ -63,6 +63,7 @@ extension Pusher {
         }
         // What somebody else has written before the move is not taken for known: the pull finds it.
         let tags = isThere && wasKnown ? try await tags(at: destination, isFolder: isFolder) : [:]
+        if isFolder { try await recognise(tags, of: work.node, at: destination, &carried) }
         // What others have done in it before is told of by a feed under keys that are not known any more.
         var isDoubtful = false
         if isFolder, source != destination { isDoubtful = try await remote.capabilities().hasChangeFeed }
@@ -354,6 +355,29 @@ extension Pusher {
     }
 
     // MARK: Versions behind a move
+
+    /// Recognises by their content the files of a folder that an earlier attempt has moved, if the remote has given them new versions.
+    private func recognise(
+        _ tags: [RemoteKey: RemoteObject],
+        of number: Int64,
+        at destination: RemoteKey,
+        _ carried: inout [RemoteKey: RemoteObject]
+    ) async throws {
+        let (facts, unknown) = (facts, tags.filter { carried[$0.key] == nil })
+        if unknown.isEmpty { return }
+        let rows = try await stack.overStore { context -> [(key: RemoteKey, row: RemoteNode.Row)] in
+            guard let folder = try CloudContext(context, facts).remote(number) else { return [] }
+            let depth = try folder.key.segments.count
+            return try folder.subtree().map { row in
+                (RemoteKey(escaped: try destination.segments + row.key.segments.dropFirst(depth)), row.snapshot)
+            }
+        }
+        for (key, row) in rows where !row.isFolder && row.isCertain {
+            guard let object = unknown[key], !ETag.isSame(object.eTag, row.eTag) else { continue }
+            guard try await isOwn(object, anyOf: row.prints) else { continue }
+            carried[key] = RemoteObject(key: key, eTag: row.eTag(of: .data))
+        }
+    }
 
     /// The versions that things have where they lie now.
     private func tags(at key: RemoteKey, isFolder: Bool) async throws -> [RemoteKey: RemoteObject] {

@@ -15,13 +15,15 @@ import Testing
     private func stage(
         _ remote: StrictRemote,
         sealing: ContentSealing? = nil,
-        handler: TestHandler = TestHandler()
+        handler: TestHandler = TestHandler(),
+        download: DownloadPolicy = .onDemand
     ) async throws -> CloudStage {
-        let options = CloudOptions(
+        var options = CloudOptions(
             sealing: sealing,
             retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2)),
             cacheFolder: scratch.folder.appending(path: UUID().uuidString)
         )
+        options.download = download
         return try await CloudStage(remote, handler: handler, options: options)
     }
 
@@ -450,14 +452,15 @@ import Testing
         let first = try await maker()
         try await addChild(first)
         try await settle(first)
-        let second = try await other(of: first)
-        try await second.account.downloads.fetch(second.read { try $0.node(at: "/n").id }).release()
+        let isWanted = Mutex(false)
+        let second = try await stage(first.remote, download: .only { _, _ in isWanted.withLock { $0 } })
+        try await second.account.pull()
         try await edit(first, "edited")
         try await first.drain()
         try await second.account.pull()
-        try await second.commit { cloud in cloud.markNeedsDownload(try cloud.node(at: "/n"), .data) }
         try await first.commit { cloud in try cloud.move(cloud.node(at: "/n"), to: "/m") }
         try await first.drain()
+        isWanted.withLock { $0 = true }
         await #expect(throws: CloudError.self) { try await second.account.downloadMarked() }
         try await second.account.pull()
         try await second.account.downloadMarked()
