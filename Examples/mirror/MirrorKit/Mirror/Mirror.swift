@@ -57,7 +57,7 @@ public actor Mirror: Service {
     let partings: Partings
     let screen: MirrorScreen
     private let lock: StoreLock
-    private let pauses: Pauses
+    let pauses: Pauses
     /// Whether both are the same, for one that works for that.
     public private(set) var isDone = false
     private var nextPull = ContinuousClock.now
@@ -288,46 +288,6 @@ public actor Mirror: Service {
             throw MirrorError("\(error.message)")
         } catch let error as CloudError where error.code == .tooManyRemovals {
             throw MirrorError("\(error.message) The same command with --allow-many-deletes does so.")
-        }
-    }
-
-    /// The tree, in which no file of this folder stands for a node that has become a folder.
-    private func wantedTree() async throws -> WantedTree {
-        let (account, folder) = (account, folder)
-        return try await stack.background { context in
-            let cloud = context.cloud(account)
-            let tree = try WantedTree.read(cloud, folder)
-            if tree.converted.isEmpty { return tree }
-            try tree.noteConverted(cloud)
-            try context.commit()
-            return try WantedTree.read(cloud, folder)
-        }
-    }
-
-    private func place() async throws -> Placement.Summary {
-        let tree: WantedTree
-        do { tree = try await wantedTree() } catch let error as StrataError where error.code == .conflict {
-            // The push has written about the same nodes meanwhile.
-            return Placement.Summary(changes: 0, postponed: 1)
-        }
-        for path in tree.impossible where skipped.insert(path).inserted {
-            screen.note("\(path) is left out: no file here can have that name, or so long a path")
-        }
-        let placement = Placement(
-            stack: stack,
-            account: account,
-            folder: folder,
-            conflictName: conflictName,
-            pauses: pauses,
-            partings: partings,
-            note: { [screen] in screen.noteOnce($0) },
-            tell: { [screen] in screen.note($0) }
-        )
-        do {
-            return try await placement.run(tree)
-        } catch let error as StrataError where error.code == .conflict || error.code == .notUnique {
-            // The push has written about the same nodes meanwhile.
-            return Placement.Summary(changes: 0, postponed: 1)
         }
     }
 

@@ -1,0 +1,45 @@
+import Strata
+import StrataCloud
+
+/// The folder follows the tree.
+extension Mirror {
+    /// The tree, in which no file of this folder stands for a node that has become a folder.
+    private func wantedTree() async throws -> WantedTree {
+        let (account, folder) = (account, folder)
+        return try await stack.background { context in
+            let cloud = context.cloud(account)
+            let tree = try WantedTree.read(cloud, folder)
+            if tree.converted.isEmpty { return tree }
+            try tree.noteConverted(cloud)
+            try context.commit()
+            return try WantedTree.read(cloud, folder)
+        }
+    }
+
+    func place() async throws -> Placement.Summary {
+        let tree: WantedTree
+        do { tree = try await wantedTree() } catch let error as StrataError where error.code == .conflict {
+            // The push has written about the same nodes meanwhile.
+            return Placement.Summary(changes: 0, postponed: 1)
+        }
+        for path in tree.impossible where skipped.insert(path).inserted {
+            screen.note("\(path) is left out: no file here can have that name, or so long a path")
+        }
+        let placement = Placement(
+            stack: stack,
+            account: account,
+            folder: folder,
+            conflictName: conflictName,
+            pauses: pauses,
+            partings: partings,
+            note: { [screen] in screen.noteOnce($0) },
+            tell: { [screen] in screen.note($0) }
+        )
+        do {
+            return try await placement.run(tree)
+        } catch let error as StrataError where error.code == .conflict || error.code == .notUnique {
+            // The push has written about the same nodes meanwhile.
+            return Placement.Summary(changes: 0, postponed: 1)
+        }
+    }
+}

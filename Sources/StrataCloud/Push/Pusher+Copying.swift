@@ -1,0 +1,118 @@
+import Foundation
+import Strata
+import StrataPipeline
+
+extension Pusher {
+    /// Copies a file to a new node, or what lies beside a folder. One whose source never arrived is sent instead.
+    func copy(_ attempt: Attempt<CloudWork>) async throws -> Outcome {
+        var work = attempt.payload
+        let facts = facts
+        let target = try await target(of: work)
+        // It may have become a folder since the copy was queued.
+        work.isFolder = target.remote?.isFolder ?? target.node?.isFolder ?? work.isFolder
+        guard target.node != nil, let number = work.source else { return .skip }
+        guard let key = try await key(of: target, work) else { return sendWhereItLies(work) }
+        let source: (key: RemoteKey, row: RemoteNode.Row)? = try await stack.overStore {
+            guard let source = try CloudContext($0, facts).remote(number), source.isCertain else { return nil }
+            return try (source.key, source.snapshot)
+        }
+        guard let source else { return try await sendContent(attempt) }
+        if target.isTaken { return try await evade(attempt, key) }
+        if work.isFolder ?? false {
+            if let outcome = try await makeFolder(for: attempt, target, key) { return outcome }
+            return try await copySidecars(of: source, to: key, work, attempt)
+        }
+        try await intend(work) { remote, _ in if let print = source.row.contentPrint { remote.note(sending: print) } }
+        let capabilities = try await remote.capabilities()
+        if !target.isThere { try await deleteSidecars(leftAt: key, source.row.marks) }
+        do {
+            let place = Sidecar.key(source.key, .data, isFolder: source.row.isFolder)
+            let (object, print, seal) = try await duplicate(source.row, at: place, to: key, capabilities)
+            let sidecars = try await duplicateSidecars(of: source.row, at: source.key, to: key, isFolder: false)
+            return .done { [work] context in
+                let copy = try CloudContext(context, facts).remoteForSending(work)
+                copy.note(object, .data, print, seal)
+                copy.note(copied: sidecars, of: source.row)
+            }
+        } catch let error as RemoteError
+            where (error.code == .conditionFailed || error.code == .occupied) && !target.isThere
+        {
+            return try await evade(attempt, key)
+        } catch let error as RemoteError where error.code == .notFound {
+            if !source.row.isFolder, try await isConvertedByOthers(source.key) {
+                return try await outcome(ofMissingFolder: error, attempt)
+            }
+            // Somebody has deleted the source.
+            return try await sendContent(attempt)
+        }
+    }
+
+    /// Copies what the remote has of a source by now.
+    ///
+    /// - Returns: what is there then, and what is known of it.
+    func duplicate(
+        _ source: RemoteNode.Row,
+        at place: RemoteKey,
+        to destination: RemoteKey,
+        _ capabilities: RemoteCapabilities
+    ) async throws -> (object: RemoteObject, print: String?, seal: KnownSeal?) {
+        // One whose last upload was broken off, and left out since, may be of that version or of the one before.
+        var isKnown = source.sentPrints.isEmpty
+        if !isKnown { isKnown = try await self.isKnown(source, at: place) }
+        do {
+            if isKnown {
+                let version = source.eTag(of: .data)
+                let object = try await duplicate(place, to: destination, version: version, capabilities)
+                return (object, source.contentPrint, source.knownSeal)
+            }
+        } catch let error as RemoteError where error.code == .conditionFailed {
+            // Somebody else has written the source meanwhile: what is there now is copied.
+            guard try await remote.head(destination) == nil else { throw error }
+        }
+        let object = try await duplicate(place, to: destination, version: nil, capabilities)
+        // By its content it is recognised later on; how it is sealed is not known.
+        let print = try await ContentPrint(of: remote.get(destination, range: nil, if: .none).chunks)
+        return (object, print.text, nil)
+    }
+
+    /// Copies an object, by way of this machine where the remote cannot. One that is there already, with the same content, is taken for it.
+    func duplicate(
+        _ source: RemoteKey,
+        to destination: RemoteKey,
+        version: ETag?,
+        _ capabilities: RemoteCapabilities
+    ) async throws -> RemoteObject {
+        do {
+            if capabilities.copies { return try await remote.copy(source, to: destination, version: version) }
+            guard let object = try await remote.head(source) else {
+                throw RemoteError(.notFound, "\(source) is not there.", key: source)
+            }
+            if let version, !ETag.isSame(object.eTag, version.stored) {
+                throw RemoteError(.conditionFailed, "\(source) is of another version.", key: source)
+            }
+            return try await remote.put(body(of: object), at: destination, if: .isAbsent)
+        } catch let error as RemoteError where error.code == .conditionFailed {
+            guard let (from, to) = try await both(source, destination), from.size == to.size else { throw error }
+            if let mark = from.mark, mark == to.mark { return to }
+            let print = try await ContentPrint(of: remote.get(source, range: nil, if: .none).chunks)
+            guard try await isOwn(to, print) else { throw error }
+            return to
+        }
+    }
+
+    /// The content of an object of the remote, in the version that it has, by way of this machine.
+    func body(of object: RemoteObject) -> RemoteBody {
+        let remote = remote
+        var body = RemoteBody(size: object.size ?? 0) { range in
+            if range.isEmpty { return AsyncThrowingStream { $0.finish() } }
+            return try await remote.get(object.key, range: range, if: object.eTag.map { .matches($0) } ?? .none).chunks
+        }
+        body.mark = object.mark
+        return body
+    }
+
+    private func both(_ first: RemoteKey, _ second: RemoteKey) async throws -> (RemoteObject, RemoteObject)? {
+        guard let one = try await remote.head(first), let other = try await remote.head(second) else { return nil }
+        return (one, other)
+    }
+}

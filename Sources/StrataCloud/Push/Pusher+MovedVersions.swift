@@ -1,0 +1,90 @@
+import Strata
+
+/// The versions that files have after a move.
+extension Pusher {
+    /// The versions that things have where they lie now.
+    func tags(at key: RemoteKey, isFolder: Bool) async throws -> [RemoteKey: RemoteObject] {
+        let capabilities = try await remote.capabilities()
+        if !isFolder {
+            guard let object = try await remote.head(key) else { return [:] }
+            return [key: object]
+        }
+        guard !capabilities.hasFolders else { return [:] }
+        var found: [RemoteKey: RemoteObject] = [:]
+        var waiting = [key]
+        while let folder = waiting.popLast() {
+            for object in try await remote.everything(in: folder) {
+                if object.isFolder { waiting.append(object.key) } else { found[object.key] = object }
+            }
+        }
+        return found
+    }
+
+    /// Recognises by their content the files of a folder that an earlier attempt has moved, if the remote has given them new versions.
+    func recognise(
+        _ tags: [RemoteKey: RemoteObject],
+        of number: Int64,
+        at destination: RemoteKey,
+        _ carried: inout [RemoteKey: RemoteObject]
+    ) async throws {
+        let (facts, unknown) = (facts, tags.filter { carried[$0.key] == nil })
+        if unknown.isEmpty { return }
+        let rows = try await stack.overStore { context -> [(key: RemoteKey, row: RemoteNode.Row)] in
+            guard let folder = try CloudContext(context, facts).remote(number) else { return [] }
+            let depth = try folder.key.segments.count
+            return try folder.subtree().map { row in
+                (RemoteKey(escaped: try destination.segments + row.key.segments.dropFirst(depth)), row.snapshot)
+            }
+        }
+        for (key, row) in rows where !row.isFolder && row.isCertain {
+            guard let object = unknown[key], !ETag.isSame(object.eTag, row.eTag) else { continue }
+            guard try await isOwn(object, anyOf: row.prints) else { continue }
+            carried[key] = RemoteObject(key: key, eTag: row.eTag(of: .data))
+        }
+    }
+}
+
+extension RemoteNode {
+    /// Takes over the versions of the objects at a key and below it, for this node and the known nodes below it.
+    /// Versions that another machine has written before the move do not count as known: the next pull reports them.
+    ///
+    /// - Parameters:
+    ///   - carried: the versions that were moved, by the keys where they lie now. The set may be incomplete: an earlier
+    ///     attempt may have moved others.
+    ///   - isOwn: whether what lies there is known to be this, also where that was not certain before.
+    func note(
+        _ objects: [RemoteKey: RemoteObject],
+        at key: RemoteKey,
+        _ carried: [RemoteKey: RemoteObject],
+        isOwn: Bool = true
+    ) throws {
+        if objects.isEmpty { return }
+        func isKnown(_ object: RemoteObject, _ eTag: ETag?) -> Bool {
+            if ETag.isSame(object.eTag, eTag?.stored) { return true }
+            return carried[object.key].map { ETag.isSame($0.eTag, eTag?.stored) } ?? false
+        }
+        let row = snapshot
+        for mark in isCertain ? row.marks : [] {
+            guard let object = objects[key.sidecar(mark)], isKnown(object, row.eTag(ofMark: mark)) else { continue }
+            setETag(object.eTag, ofMark: mark)
+        }
+        if let object = objects[key], !isFolder {
+            let print = isCertain ? contentPrint : sentPrint(of: object)
+            // Else it may be somebody else's, which a pull finds.
+            let isKnown = isOwn || (isCertain ? isKnown(object, row.eTag(of: .data)) : print != nil)
+            if isKnown { note(object, .data, print, snapshot.knownSeal) }
+            return
+        }
+        for child in try children.fetch() {
+            try child.note(objects, at: RemoteKey(escaped: key.segments + [child.segment]), carried, isOwn: false)
+        }
+    }
+
+    /// Which of what was sent an object is that has been moved here; nil where it may be none of it.
+    private func sentPrint(of object: RemoteObject) -> String? {
+        let sent = snapshot.sentPrints
+        if let mark = object.mark { return sent.contains { $0.text == mark } ? mark : nil }
+        let fitting = sent.filter { object.size == nil || $0.size == object.size }
+        return fitting.count == 1 ? fitting[0].text : nil
+    }
+}
