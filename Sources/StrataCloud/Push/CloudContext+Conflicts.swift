@@ -14,7 +14,11 @@ extension CloudContext {
     /// - Throws: ``CloudError`` with `invalidName`, with `wrongKind` for `.both` and a conflict of a folder that does not contain its content; what the store reports.
     public func resolve(_ conflict: CloudConflict, _ resolution: ConflictResolution, name: String? = nil) throws {
         guard let node = conflict.node, let remote = node.remote else { return context.delete(conflict) }
-        let uploads = try operations(for: node).filter { try $0.payload(as: CloudWork.self).kind == .content }
+        // A copy whose source never arrived is an upload.
+        let uploads = try operations(for: node).filter {
+            let work = try $0.payload(as: CloudWork.self)
+            return work.kind == .content || work.kind == .copy && $0.constraint == CloudAccount.conflict.rawValue
+        }
         // What can be refused comes before anything is changed.
         if resolution == .both { try keepMine(of: node, conflict, uploads, name: name ?? node.name) }
         remote.takeVersion(of: conflict, isSealed: facts.isSealed)

@@ -55,6 +55,8 @@ extension Pusher {
             } catch let error as RemoteError where error.code == .notFound {
                 // A pull makes a folder of it here, which is moved then.
                 if !isFolder, try await isConvertedByOthers(source) {
+                    // A node that is deleted here has no place any more, and the folder of the others stays.
+                    guard let node = target.node, node.trunk != .detached else { return .done }
                     return try await outcome(ofMissingFolder: error, attempt)
                 }
                 // Somebody has deleted it. What is here is worth more, and is sent to where it lies by now.

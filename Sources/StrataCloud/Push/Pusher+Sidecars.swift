@@ -96,6 +96,10 @@ extension Pusher {
         _ attempt: Attempt<CloudWork>
     ) async throws -> Outcome {
         let facts = facts
+        // So that a delete finds it even if no answer arrives.
+        if source.row.hasContent, let print = source.row.contentPrint {
+            try await intend(work) { remote, _ in remote.note(sending: print) }
+        }
         let copies = try await duplicateSidecars(of: source.row, at: source.key, to: key, isFolder: true)
         var content: (object: RemoteObject, print: String?, seal: KnownSeal?)?
         if !source.row.isFolder {
