@@ -16,8 +16,7 @@ extension CloudContext {
         guard let node = conflict.node, let remote = node.remote else { return context.delete(conflict) }
         // A copy whose source never arrived is an upload.
         let uploads = try operations(for: node).filter {
-            let work = try $0.payload(as: CloudWork.self)
-            return work.kind == .content || work.kind == .copy && $0.constraint == CloudAccount.conflict.rawValue
+            [.content, .copy].contains(try $0.payload(as: CloudWork.self).kind)
         }
         // What can be refused comes before anything is changed.
         if resolution == .both { try keepMine(of: node, conflict, uploads, name: name ?? node.name) }
