@@ -67,17 +67,27 @@ extension Pusher {
         var moved = try await remote.head(content)
         let isSame = file.isCertain && ETag.isSame(moved?.eTag, file.eTag)
         // Another machine may have written it at any moment before.
-        if !isSame, let there = moved, try await !isOwn(there, anyOf: file.prints) { moved = nil }
-        try await intend(work) { [moved] remote, _ in
-            let (print, seal) = isSame ? (remote.contentPrint, file.knownSeal) : (nil, nil)
+        var print = file.contentPrint
+        if !isSame, let there = moved {
+            print = try await sentPrint(of: there, file.prints)
+            if print == nil { moved = nil }
+        }
+        try await intend(work) { [moved, print] remote, _ in
+            let seal = print == file.contentPrint ? file.knownSeal : nil
             (remote.isFolder, remote.isConverting, remote.isCertain, remote.isListed) = (true, false, true, false)
             if let moved { remote.note(moved, .data, print, seal) }
         }
         return .postpone(for: .zero)
     }
 
+    /// Which of the contents that were sent an object has; nil for none of them.
+    private func sentPrint(of object: RemoteObject, _ prints: [ContentPrint]) async throws -> String? {
+        for print in prints where try await isOwn(object, print) { return print.text }
+        return nil
+    }
+
     /// Whether an object has the known version of a file, or is an upload of it that the remote has not acknowledged.
-    private func isVersion(_ object: RemoteObject, of file: RemoteNode.Row) async throws -> Bool {
+    func isVersion(_ object: RemoteObject, of file: RemoteNode.Row) async throws -> Bool {
         if file.isCertain, ETag.isSame(object.eTag, file.eTag) { return true }
         return try await isOwn(object, anyOf: file.prints)
     }

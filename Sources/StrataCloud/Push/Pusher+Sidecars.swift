@@ -41,9 +41,19 @@ extension Pusher {
         guard let row else { return [:] }
         let capabilities = try await remote.capabilities()
         var carried: [String: RemoteObject] = [:]
-        for mark in row.marks {
+        // Others may have given the folder content that no pull has found yet.
+        let marks = row.isFolder && !row.marks.contains(Sidecar.content) ? row.marks + [Sidecar.content] : row.marks
+        for mark in marks {
             let (from, to) = (source.sidecar(mark), destination.sidecar(mark))
-            guard let there = try await remote.head(from), !there.isFolder else { continue }
+            guard let there = try await remote.head(from), !there.isFolder else {
+                // An earlier attempt may have moved it, and the remote may have given it another version.
+                if mark == Sidecar.content, let moved = try await remote.head(to),
+                    try await isVersion(moved, of: row)
+                {
+                    carried[mark] = moved
+                }
+                continue
+            }
             do { _ = try await carryOne(from, to: to, isFolder: false, capabilities) } catch let error as RemoteError
                 where error.code == .conditionFailed || error.code == .occupied || error.code == .notFound
             {
