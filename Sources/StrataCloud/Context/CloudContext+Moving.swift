@@ -82,7 +82,7 @@ extension CloudContext {
             copy.shares = node.shares
             // Most folders have nothing beside them.
             let sections = try self.sections(of: node)
-            if !sections.isEmpty { queueCopy(of: node, to: copy, in: folder, sections) }
+            if !sections.isEmpty { try queueCopy(of: node, to: copy, in: folder, sections) }
             for child in try node.children.fetch() { _ = try self.copy(child, into: copy, as: child.name) }
             return copy
         }
@@ -93,10 +93,12 @@ extension CloudContext {
     }
 
     /// - Parameter sections: those that are sent from here if the remote does not have the source by then.
-    func queueCopy(of node: CloudNode, to copy: CloudNode, in folder: CloudNode, _ sections: ContentSections) {
+    func queueCopy(of node: CloudNode, to copy: CloudNode, in folder: CloudNode, _ sections: ContentSections) throws {
         // It is sent when it has a place at the remote.
         guard copy.trunk != .detached else { return }
         let above = Set((node.ancestors + copy.ancestors).map { CloudResource.node($0.id) })
+        let unsent = try operations(for: node).map { try $0.payload(as: CloudWork.self) }
+            .filter { [.content, .copy].contains($0.kind) }
         let work = CloudWork(
             kind: .copy,
             node: copy.id.number,
@@ -105,7 +107,9 @@ extension CloudContext {
             name: copy.name,
             sections: sections,
             source: node.id.number,
-            sourceLink: node.link
+            // The source may be a copy that was not sent yet.
+            sourceLink: node.link ?? unsent.lazy.compactMap(\.sourceLink).first,
+            isSourceUnsent: unsent.isEmpty ? nil : true
         )
         let making: Set<CloudResource> = [.node(copy.id), .place(copy.place, in: folder.id)]
         let hasRecord = copy.isFolder || facts.keepsRecords

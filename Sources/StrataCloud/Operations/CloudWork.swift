@@ -45,6 +45,9 @@ struct CloudWork: OperationPayload {
     var source: Int64?
     /// Of copies: what that stood for, in case that it never arrives there. Of messages: the object that is sent.
     var sourceLink: String?
+    /// Of copies: whether the source had content that was not sent when the copy was queued. If the source is deleted before that, the copy is sent
+    /// from here.
+    var isSourceUnsent: Bool?
     /// Of messages: the id of the account that it is for.
     var recipient: String?
 }

@@ -304,6 +304,9 @@ final class PullApplication {
         let works = try operations.map { try $0.payload(as: CloudWork.self).kind }
         // What was not sent is worth more than that somebody has deleted what was there before.
         if try !isProven || !node.children.isEmpty || works.contains(where: { $0 != .delete }) {
+            // An operation below it counts on the folder. When it has found that this is gone, it waits behind what makes it again.
+            guard try !isAnyActive(below: node) else { return postpone() }
+            try release(operations, of: node)
             let sections = row.snapshot.sections(isSealed: cloud.facts.isSealed)
             cloud.context.delete(row)
             if node.isFolder || !works.contains(.content) { try cloud.sendAnew(node, sections) }
@@ -313,6 +316,21 @@ final class PullApplication {
         cloud.context.delete(row)
         cloud.context.delete(node)
         try tell(.deleted(id, path: path, link: link))
+    }
+
+    /// Lets uploads go on that wait for a decision about a conflict: there is no other version any more.
+    private func release(_ operations: [QueuedOperation], of node: CloudNode) throws {
+        try cloud.forgetConflict(of: node.id.number)
+        for operation in operations where operation.constraint == CloudAccount.conflict.rawValue { operation.retry() }
+    }
+
+    private func isAnyActive(below node: CloudNode) throws -> Bool {
+        var isAnyActive = false
+        try cloud.walk(node) { child, _ in
+            isAnyActive = try isActive(child)
+            return isAnyActive ? .stop : .proceed
+        }
+        return isAnyActive
     }
 
     private func isActive(_ node: CloudNode?) throws -> Bool {

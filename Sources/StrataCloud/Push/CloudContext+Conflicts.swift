@@ -13,10 +13,15 @@ extension CloudContext {
     /// - Parameter name: how the new node of `.both` is to be called, or with a number where that is taken; by default as the node itself.
     /// - Throws: ``CloudError`` with `invalidName`, with `wrongKind` for `.both` and a conflict of a folder that does not contain its content; what the store reports.
     public func resolve(_ conflict: CloudConflict, _ resolution: ConflictResolution, name: String? = nil) throws {
-        guard let node = conflict.node, let remote = node.remote else { return context.delete(conflict) }
+        guard let node = conflict.node else { return context.delete(conflict) }
         // A copy whose source never arrived is an upload.
         let uploads = try operations(for: node).filter {
             [.content, .copy].contains(try $0.payload(as: CloudWork.self).kind)
+        }
+        guard let remote = node.remote else {
+            // The other version is gone, so nothing is left to decide.
+            for upload in uploads { upload.retry() }
+            return context.delete(conflict)
         }
         // What can be refused comes before anything is changed.
         if resolution == .both { try keepMine(of: node, conflict, uploads, name: name ?? node.name) }
@@ -59,7 +64,7 @@ extension CloudContext {
         // The data may be missing on this machine: the remote copies it, and the upload then replaces the sections of
         // this machine.
         let copy = try create(name, in: parent, isFolder: false, link: link, sections: [])
-        queueCopy(of: node, to: copy, in: parent, sections.union(.data))
+        try queueCopy(of: node, to: copy, in: parent, sections.union(.data))
         let mine = try uploads.reduce(into: conflict.section) { sections, upload in
             sections.formUnion(try upload.payload(as: CloudWork.self).sections ?? .data)
         }

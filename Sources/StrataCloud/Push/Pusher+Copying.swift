@@ -18,6 +18,7 @@ extension Pusher {
         }
         guard let source else { return try await sendContent(attempt) }
         if target.isTaken { return try await evade(attempt, key) }
+        if try await isSentFromHere(target, work, number) { return try await sendContent(attempt) }
         if work.isFolder ?? false {
             if let outcome = try await makeFolder(for: attempt, target, key) { return outcome }
             return try await copySidecars(of: source, to: key, work, attempt)
@@ -45,6 +46,19 @@ extension Pusher {
             // Somebody has deleted the source.
             return try await sendContent(attempt)
         }
+    }
+
+    /// Whether the source was deleted before its newest content was sent, and the application still has that.
+    private func isSentFromHere(_ target: Target, _ work: CloudWork, _ source: Int64) async throws -> Bool {
+        let facts = facts
+        guard work.isSourceUnsent ?? false, target.sections.contains(.data), let node = target.node,
+            let path = target.path
+        else { return false }
+        let isGone = try await stack.overStore { context in
+            try context.find(CloudContext(context, facts).nodeID(source)) == nil
+        }
+        guard isGone else { return false }
+        return try await handler.content(for: request(for: node, at: path, link: work.sourceLink)) != nil
     }
 
     /// Copies what the remote has of a source by now.
