@@ -51,7 +51,8 @@ extension Pusher {
     /// Whether the source was deleted before its newest content was sent, and the application still has that.
     private func isSentFromHere(_ target: Target, _ work: CloudWork, _ source: Int64) async throws -> Bool {
         let facts = facts
-        guard work.isSourceUnsent ?? false, target.sections.contains(.data), let node = target.node,
+        guard work.isSourceUnsent ?? false, work.sourceLink != nil, target.sections.contains(.data),
+            let node = target.node,
             let path = target.path
         else { return false }
         let isGone = try await stack.overStore { context in

@@ -77,6 +77,57 @@ import Testing
         #expect(Set(stage.remote.tree.keys) == ["home/", "home/q/", "home/q/k", "home/r/", "home/r/m"])
     }
 
+    @Test(arguments: [true, false])
+    func `an operation that runs in a folder which others have deleted ends`(_ isMove: Bool) async throws {
+        let stage = try await stage(["/n/old", "/other"])
+        let (isAsked, mayGoOn) = (AsyncStream.makeStream(of: Void.self), AsyncStream.makeStream(of: Void.self))
+        try await stage.commit { cloud in
+            try cloud.createNode(at: "/n/new")
+            if isMove { try cloud.move(cloud.node(at: "/other"), to: "/n/other") }
+        }
+        stage.handler.state.withLock { state in
+            state.gate = {
+                isAsked.continuation.yield()
+                for await _ in mayGoOn.stream { break }
+            }
+        }
+        stage.account.push.resume()
+        for await _ in isAsked.stream { break }
+        stage.handler.state.withLock { $0.gate = nil }
+        for path in ["home/n/old", "home/n/other", "home/n"] { stage.remote.write(path, nil) }
+        try await stage.account.pull()
+        mayGoOn.continuation.yield()
+        try await settle(stage)
+        #expect(stage.remote.tree["home/n/new"] == "content of /n/new")
+        #expect(try await stage.read { try $0.failedOperations().isEmpty })
+    }
+
+    @Test(arguments: [ConflictResolution.mine, .theirs, nil], [true, false])
+    func `an upload that waits for a decision goes on when others have deleted the file`(
+        _ resolution: ConflictResolution?,
+        isPulled: Bool
+    ) async throws {
+        let stage = try await stage(["/n"])
+        stage.remote.write("home/n", "theirs")
+        try await edit(stage, "/n", "mine")
+        try await stage.drain()
+        #expect(try await stage.read { try $0.conflicts().count } == 1)
+        try await stage.account.pull()
+        stage.remote.write("home/n", nil)
+        if isPulled { try await stage.account.pull() }
+        if let resolution {
+            try await stage.commit { cloud in
+                for conflict in try cloud.conflicts() { try cloud.resolve(conflict, resolution) }
+            }
+        }
+        guard resolution != nil || isPulled else { return }
+        try await settle(stage)
+        // What others have deleted stays away only where that was decided before it was known.
+        let isGone = resolution == .theirs && !isPulled
+        #expect(stage.remote.tree["home/n"] == (isGone ? nil : "mine"))
+        #expect(try await stage.read { try $0.conflicts().isEmpty })
+    }
+
     @Test func `what no pull brings back is made by the operation that needs it`() async throws {
         let stage = try await stage(["/f/x"])
         let node = try await stage.commit { cloud in

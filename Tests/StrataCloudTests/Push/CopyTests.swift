@@ -7,6 +7,55 @@ import Testing
 @testable import StrataCloud
 
 @Suite("N6 copies by way of this machine") struct CopyTests {
+    /// Gives the texts of notes.
+    private struct NoteHandler: CloudHandler {
+        let stack: ContextStack
+
+        func content(for request: ContentRequest) async throws -> RemoteBody? {
+            guard let id = request.object(as: Note.self) else { return nil }
+            return try await stack.background { try $0.find(id)?.text }.map { RemoteBody(Data($0.utf8)) }
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `a copy has content that was not sent before its source was deleted`(_ isFolder: Bool) async throws {
+        let stack = try await ContextStack.open(.inMemory, models: [Note.self] + CloudAccount.models, stack: .rootOnly)
+        let remote = StrictRemote()
+        var options = CloudOptions()
+        options.isSuspended = true
+        let account = try await CloudAccount.open(
+            stack,
+            id: "alice",
+            remote: remote,
+            handler: NoteHandler(stack: stack),
+            options: options
+        )
+        let id = try await account.commit { cloud in
+            let note = cloud.context.insert(Note(text: "first"))
+            try cloud.createNode(at: "/a", content: note.id)
+            if isFolder { try cloud.createFolder(at: "/a/inner") }
+            return note.id
+        }
+        account.push.resume()
+        try await account.waitUntilIdle()
+        account.push.suspend()
+        try await account.commit { cloud in
+            let note = try #require(try cloud.context.find(id))
+            note.text = "second"
+            try cloud.upload(cloud.node(at: "/a"))
+            try cloud.copy(cloud.node(at: "/a"), to: "/b")
+            try cloud.copy(cloud.node(at: "/b"), to: "/c")
+            try cloud.delete(cloud.node(at: "/a"))
+            try cloud.delete(cloud.node(at: "/b"))
+        }
+        account.push.resume()
+        try await account.waitUntilIdle()
+        #expect(remote.tree[isFolder ? "home/c%payload" : "home/c"] == "second")
+        #expect(remote.tree.keys.filter { !$0.hasPrefix("home/c") } == ["home/"])
+        await account.close()
+        try await stack.close()
+    }
+
     @Test func `what others have written into the source is recognised behind a lost answer`() async throws {
         let isFirst = Mutex(true)
         let remote = StrictRemote(RemoteCapabilities(copies: false, moves: false, isLocal: true)) { request, _ in

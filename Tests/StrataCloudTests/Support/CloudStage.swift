@@ -33,6 +33,8 @@ final class TestHandler: CloudHandler {
         /// What is thrown when something has arrived.
         var refusal: RemoteError?
         var refused = 0
+        /// What is waited for before content is given.
+        var gate: (@Sendable () async -> Void)?
         /// Says whether metadata is not here just now.
         var forgetsMetadata: @Sendable () -> Bool = { false }
     }
@@ -98,6 +100,7 @@ final class TestHandler: CloudHandler {
             state.asked.append("\(request.section) of \(request.path)")
             return (state.texts[request.node.number], state.sections[request.node.number])
         }
+        await state.withLock({ $0.gate })?()
         if request.section == .metadata, state.withLock({ $0.forgetsMetadata })() { return nil }
         if let sections = sections ?? everyNode.withLock({ $0 }) {
             return sections[request.section].map { RemoteBody($0) }
