@@ -149,6 +149,10 @@ extension Pusher {
             } catch let error as RemoteError where error.code == .conditionFailed || error.code == .occupied {
                 guard let there = try await remote.head(place) else {
                     if part.section == .data, try await isContentOfFolder(place, target) { return .replaced }
+                    if target.node?.isFolder ?? false, try await isFolderGone(key) {
+                        // Beside a place where a file may come by now, nobody would find it.
+                        throw RemoteError(.parentMissing, "The folder \(key) is not there any more.", key: key)
+                    }
                     // What is here and was not sent is worth more than that somebody has deleted what was there before.
                     condition = .isAbsent
                     continue
@@ -173,6 +177,11 @@ extension Pusher {
     }
 
     private static let tries = 4
+
+    private func isFolderGone(_ key: RemoteKey) async throws -> Bool {
+        guard try await remote.capabilities().hasFolders else { return false }
+        return try await !(remote.head(key)?.isFolder ?? false)
+    }
 
     /// Whether another machine has made a folder of a file, and has moved the content beside it.
     private func isContentOfFolder(_ place: RemoteKey, _ target: Target) async throws -> Bool {
