@@ -20,7 +20,7 @@ import Testing
     ) async throws -> CloudStage {
         var options = CloudOptions(
             sealing: sealing,
-            retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2)),
+            retry: RetryPolicy(maxAttempts: nil, base: .milliseconds(1), cap: .milliseconds(2)),
             cacheFolder: scratch.folder.appending(path: UUID().uuidString)
         )
         options.download = download
