@@ -399,6 +399,21 @@ import Testing
         #expect(texts.contains("theirs") && texts.contains("content of m"), "\(files(first))")
     }
 
+    @Test func `content without its folder stays where a folder with content is moved to its place`() async throws {
+        let first = try await maker()
+        try await addChild(first)
+        try await settle(first)
+        // Another machine is about to make a folder of its file.
+        first.remote.write("home/m%payload", "theirs")
+        try await first.commit { cloud in try cloud.move(cloud.node(at: "/n"), to: "/m") }
+        try await settle(first)
+        #expect(
+            files(first) == [
+                "home/m%payload": "theirs", "home/m 2%payload": "content", "home/m 2/child": "content of /n/child",
+            ]
+        )
+    }
+
     @Test func `a folder of which only the content is left can be changed and moved`() async throws {
         let first = try await maker()
         try await addChild(first)

@@ -17,8 +17,11 @@ import Testing
         }
     }
 
-    @Test(arguments: [true, false])
-    func `a copy has content that was not sent before its source was deleted`(_ isFolder: Bool) async throws {
+    @Test(arguments: [true, false], [true, false])
+    func `a copy has content that was not sent before its source was deleted`(
+        _ isFolder: Bool,
+        isCopyOfCopy: Bool
+    ) async throws {
         let stack = try await ContextStack.open(.inMemory, models: [Note.self] + CloudAccount.models, stack: .rootOnly)
         let remote = StrictRemote()
         var options = CloudOptions()
@@ -43,10 +46,10 @@ import Testing
             let note = try #require(try cloud.context.find(id))
             note.text = "second"
             try cloud.upload(cloud.node(at: "/a"))
-            try cloud.copy(cloud.node(at: "/a"), to: "/b")
-            try cloud.copy(cloud.node(at: "/b"), to: "/c")
+            try cloud.copy(cloud.node(at: "/a"), to: isCopyOfCopy ? "/b" : "/c")
+            if isCopyOfCopy { try cloud.copy(cloud.node(at: "/b"), to: "/c") }
             try cloud.delete(cloud.node(at: "/a"))
-            try cloud.delete(cloud.node(at: "/b"))
+            if isCopyOfCopy { try cloud.delete(cloud.node(at: "/b")) }
         }
         account.push.resume()
         try await account.waitUntilIdle()
