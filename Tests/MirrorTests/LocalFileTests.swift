@@ -86,7 +86,8 @@ import Testing
         #expect(lstat(world.url("a/fifo").path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO)
         let said = try world.read("a.log")
         #expect(
-            said.contains("fifo is left out: a FIFO. What") && said.contains("link is left out: a symbolic link. What")
+            said.contains("fifo is left out: a FIFO. Files")
+                && said.contains("link is left out: a symbolic link. Files")
         )
     }
 

@@ -3,6 +3,22 @@ import Testing
 
 /// The program with a folder as its remote: what it does when both sides change, and when it cannot.
 @Suite struct MirrorTests {
+    @Test func `a folder that cannot be deleted here is the one that others make anew`() throws {
+        let world = try MirrorWorld()
+        try world.write("a/f/deep/one", "one")
+        try world.settle()
+        // Is left out, and keeps the folder here.
+        #expect(mkfifo(world.url("a/f/deep/pipe").path, 0o600) == 0)
+        try FileManager.default.removeItem(at: world.url("b/f/deep"))
+        try world.settle()
+        try world.write("b/f/deep/two", "two")
+        try world.settle()
+        #expect(try world.read("a/f/deep/two") == "two")
+        try world.write("a/f/deep/two", "changed here")
+        try world.settle()
+        #expect(try world.read("b/f/deep/two") == "changed here")
+    }
+
     @Test func `a folder is there and elsewhere, byte for byte`() throws {
         let world = try MirrorWorld()
         try world.write("a/notes/left hand.txt", "Light is the left hand of darkness")

@@ -59,7 +59,8 @@ struct Placement: Sendable {
             waiting = next
         }
         // What was moved out of a folder is not in its way any more.
-        _ = try await delete(left.compactMap { tree.entries[$0.id] }, &tree, &summary)
+        let gone = left.filter { !tree.adopted.contains($0.id) }
+        _ = try await delete(gone.compactMap { tree.entries[$0.id] }, &tree, &summary)
         let late = try await Arrivals(self, tree).fetch(downloads)
         summary.changes += downloads.count - late.count
         for (path, reason) in late { summary.postpone(path, reason) }
@@ -166,7 +167,9 @@ struct Placement: Sendable {
             if tree.entries.values.contains(where: { $0.path == item.path }) { return .blocked }
             try setAside(item.path)
         }
-        if let known = tree.entries.values.first(where: { $0.path == item.path }), known.isFolder { return .blocked }
+        if let known = tree.entries.values.first(where: { $0.path == item.path }), known.isFolder {
+            return try await adopt(known, for: item, &tree) ? .done : .blocked
+        }
         guard let id = try await announce(item, "a folder") else { return .nothing }
         let result = Result { try folder.makeFolder(item.path) }
         guard case .success(let made?) = result else {
@@ -180,6 +183,24 @@ struct Placement: Sendable {
         }
         tree.entries[id] = WantedTree.Entry(id: id, path: item.path, isFolder: true, stamp: made.stamp, digest: nil)
         return .done
+    }
+
+    /// Takes a folder that is left here, because others have deleted it and something is still in it, for the folder that has come to its place.
+    ///
+    /// - Returns: whether the folder here belongs to nothing else.
+    private func adopt(_ entry: WantedTree.Entry, for item: WantedTree.Item, _ tree: inout WantedTree) async throws
+        -> Bool
+    {
+        if tree.items.contains(where: { $0.entry == entry.id }) { return false }
+        let isAdopted = try await commit { cloud in
+            guard let node = try cloud.context.find(item.node), try cloud.context.find(entry.id) != nil else {
+                return false
+            }
+            try cloud.link(node, to: entry.id)
+            return true
+        }
+        if isAdopted { tree.adopted.insert(entry.id) }
+        return isAdopted
     }
 
     /// Writes down that something is about to come.

@@ -38,6 +38,8 @@ struct WantedTree: Sendable {
     var converted: [(node: ObjectID<CloudNode>, entry: ObjectID<MirrorEntry>)] = []
     /// The known files and folders that have such a name in the tree: they stay as they are.
     var displaced: Set<ObjectID<MirrorEntry>> = []
+    /// Folders here that were left, and have become those of other nodes.
+    var adopted: Set<ObjectID<MirrorEntry>> = []
 
     /// The known files and folders that the tree does not contain any more.
     var unwanted: [Entry] {
