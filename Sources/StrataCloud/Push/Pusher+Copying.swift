@@ -43,7 +43,7 @@ extension Pusher {
             if !source.row.isFolder, try await isConvertedByOthers(source.key) {
                 return try await outcome(ofMissingFolder: error, attempt)
             }
-            // Somebody has deleted the source.
+            // Another machine has deleted the source.
             return try await sendContent(attempt)
         }
     }
@@ -64,7 +64,7 @@ extension Pusher {
 
     /// Copies what the remote has of a source by now.
     ///
-    /// - Returns: what is there then, and what is known of it.
+    /// - Returns: the copy, and the print and seal of its content if they are known.
     func duplicate(
         _ source: RemoteNode.Row,
         at place: RemoteKey,
@@ -81,7 +81,7 @@ extension Pusher {
                 return (object, source.contentPrint, source.knownSeal)
             }
         } catch let error as RemoteError where error.code == .conditionFailed {
-            // Somebody else has written the source meanwhile: what is there now is copied.
+            // Another machine has written the source meanwhile: its current version is copied.
             guard try await remote.head(destination) == nil else { throw error }
         }
         let object = try await duplicate(place, to: destination, version: nil, capabilities)

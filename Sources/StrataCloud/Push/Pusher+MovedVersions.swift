@@ -70,7 +70,7 @@ extension RemoteNode {
         }
         if let object = objects[key], !isFolder {
             let print = isCertain ? contentPrint : sentPrint(of: object)
-            // Else it may be somebody else's, which a pull finds.
+            // Otherwise another machine may have written it, which a pull finds.
             let isKnown = isOwn || (isCertain ? isKnown(object, row.eTag(of: .data)) : print != nil)
             if isKnown { note(object, .data, print, snapshot.knownSeal) }
             return
@@ -80,7 +80,7 @@ extension RemoteNode {
         }
     }
 
-    /// Which of what was sent an object is that has been moved here; nil where it may be none of it.
+    /// The print of the upload that an object contains which was moved here; nil if it may be none of them.
     private func sentPrint(of object: RemoteObject) -> String? {
         let sent = snapshot.sentPrints
         if let mark = object.mark { return sent.contains { $0.text == mark } ? mark : nil }

@@ -81,7 +81,7 @@ extension Pusher {
         }
     }
 
-    /// Whether neither the folder is there that is to be moved, nor one where it is to come: then its content may be alone.
+    /// Whether the remote has a folder neither at the source nor at the destination: then its content may be alone.
     private func isContentAlone(at source: RemoteKey, _ destination: RemoteKey) async throws -> Bool {
         guard try await remote.capabilities().hasFolders, try await remote.head(source) == nil else { return false }
         return try await remote.head(destination) == nil

@@ -125,7 +125,7 @@ extension Pusher {
                 // Another machine has written the content of the copy. The pull finds that.
             }
         }
-        // The content of the source was to be sent, and never arrived.
+        // The upload of the source never arrived.
         let isContentMissing = source.row.isFolder && !source.row.hasContent && work.sections?.contains(.data) ?? false
         return .done { [content] context in
             let cloud = CloudContext(context, facts)

@@ -122,7 +122,7 @@ import Testing
         }
         guard resolution != nil || isPulled else { return }
         try await settle(stage)
-        // What others have deleted stays away only where that was decided before it was known.
+        // The file stays deleted only if that was decided before the delete was known.
         let isGone = resolution == .theirs && !isPulled
         #expect(stage.remote.tree["home/n"] == (isGone ? nil : "mine"))
         #expect(try await stage.read { try $0.conflicts().isEmpty })

@@ -33,7 +33,7 @@ final class TestHandler: CloudHandler {
         /// What is thrown when something has arrived.
         var refusal: RemoteError?
         var refused = 0
-        /// What is waited for before content is given.
+        /// Awaited before content is given.
         var gate: (@Sendable () async -> Void)?
         /// Says whether metadata is not here just now.
         var forgetsMetadata: @Sendable () -> Bool = { false }
