@@ -158,7 +158,7 @@ private struct MirroringMachine {
         process.terminationHandler = { end.yield($0.terminationStatus) }
         try process.run()
         let watch = Task {
-            try await Task.sleep(for: .seconds(60))
+            try await Task.sleep(for: .seconds(180))
             kill(process.processIdentifier, SIGKILL)
         }
         for await status in ends {
