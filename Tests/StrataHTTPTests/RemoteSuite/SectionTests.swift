@@ -31,11 +31,19 @@ import Testing
             try await account.send(body, on: stack)
         }
 
-        /// What arrives of the metadata of a path.
-        func metadata(_ path: TreePath) async throws -> String {
+        func node(_ path: TreePath) async throws -> ObjectID<CloudNode> {
             let account = account
-            let node = try await stack.background { context in try context.cloud(account).node(at: path).id }
-            let file = try await account.downloads.fetch(node, .metadata)
+            return try await stack.background { context in try context.cloud(account).node(at: path).id }
+        }
+
+        /// The metadata of a path, as it arrives.
+        func metadata(_ path: TreePath) async throws -> String { try await fetch(path, .metadata) }
+
+        /// The content of a path, as it arrives.
+        func data(_ path: TreePath) async throws -> String { try await fetch(path, .data) }
+
+        private func fetch(_ path: TreePath, _ section: ContentSections) async throws -> String {
+            let file = try await account.downloads.fetch(node(path), section)
             defer { file.release() }
             return try String(contentsOf: file.file, encoding: .utf8)
         }
@@ -50,6 +58,37 @@ import Testing
         func content(for request: ContentRequest) async throws -> RemoteBody? {
             RemoteBody(Data("\(request.section) of \(request.path)".utf8))
         }
+    }
+
+    @Test(arguments: RemoteCase.all, [false, true]) func `a file that gets a child keeps its content`(
+        kind: RemoteCase,
+        isEncrypted: Bool
+    ) async throws {
+        let (remote, key) = (try await kind.make(), AccountKey())
+        let first = try await Machine(remote, isEncrypted: isEncrypted, key)
+        let second = try await Machine(remote, isEncrypted: isEncrypted, key)
+        try await first.commit { cloud in _ = try cloud.createNode(at: "/ein Ördner") }
+        #expect(try await second.account.pull().new == 1)
+        let node = try await second.node("/ein Ördner")
+        try await first.commit { cloud in _ = try cloud.createNode(at: "/ein Ördner/file") }
+        #expect(try await second.account.pull().new == 1)
+        #expect(try await second.node("/ein Ördner") == node)
+        #expect(try await second.data("/ein Ördner") == "data of /ein Ördner")
+        #expect(try await second.data("/ein Ördner/file") == "data of /ein Ördner/file")
+        try await first.commit { cloud in
+            try cloud.copy(cloud.node(at: "/ein Ördner"), to: "/copy")
+            try cloud.move(cloud.node(at: "/ein Ördner"), to: "/moved")
+        }
+        try await second.account.pull()
+        for path in ["/copy", "/moved"] as [TreePath] {
+            #expect(try await second.data(path) == "data of /ein Ördner")
+        }
+        try await first.account.pull()
+        try await first.commit { cloud in
+            for path in ["/copy", "/moved"] as [TreePath] { try cloud.delete(cloud.node(at: path)) }
+        }
+        #expect(try await remote.list(RemoteKey(["home"]), isRecursive: false, after: nil).objects.isEmpty)
+        for machine in [first, second] { try await machine.close() }
     }
 
     @Test(arguments: RemoteCase.all, [false, true]) func `they go where files and folders go`(
