@@ -64,12 +64,19 @@ extension Pusher {
             }
         }
         // What somebody else has written before the move is not taken for known: the pull finds it.
-        let tags = isThere && wasKnown ? try await tags(at: destination, isFolder: isFolder) : [:]
+        var tags = isThere && wasKnown ? try await tags(at: destination, isFolder: isFolder) : [:]
+        if !isFolder, source != destination, let object = tags[destination], try await remote.capabilities().moves,
+            let row = target.remote, row.isCertain, !ETag.isSame(object.eTag, row.eTag),
+            try await !isOwn(object, anyOf: row.prints)
+        {
+            // Another machine may have written it between the look and the move, which has no condition.
+            tags = [:]
+        }
         if isFolder { try await recognise(tags, of: work.node, at: destination, &carried) }
         // What others have done in it before is told of by a feed under keys that are not known any more.
         var isDoubtful = false
         if isFolder, source != destination { isDoubtful = try await remote.capabilities().hasChangeFeed }
-        return .done { [isDoubtful, sidecars, carried] context in
+        return .done { [isDoubtful, sidecars, carried, tags] context in
             let cloud = CloudContext(context, facts)
             guard let remote = try cloud.remote(work.node), let name = work.name,
                 let parent = try work.parent.flatMap({ try cloud.remote($0) }), !parent.isWithin(work.node)

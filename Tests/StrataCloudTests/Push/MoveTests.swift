@@ -43,6 +43,25 @@ import Testing
         await stage.account.close()
     }
 
+    @Test func `what others write between the look and the move is not taken for known`() async throws {
+        let remote = Mutex<StrictRemote?>(nil)
+        let stage = try await CloudStage(
+            StrictRemote { request, _ in
+                // In the moment before the file is moved.
+                if "\(request)" == "MOVE home/b" { remote.withLock { $0 }?.write("home/a", "theirs") }
+                return nil
+            }
+        )
+        remote.withLock { $0 = stage.remote }
+        try await stage.fill(["/a"])
+        try await stage.commit { cloud in try cloud.move(cloud.node(at: "/a"), to: "/b") }
+        try await stage.drain()
+        #expect(stage.remote.tree["home/b"] == "theirs")
+        try await stage.account.pull()
+        #expect(stage.handler.pulled().contains("modified /b: header, data"))
+        await stage.account.close()
+    }
+
     @Test(arguments: [true, false], [true, false])
     func `what others write in a folder during its move is not taken for known`(
         _ copies: Bool,
