@@ -304,7 +304,7 @@ final class PullApplication {
         let works = try operations.map { try $0.payload(as: CloudWork.self).kind }
         // What was not sent is worth more than that somebody has deleted what was there before.
         if try !isProven || !node.children.isEmpty || works.contains(where: { $0 != .delete }) {
-            // An operation below it counts on the folder. When it has found that this is gone, it waits behind what makes it again.
+            // An operation below it needs the folder. Once it has found the folder missing, it waits for the operation that makes it again.
             guard try !isAnyActive(below: node) else { return postpone() }
             try release(operations, of: node)
             let sections = row.snapshot.sections(isSealed: cloud.facts.isSealed)
@@ -318,7 +318,7 @@ final class PullApplication {
         try tell(.deleted(id, path: path, link: link))
     }
 
-    /// Lets uploads go on that wait for a decision about a conflict: there is no other version any more.
+    /// Resumes uploads that wait for a decision about a conflict: the other version is gone.
     private func release(_ operations: [QueuedOperation], of node: CloudNode) throws {
         try cloud.forgetConflict(of: node.id.number)
         for operation in operations where operation.constraint == CloudAccount.conflict.rawValue { operation.retry() }

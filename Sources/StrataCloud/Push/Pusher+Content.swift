@@ -150,7 +150,7 @@ extension Pusher {
                 guard let there = try await remote.head(place) else {
                     if part.section == .data, try await isContentOfFolder(place, target) { return .replaced }
                     if target.node?.isFolder ?? false, try await isFolderGone(key) {
-                        // Beside a place where a file may come by now, nobody would find it.
+                        // Beside a place that another machine may give a file, no pull would find it.
                         throw RemoteError(.parentMissing, "The folder \(key) is not there any more.", key: key)
                     }
                     // What is here and was not sent is worth more than that somebody has deleted what was there before.

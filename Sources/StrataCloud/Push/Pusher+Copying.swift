@@ -62,7 +62,7 @@ extension Pusher {
         return try await handler.content(for: request(for: node, at: path, link: work.sourceLink)) != nil
     }
 
-    /// Copies what the remote has of a source by now.
+    /// Copies the version of a source that the remote has.
     ///
     /// - Returns: the copy, and the print and seal of its content if they are known.
     func duplicate(

@@ -43,18 +43,15 @@ extension Pusher {
                 }
             } else {
                 let removal = try await deleteContent(of: row, at: key)
-                switch removal {
-                case .kept: return false
-                case .deleted, .absent, .folder:
-                    if row.isConverting {
-                        try await remote.delete(key, isFolder: true, if: .none)
-                        _ = try await deleteContent(of: row, at: content, isMoved: true)
-                    } else if removal == .folder {
-                        return false
-                    } else if removal == .absent, try await remote.head(content) != nil {
-                        // Others have made a folder of it, to which the sidecars belong.
-                        return false
-                    }
+                if removal == .kept { return false }
+                if row.isConverting {
+                    try await remote.delete(key, isFolder: true, if: .none)
+                    _ = try await deleteContent(of: row, at: content, isMoved: true)
+                } else if removal == .folder {
+                    return false
+                } else if removal == .absent, try await isConvertedByOthers(key) {
+                    // The sidecars belong to the folder of the others.
+                    return false
                 }
             }
             // What goes with it goes behind it.

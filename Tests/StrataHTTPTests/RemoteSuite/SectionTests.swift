@@ -60,13 +60,18 @@ import Testing
         }
     }
 
+    /// Two machines with one new remote.
+    private func twoMachines(_ kind: RemoteCase, isEncrypted: Bool) async throws -> (any Remote, Machine, Machine) {
+        let (remote, key) = (try await kind.make(), AccountKey())
+        let first = try await Machine(remote, isEncrypted: isEncrypted, key)
+        return (remote, first, try await Machine(remote, isEncrypted: isEncrypted, key))
+    }
+
     @Test(arguments: RemoteCase.all, [false, true]) func `a file that gets a child keeps its content`(
         kind: RemoteCase,
         isEncrypted: Bool
     ) async throws {
-        let (remote, key) = (try await kind.make(), AccountKey())
-        let first = try await Machine(remote, isEncrypted: isEncrypted, key)
-        let second = try await Machine(remote, isEncrypted: isEncrypted, key)
+        let (remote, first, second) = try await twoMachines(kind, isEncrypted: isEncrypted)
         try await first.commit { cloud in _ = try cloud.createNode(at: "/ein Ördner") }
         #expect(try await second.account.pull().new == 1)
         let node = try await second.node("/ein Ördner")
@@ -95,9 +100,7 @@ import Testing
         kind: RemoteCase,
         isEncrypted: Bool
     ) async throws {
-        let (remote, key) = (try await kind.make(), AccountKey())
-        let first = try await Machine(remote, isEncrypted: isEncrypted, key)
-        let second = try await Machine(remote, isEncrypted: isEncrypted, key)
+        let (remote, first, second) = try await twoMachines(kind, isEncrypted: isEncrypted)
         try await first.commit { cloud in
             try cloud.upload(cloud.createFolder(at: "/ein Ördner"), .metadata)
             try cloud.createNode(at: "/ein Ördner/file", sections: [.metadata, .data])

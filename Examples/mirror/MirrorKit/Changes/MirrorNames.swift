@@ -10,22 +10,24 @@ enum MirrorNames {
 
     /// Under which name the content of a folder is shown beside it: `notes (content).txt` for a folder that is called `notes.txt`.
     static func content(of name: String) -> String {
+        // Room for a number as well.
+        marked(name, " (content)", most: 230)
+    }
+
+    /// A name with a mark before its extension.
+    ///
+    /// - Parameter most: how many bytes of the name are kept.
+    static func marked(_ name: String, _ mark: String, most: Int) -> String {
         let dot = name.dropFirst().lastIndex(of: ".") ?? name.endIndex
         var (stem, suffix) = (String(name[..<dot]), String(name[dot...]))
         if suffix.utf8.count > 64 { (stem, suffix) = (name, "") }
-        // Room for a number as well.
-        while stem.utf8.count + suffix.utf8.count > 230, !stem.isEmpty { stem.removeLast() }
-        return "\(stem) (content)\(suffix)"
+        while stem.utf8.count + suffix.utf8.count > most, !stem.isEmpty { stem.removeLast() }
+        return stem + mark + suffix
     }
 
     /// A name with a number before its extension, if that is not 1, of at most 255 bytes.
     static func numbered(_ name: String, _ number: Int) -> String {
-        if number == 1 { return name }
-        let dot = name.dropFirst().lastIndex(of: ".") ?? name.endIndex
-        var (stem, suffix) = (String(name[..<dot]), String(name[dot...]))
-        if suffix.utf8.count > 64 { (stem, suffix) = (name, "") }
-        while stem.utf8.count + suffix.utf8.count > 245, !stem.isEmpty { stem.removeLast() }
-        return "\(stem) \(number)\(suffix)"
+        number == 1 ? name : marked(name, " \(number)", most: 245)
     }
 }
 
@@ -36,13 +38,9 @@ struct ConflictName: Sendable {
 
     /// - Returns: a name of at most 255 bytes.
     func name(for name: String) -> String {
-        let dot = name.dropFirst().lastIndex(of: ".")
-        var (stem, suffix) = dot.map { (String(name[..<$0]), String(name[$0...])) } ?? (name, "")
         let day = now().formatted(.iso8601.year().month().day())
         let mark = " (conflict from \(host) \(day))"
-        if suffix.utf8.count > 64 { (stem, suffix) = (name, "") }
         // Room for a number as well.
-        while stem.utf8.count + mark.utf8.count + suffix.utf8.count > 240, !stem.isEmpty { stem.removeLast() }
-        return stem + mark + suffix
+        return MirrorNames.marked(name, mark, most: 240 - mark.utf8.count)
     }
 }

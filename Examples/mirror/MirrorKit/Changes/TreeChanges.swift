@@ -124,19 +124,13 @@ final class TreeChanges {
             return try add(item, print, as: entry)
         }
         count += 1
-        guard try !cloud.isMarkedForDownload(node, .data) else { return try part(entry, from: node, print) }
+        guard try !cloud.isMarkedForDownload(node, .data) else { return try part(entry, from: node) }
         try cloud.upload(node, size: print.stamp.size)
     }
 
     /// Here it was changed before what others have made of it has arrived: each version is a file from now on.
-    private func part(_ entry: MirrorEntry, from node: CloudNode, _ print: LocalFolder.Print) throws {
-        guard let parent = node.parent else { return }
-        if entry.contentOf == nil { try cloud.unlink(node) }
-        entry.contentOf = nil
-        let name = try cloud.freeName(for: conflictName.name(for: node.name), in: parent)
-        try cloud.createNode(at: parent.path.appending(name), content: entry.id, size: print.stamp.size)
-        partings.note(entry.id)
-        hasMet = true
+    private func part(_ entry: MirrorEntry, from node: CloudNode) throws {
+        if try entry.part(from: node, conflictName, partings, in: cloud) { hasMet = true }
     }
 
     private func note(_ entry: MirrorEntry, _ item: FolderItem, _ print: LocalFolder.Print?) {
@@ -198,7 +192,7 @@ final class TreeChanges {
             let entry = node.link.flatMap { ObjectID<MirrorEntry>($0) }
             var isGone = entry.map { gone.contains($0.number) } ?? false
             if isGone, node.isFolder, node.hasContent {
-                // Content that has never arrived was deleted by nobody.
+                // Content that has never arrived was not deleted here.
                 let content = try MirrorEntry.content(of: node, in: cloud)
                 isGone = content.map { gone.contains($0.id.number) && $0.incoming == nil } ?? false
             }

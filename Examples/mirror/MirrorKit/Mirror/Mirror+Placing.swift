@@ -3,7 +3,7 @@ import StrataCloud
 
 /// The folder follows the tree.
 extension Mirror {
-    /// The tree, in which no file of this folder stands for a node that has become a folder.
+    /// The tree, in which no file of this folder is linked to a node that has become a folder.
     private func wantedTree() async throws -> WantedTree {
         let (account, folder) = (account, folder)
         return try await stack.background { context in

@@ -80,13 +80,7 @@ struct MirrorHandler: CloudHandler {
 
     /// Keeps both versions of the content of a folder: the local version becomes a separate file beside the folder.
     private func part(_ node: CloudNode, _ conflict: CloudConflict, in cloud: CloudContext) throws {
-        if let parent = node.parent, let entry = try MirrorEntry.content(of: node, in: cloud) {
-            let name = try cloud.freeName(for: conflictName.name(for: node.name), in: parent)
-            if entry.contentOf == nil { try cloud.unlink(node) }
-            entry.contentOf = nil
-            try cloud.createNode(at: parent.path.appending(name), content: entry.id, size: entry.stamp.size)
-            partings.note(entry.id)
-        }
+        try MirrorEntry.content(of: node, in: cloud)?.part(from: node, conflictName, partings, in: cloud)
         try cloud.resolve(conflict, .theirs)
     }
 

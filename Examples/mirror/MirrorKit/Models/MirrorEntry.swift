@@ -51,4 +51,23 @@ extension MirrorEntry {
         guard let contentOf else { return try cloud.node(for: id) }
         return try ObjectID<CloudNode>(contentOf).flatMap { try cloud.context.find($0) }
     }
+
+    /// Makes a file of its own of this version, beside the node that it was the content of.
+    ///
+    /// - Returns: false if the node does not lie in a folder.
+    @discardableResult
+    func part(
+        from node: CloudNode,
+        _ conflictName: ConflictName,
+        _ partings: Partings,
+        in cloud: CloudContext
+    ) throws -> Bool {
+        guard let parent = node.parent else { return false }
+        if contentOf == nil { try cloud.unlink(node) }
+        contentOf = nil
+        let name = try cloud.freeName(for: conflictName.name(for: node.name), in: parent)
+        try cloud.createNode(at: parent.path.appending(name), content: id, size: stamp.size)
+        partings.note(id)
+        return true
+    }
 }
