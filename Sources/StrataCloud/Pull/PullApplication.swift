@@ -8,8 +8,8 @@ final class PullApplication {
     private let known: KnownTree
     private let tree: RemoteTree
     private(set) var summary = PullSummary()
-    /// Where the next pull is to look again.
-    private(set) var left: Set<RemoteKey> = []
+    /// What the next pull is to look at again.
+    private(set) var left = PullRest()
 
     init(_ cloud: CloudContext, _ handler: any CloudHandler, _ known: KnownTree, _ tree: RemoteTree) {
         (self.cloud, self.handler, self.known, self.tree) = (cloud, handler, known, tree)
@@ -18,7 +18,9 @@ final class PullApplication {
     func apply(_ step: PullPlan.Step) throws {
         let postponed = summary.postponed
         try carryOut(step)
-        if summary.postponed > postponed { left.formUnion(step.keys(known, tree)) }
+        guard summary.postponed > postponed else { return }
+        left.keys.formUnion(step.keys(known, tree))
+        if let row = step.row { left.rows.insert(row) }
     }
 
     private func carryOut(_ step: PullPlan.Step) throws {

@@ -150,7 +150,28 @@ struct PullPlan: Sendable {
     }
 }
 
+/// What a pull has left to the next one.
+struct PullRest: Sendable {
+    var keys: Set<RemoteKey> = []
+    /// Objects that may lie somewhere else by the end of the pull, since it has moved a folder above them.
+    var rows: Set<Int64> = []
+
+    mutating func add(_ other: PullRest) {
+        keys.formUnion(other.keys)
+        rows.formUnion(other.rows)
+    }
+}
+
 extension PullPlan.Step {
+    /// The known object that it is about; nil for a new one.
+    var row: Int64? {
+        switch self {
+        case .add: nil
+        case .update(let number, _), .move(let number, _), .convert(let number, _): number
+        case .forget(let number), .remove(let number), .restore(let number), .list(let number): number
+        }
+    }
+
     /// Where it is to be looked again if it cannot be carried out.
     func keys(_ known: KnownTree, _ tree: RemoteTree) -> Set<RemoteKey> {
         func keys(of number: Int64) -> Set<RemoteKey> {

@@ -40,10 +40,10 @@ struct Puller: Sendable {
         try await plan.confirm(by: check, &tree, limit: limit)
         // Should that be broken off by which something is to be found anew, everything is asked for.
         let isDoubtful = feed != nil && plan.forgets
-        if isDoubtful { try await note(nil, behind: position, []) }
+        if isDoubtful { try await note(behind: position, PullRest()) { _ in nil } }
         let start = isDoubtful ? nil : position
         let steps = plan.steps
-        var (summary, left) = (PullSummary(), plan.left)
+        var (summary, left) = (PullSummary(), PullRest(keys: plan.left))
         (summary.unlisted, summary.postponed) = (plan.unlisted, plan.postponed)
         var first = 0
         while first < steps.count {
@@ -51,23 +51,29 @@ struct Puller: Sendable {
             let part = steps[first..<min(first + Self.portion, steps.count)]
             let done = try await apply(part, known, tree)
             summary.add(done.summary)
-            left.formUnion(done.left)
+            left.add(done.left)
             first += part.count
         }
         if let feed {
-            try await note(FeedPosition.next(feed, from: start, left: left), behind: start, left)
+            try await note(behind: start, left) { FeedPosition.next(feed, from: start, left: $0) }
         }
         return summary
     }
 
     /// Writes down from where the next pull goes on: behind what the feed has told, with what was left, which is looked at again. Where that is too
     /// much, the next pull asks for the same once more; where that has not helped, for everything, since what was left may have changed long ago.
-    private func note(_ next: FeedPosition?, behind position: FeedPosition?, _ left: Set<RemoteKey>) async throws {
+    private func note(
+        behind position: FeedPosition?,
+        _ left: PullRest,
+        _ next: @escaping @Sendable (_ left: Set<RemoteKey>) -> FeedPosition?
+    ) async throws {
         let facts = facts
         for _ in 0..<Self.tries {
             do {
                 return try await stack.overStore { context in
                     guard let record = try context.first(.account(facts.account)) else { return }
+                    let left = try left.keys.union(CloudContext(context, facts).keys(of: left.rows))
+                    let next = next(left)
                     // Another process may have pulled as well: from where that goes on is as good.
                     let new =
                         record.feedPosition == position
@@ -89,11 +95,11 @@ struct Puller: Sendable {
         _ steps: ArraySlice<PullPlan.Step>,
         _ known: KnownTree,
         _ tree: RemoteTree
-    ) async throws -> (summary: PullSummary, left: Set<RemoteKey>) {
+    ) async throws -> (summary: PullSummary, left: PullRest) {
         let (facts, handler) = (facts, handler)
         for _ in 0..<Self.tries {
             do {
-                let result = Mutex<(summary: PullSummary, left: Set<RemoteKey>)>((PullSummary(), []))
+                let result = Mutex<(summary: PullSummary, left: PullRest)>((PullSummary(), PullRest()))
                 // The queued operations, and the objects known to lie at the remote, decide about each step. They must
                 // be the same when the step is committed: the block runs again if another commit has changed them.
                 try await stack.commitOverStore(on: queue, author: "pull") { context in
@@ -112,10 +118,28 @@ struct Puller: Sendable {
         }
         var summary = PullSummary()
         summary.postponed = steps.count
-        return (summary, steps.reduce(into: []) { $0.formUnion($1.keys(known, tree)) })
+        var left = PullRest()
+        for step in steps { left.add(PullRest(keys: step.keys(known, tree), rows: Set([step.row].compactMap(\.self)))) }
+        return (summary, left)
     }
 
     private static let tries = 5
+}
+
+extension CloudContext {
+    /// Where objects lie at the remote by now, with what goes with them.
+    fileprivate func keys(of rows: Set<Int64>) throws -> Set<RemoteKey> {
+        var keys: Set<RemoteKey> = []
+        for number in rows {
+            // Of what has lost its folder nothing is known any more.
+            guard let row = try remote(number), let key = try? row.key else { continue }
+            keys.insert(key)
+            for mark in RemoteNode.marks(isFolder: row.isFolder) where row.snapshot.eTag(ofMark: mark) != nil {
+                keys.insert(key.sidecar(mark))
+            }
+        }
+        return keys
+    }
 }
 
 extension PullSummary {

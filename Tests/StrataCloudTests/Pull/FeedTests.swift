@@ -104,6 +104,27 @@ import Testing
         await stage.account.close()
     }
 
+    @Test func `what a pull has left is looked at where it has come to with the folder above it`() async throws {
+        let stage = try await stage(["/a"])
+        stage.remote.folder("home/f")
+        stage.remote.write("home/f%" + Sidecar.content, "content")
+        for name in ["b", "c", "d"] { stage.remote.write("home/f/\(name)", name) }
+        #expect(try await stage.account.pull().new == 4)
+        // Another machine moves the folder, and deletes and changes what lies in it.
+        stage.remote.carry("home/f", to: "home/g")
+        stage.remote.rename("home/f%" + Sidecar.content, to: "home/g%" + Sidecar.content)
+        stage.remote.write("home/g/b", nil)
+        stage.remote.write("home/g/c", "other")
+        for _ in 0..<3 { try await stage.account.pull() }
+        #expect(
+            Set(try await stage.tree().keys.filter { !$0.contains("%") }) == [
+                "home/a", "home/g/", "home/g/c", "home/g/d",
+            ]
+        )
+        #expect(try await position(stage)?.keys == [])
+        await stage.account.close()
+    }
+
     @Test func `much that a pull has left is told of once more, and then asked for with everything`() async throws {
         let stage = try await stage((0...FeedPosition.most).map { TreePath(["\($0)"]) })
         let before = try await position(stage)
