@@ -22,6 +22,8 @@ struct Sizes: Sendable {
     var registered = 20_000
     var lookupPasses = 10
     var commits = 2_000
+    /// Objects that are read, changed and committed, each by itself.
+    var edits = 4_000
     var hops = 5_000
     var parents = 10_000
     var children = 100_000
@@ -62,6 +64,7 @@ struct Sizes: Sendable {
         registered: 2_000,
         lookupPasses: 2,
         commits: 50,
+        edits: 50,
         hops: 500,
         parents: 500,
         children: 5_000,

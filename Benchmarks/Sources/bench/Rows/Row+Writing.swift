@@ -107,4 +107,42 @@ extension Row {
             return Sample(cost: watch.seconds, check: try EntryTable.check(round))
         }
     }
+
+    /// The loop of a service: each object read, changed in three of its columns and committed, in a block of its own.
+    ///
+    /// Equal: the reference reads on one connection, in a transaction, and writes on another one, in a transaction for each row, at the
+    /// same synchronous level; SQLite copies its journal for it. Strata's hops to a block and back are timed as well.
+    static func edits(_ sizes: Sizes, _ synchronous: Synchronous) -> Row {
+        Row(
+            work: synchronous == .full ? .editFull : .editNormal,
+            name: "read, change and commit one object, \(sizes.edits) times, \(synchronous.rawValue)",
+            unit: .milliseconds,
+            target: nil
+        ) { round in
+            do { _ = try EntryTable.make(round, count: round.sizes.stored) }
+            let writer = try Database(round.file, synchronous)
+            let reader = try Database(round.file, synchronous)
+            let ids = round.values.entries.prefix(round.sizes.edits).map(\.id)
+            let watch = Stopwatch()
+            let (beginReading, endReading) = (try reader.prepare("BEGIN"), try reader.prepare("COMMIT"))
+            let select = try reader.prepare(EntryTable.select + " WHERE id=?")
+            let (begin, commit) = (try writer.prepare("BEGIN IMMEDIATE"), try writer.prepare("COMMIT"))
+            let update = try writer.prepare(EntryTable.update)
+            for id in ids {
+                try beginReading.run()
+                select.bind(id, at: 1)
+                guard try select.step() else { throw BenchError("a row is missing") }
+                var entry = EntryValues(select)
+                select.reset()
+                try endReading.run()
+                entry.quantity += 1
+                entry.price += 0.5
+                entry.title = round.values.entries[entry.serial + 1].title
+                try begin.run()
+                try entry.update(by: update)
+                try commit.run()
+            }
+            return Sample(cost: watch.seconds, check: try EntryTable.check(round))
+        }
+    }
 }

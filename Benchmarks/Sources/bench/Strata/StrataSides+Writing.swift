@@ -66,4 +66,22 @@ extension StrataSides {
         try await stack.close()
         return Sample(cost: seconds, check: try await check(round))
     }
+
+    static func edits(_ round: Round, _ synchronous: Synchronous) async throws -> Sample {
+        let (stack, ids) = try await filled(round, count: round.sizes.stored, synchronous)
+        let entries = round.values.entries
+        let watch = Stopwatch()
+        for index in 0..<round.sizes.edits {
+            try await stack.background { context in
+                guard let object = try context.find(ids[index]) else { throw BenchError("an object is missing") }
+                object.quantity += 1
+                object.price += 0.5
+                object.title = entries[object.serial + 1].title
+                try context.commit()
+            }
+        }
+        let seconds = watch.seconds
+        try await stack.close()
+        return Sample(cost: seconds, check: try await check(round))
+    }
 }

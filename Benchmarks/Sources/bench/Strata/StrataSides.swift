@@ -12,6 +12,7 @@ enum StrataSides {
             .delete: delete,
             .commitNormal: { try await commits($0, .normal) },
             .commitNumbered: { try await commits($0, .normal) }, .commitFull: { try await commits($0, .full) },
+            .editNormal: { try await edits($0, .normal) }, .editFull: { try await edits($0, .full) },
             .hopFromPool: hopFromPool, .hopFromMain: hopFromMain, .memory: memory, .walk: walk, .pending: pending,
             .streamRows: streamRows, .streamObjects: streamObjects, .prefetch: prefetch,
             .batchUpdate: batchUpdate, .savepoints: savepoints, .undo: undo, .live: live,
@@ -63,7 +64,11 @@ enum StrataSides {
     }
 
     /// The first entries stored, the store closed and opened again; ids by serial.
-    static func filled(_ round: Round, count: Int) async throws -> (ContextStack, [ObjectID<Entry>]) {
+    static func filled(
+        _ round: Round,
+        count: Int,
+        _ synchronous: Synchronous = .normal
+    ) async throws -> (ContextStack, [ObjectID<Entry>]) {
         let first = try await stack(round)
         let entries = round.values.entries.prefix(count)
         let ids = try await first.background { context in
@@ -72,7 +77,7 @@ enum StrataSides {
             return objects.map(\.id)
         }
         try await first.close()
-        return (try await stack(round), ids)
+        return (try await stack(round, synchronous), ids)
     }
 
     /// What is in the store, read by a stack of its own.
