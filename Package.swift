@@ -40,6 +40,7 @@ let package = Package(
             dependencies: [
                 "CStrataSQLite",
                 "StrataMacros",
+                .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),

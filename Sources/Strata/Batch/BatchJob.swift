@@ -49,6 +49,7 @@ final class BatchJob {
     /// Ids that were reserved by this transaction and not taken yet.
     private var reserved: Range<Int64> = 0..<0
     private var reservation: Int64 = 64
+    static let reservationLimit: Int64 = 65_536
 
     /// An id for a new row, greater than all that were given before this job began.
     ///
@@ -60,7 +61,7 @@ final class BatchJob {
             }
             try connection.execute(SchemaSQL.reserveIDs, [.integer(reservation)])
             reserved = first..<(first + reservation)
-            reservation = min(reservation * 4, IDSource.rangeSize)
+            reservation = min(reservation * 4, Self.reservationLimit)
         }
         defer { reserved = (reserved.lowerBound + 1)..<reserved.upperBound }
         return reserved.lowerBound

@@ -14,6 +14,7 @@ final class BlockScope: Sendable {
         var later: [ContextHandle] = []
         var isEnded = false
         var hasFailed = false
+        var hasPlace = false
     }
 
     /// The context in which the block runs.
@@ -64,6 +65,12 @@ final class BlockScope: Sendable {
     /// Whether the block has thrown an error.
     var hasFailed: Bool {
         state.withLock { $0.hasFailed }
+    }
+
+    /// Whether the block has a place among the readers.
+    var hasPlace: Bool {
+        get { state.withLock { $0.hasPlace } }
+        set { state.withLock { $0.hasPlace = newValue } }
     }
 
     /// The block has thrown an error.

@@ -74,7 +74,10 @@ extension ObjectContext {
     }
 
     /// Writes a commit that was begun, and shows what came of it.
+    ///
+    /// The snapshot goes before: nobody who waits for the writer keeps the journal from being copied.
     func carryOut(_ pending: PendingCommit) throws {
+        dropView()
         let result = Result { try pending.write() }
         finishCommit(pending, result)
         _ = try result.get()

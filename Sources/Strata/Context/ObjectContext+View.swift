@@ -46,7 +46,9 @@ extension ObjectContext {
 
     /// The reader of the view, or another one where cursors go on reading the snapshot that the view had.
     private func readerForView() throws -> Reader {
-        guard let known = view?.reader else { return try store.borrowReader(for: reference.label) }
+        guard let known = view?.reader else {
+            return try store.borrowReader(for: reference.label, isOfPlace: hasPlace)
+        }
         guard known.isShared else { return known }
         let reader = try store.borrowReader(for: reference.label)
         store.giveBack(known)

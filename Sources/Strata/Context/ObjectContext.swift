@@ -40,6 +40,8 @@ public final class ObjectContext {
     var ownRevision: Int?
     /// Whether it goes on showing the state of its first read.
     let isPinned: Bool
+    /// Whether the block that runs has a place among the readers.
+    var hasPlace = false
     /// What this context has read, where its commit holds only as long as that does: that of a block which an engine commits.
     var readRecord: ReadRecord?
     /// Whether a save applies delete rules once more.

@@ -36,7 +36,7 @@ extension ContextStack {
         _ body: sending (ObjectContext) throws -> T
     ) async throws -> T {
         let handle = try core.make(.private, named: nil, parent: nil)
-        return try await handle.run(stack: [handle], dropping: true, body)
+        return try await handle.run(stack: [handle], dropping: true, isLimited: false, body)
     }
 
     /// Runs a block in a new context directly over the store, behind those before it on a queue, and commits what it has changed together with
@@ -69,7 +69,7 @@ extension ContextStack {
             }
             let handle = try core.make(.private, named: nil, parent: nil, on: queue.executor)
             do {
-                return try await handle.run(stack: [handle], dropping: true) { context in
+                return try await handle.run(stack: [handle], dropping: true, isLimited: false) { context in
                     let record = ReadRecord()
                     context.readRecord = record
                     do {

@@ -13,8 +13,6 @@ extension ObjectContext {
         var pending = try beginCommit()
         prepared()
         (pending.alongside, pending.isAhead) = ((author, body), readRecord != nil)
-        // A snapshot that is held while others are written keeps the journal from being begun anew, so that each commit would copy it.
-        if readRecord != nil { dropView() }
         try carryOut(pending)
     }
 

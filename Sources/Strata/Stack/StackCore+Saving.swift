@@ -6,7 +6,7 @@ extension StackCore {
             var ready: [Int: Set<Int>] = [:]
             defer { engine.layers.thaw(Set(ready.values.joined())) }
             for handle in list.dropLast() {
-                ready[handle.id] = try await handle.run(stack: [handle]) { try $0.prepareForChain() }
+                ready[handle.id] = try await handle.run(stack: [handle], isLimited: false) { try $0.prepareForChain() }
             }
             return try await current.commit(with: ready)
         }

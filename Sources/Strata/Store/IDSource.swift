@@ -3,18 +3,22 @@ import Synchronization
 
 /// Hands out ids from ranges that the store reserves durably (H28).
 ///
-/// Isolation: any. Taking an id is a lock and an addition; ranges are fetched in the background, the first one at once
-/// and the next when half of one is gone, and on the spot only where that did not come in time.
+/// Isolation: any. Taking an id is a lock and an addition. Ranges are fetched in the background, the first one when the store is
+/// opened and the next when half of one is gone. Only where that did not come in time a range is reserved on the spot: whoever
+/// holds the writer does it in the transaction that runs, others wait for the writer. The main actor waits for the first range
+/// alone; later it is told that the writer is busy.
 final class IDSource: Sendable {
     private struct State {
-        var next: Int64 = 1
-        var end: Int64 = 1
-        var following: Range<Int64>?
+        var range: Range<Int64> = 1..<1
+        /// What comes when the range is gone.
+        var following: [Range<Int64>] = []
         var isFetching = false
+        var hasFetched = false
         var reserve: (@Sendable (Int64) throws -> Int64)?
     }
 
-    static let rangeSize: Int64 = 65_536
+    /// So many that a long write does not outlast what is reserved in advance. A store can be opened 268 million times.
+    static let rangeSize: Int64 = 1 << 20
     /// Whether a range may begin with this number: ids have 48 bits beside the fingerprint.
     static func isRange(from first: Int64) -> Bool { first > 0 && first <= 1 << 48 - rangeSize }
     /// Steps of migrations take ids below this one. The rest is left to the objects of the store.
@@ -26,13 +30,14 @@ final class IDSource: Sendable {
     init(fingerprint: UInt16) { self.fingerprint = fingerprint }
 
     /// Lets ids be taken, and begins to fetch the first range.
+    ///
+    /// - Parameter reserve: reserves so many ids and gives the first one; waits for the writer where another thread has it.
     func start(_ reserve: @escaping @Sendable (Int64) throws -> Int64) {
         state.withLock { state in
             state.reserve = reserve
             state.isFetching = true
         }
-        // What goes wrong here goes wrong again where the first id is taken, and is thrown there.
-        queue.async { [self] in try? fetch() }
+        fetchLater()
     }
 
     /// Waits for a range that is being fetched, and fetches no more.
@@ -41,37 +46,62 @@ final class IDSource: Sendable {
         queue.sync {}
     }
 
-    /// - Throws: ``StrataError`` where a new range cannot be reserved.
+    /// - Throws: ``StrataError`` where no id is left and a new range cannot be reserved; on the main actor `busy` where that would
+    ///   have to be waited for.
     func take() throws -> Int64 {
         while true {
             let taken: Int64? = state.withLock { state in
-                if state.next == state.end, let following = state.following {
-                    (state.next, state.end) = (following.lowerBound, following.upperBound)
-                    state.following = nil
-                }
-                guard state.next < state.end else { return nil }
-                defer { state.next += 1 }
-                if state.end - state.next < Self.rangeSize / 2, state.following == nil, !state.isFetching {
+                if state.range.isEmpty, !state.following.isEmpty { state.range = state.following.removeFirst() }
+                guard let id = state.range.first else { return nil }
+                state.range = (id + 1)..<state.range.upperBound
+                if state.range.count < Self.rangeSize / 2, state.following.isEmpty, !state.isFetching {
                     state.isFetching = true
-                    queue.async { try? self.fetch() }
+                    fetchLater()
                 }
-                return state.next
+                return id
             }
             if let taken { return taken }
-            try queue.sync { try fetch() }
+            try fetchNow()
         }
     }
 
-    /// Runs on the queue.
-    private func fetch() throws {
-        let reserve: (@Sendable (Int64) throws -> Int64)? = try state.withLock { state in
-            if state.following != nil { return nil }
-            guard let reserve = state.reserve else { throw Store.closedError }
-            return reserve
+    private func fetchLater() {
+        queue.async { [self] in
+            defer { state.withLock { $0.isFetching = false } }
+            // What goes wrong here goes wrong again where the first id is taken, and is thrown there.
+            try? fetchIfGone()
         }
-        defer { state.withLock { $0.isFetching = false } }
-        guard let reserve else { return }
+    }
+
+    private func fetchNow() throws {
+        // Whoever waits for the queue may have this thread's transaction to wait for.
+        if StoreWriter.isInside { return try fetch() }
+        guard MainExecutor.isCurrent, state.withLock({ $0.hasFetched }) else {
+            return try queue.sync { try fetchIfGone() }
+        }
+        let isFetching = state.withLock { state in
+            defer { state.isFetching = true }
+            return state.isFetching
+        }
+        if !isFetching { fetchLater() }
+        throw StrataError(
+            .busy,
+            "\(Self.rangeSize) ids were taken while the store was being written. The main actor does not wait for more of them: "
+                + "save again when that is over."
+        )
+    }
+
+    /// On the queue: unless somebody else has done so.
+    private func fetchIfGone() throws {
+        if state.withLock({ $0.following.isEmpty }) { try fetch() }
+    }
+
+    private func fetch() throws {
+        guard let reserve = state.withLock({ $0.reserve }) else { throw Store.closedError }
         let first = try reserve(Self.rangeSize)
-        state.withLock { $0.following = first..<(first + Self.rangeSize) }
+        state.withLock { state in
+            state.following.append(first..<(first + Self.rangeSize))
+            state.hasFetched = true
+        }
     }
 }

@@ -2,17 +2,16 @@ import Foundation
 
 /// The file beside the store in which commits lie until they are copied into it (SQLite's write-ahead log).
 ///
-/// SQLite begins it anew by itself, but only where nobody reads a state that is not copied yet. Whoever takes one snapshot after the
-/// other, as a pinned context does that merges, always reads such a state: each commit copies no more than the snapshot before it
-/// allows for. So the journal is copied between two snapshots, once it is large: see ``StoreWriter/copyJournalIfLarge()``.
+/// It is begun anew where nobody reads a state that is not copied yet: see ``Checkpoints``. Whoever takes one snapshot after the
+/// other, as a pinned context does that merges, always reads such a state. So the journal is copied between two snapshots, once it
+/// is large: see ``StoreWriter/copyJournalIfLarge()``.
 ///
 /// Isolation: any.
 struct Journal: Sendable {
     /// It stands beside the file itself, not beside a link to it.
     let path: String
 
-    /// How large it may stay, in bytes. SQLite copies it at every commit once it has a thousand pages, which most often are half of
-    /// this.
+    /// How large it may stay, in bytes. It is copied once it has a thousand pages, which most often are half of this.
     static let limit = 8 << 20
 
     init(of storePath: String) {

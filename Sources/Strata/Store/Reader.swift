@@ -14,18 +14,26 @@ final class Reader: @unchecked Sendable {
     private var usualCacheSize: Int64?
     /// How many use it: a pinned context, and the cursors that read its snapshot beside it.
     private var userCount = 1
+    private let writer: StoreWriter
+    /// That of the snapshot, among those of the process.
+    private var snapshot: UInt64 = 0
+    /// Whether it is the one of a block that has a place among the readers.
+    var isOfPlace = false
 
-    fileprivate init(
-        path: String,
-        configuration: Configuration,
+    init(
+        _ writer: StoreWriter,
+        cacheSize: Int,
         identity: StoreIdentity,
         entities: [any AnyEntity],
         telemetry: Telemetry
     ) throws {
-        var configuration = configuration
+        self.writer = writer
+        var configuration = writer.configuration
         configuration.readonly = true
+        // A pool that was handed in has readers of its own kind.
+        if writer.isOwned { configuration.prepareDatabase { try $0.setCacheSize(cacheSize) } }
         configuration.allowsUnsafeTransactions = true
-        queue = try DatabaseQueue(path: path, configuration: configuration)
+        queue = try DatabaseQueue(path: writer.path, configuration: configuration)
         // The queue's connection lives as long as the queue, and nothing else uses this queue.
         let pointer = queue.unsafeReentrantRead { Exclusive($0.sqliteConnection) }
         guard let pointer = pointer.use({ $0 }) else {
@@ -43,7 +51,13 @@ final class Reader: @unchecked Sendable {
     /// Takes a snapshot of the store and gives its sequence number.
     func begin() throws -> Int64 {
         if isReading { try end() }
-        try connection.statement(.beginReading).runBound()
+        snapshot = writer.snapshots.open()
+        do {
+            try connection.statement(.beginReading).runBound()
+        } catch {
+            writer.snapshotHasEnded(snapshot)
+            throw error
+        }
         isReading = true
         do {
             return try connection.sequence()
@@ -63,7 +77,7 @@ final class Reader: @unchecked Sendable {
     }
 
     /// Whether somebody still uses it, now that one no longer does.
-    fileprivate func leave() -> Bool {
+    func leave() -> Bool {
         guard isShared else { return false }
         userCount -= 1
         return true
@@ -76,7 +90,7 @@ final class Reader: @unchecked Sendable {
         try connection.execute("PRAGMA cache_size = -2000")
     }
 
-    fileprivate func endStreaming() {
+    func endStreaming() {
         guard let size = usualCacheSize else { return }
         usualCacheSize = nil
         // Were it refused, this reader would be slower and nothing else.
@@ -87,6 +101,7 @@ final class Reader: @unchecked Sendable {
     func end() throws {
         guard isReading else { return }
         isReading = false
+        defer { writer.snapshotHasEnded(snapshot) }
         do {
             try connection.statement(.commit).runBound()
         } catch {
@@ -99,81 +114,9 @@ final class Reader: @unchecked Sendable {
         connection.trace?.explain(on: connection)
     }
 
-    fileprivate func close() {
+    func close() {
         try? end()
         connection.finalize()
         try? queue.close()
-    }
-}
-
-/// Readers that are open and not in use. There are as many as were ever borrowed at one time.
-final class ReaderPool: Sendable {
-    private let path: String
-    private let configuration: Configuration
-    private let identity: StoreIdentity
-    private let entities: [any AnyEntity]
-    private let telemetry: Telemetry
-    private let idle = Mutex<(readers: [Reader], isClosed: Bool)>(([], false))
-    /// How many there are, those in use among them.
-    private let openCount = Mutex(0)
-
-    init(
-        path: String,
-        configuration: Configuration,
-        identity: StoreIdentity,
-        entities: [any AnyEntity],
-        telemetry: Telemetry
-    ) {
-        self.path = path
-        self.configuration = configuration
-        self.identity = identity
-        self.entities = entities
-        self.telemetry = telemetry
-    }
-
-    func borrow() throws -> Reader {
-        if let reader = idle.withLock({ $0.readers.popLast() }) { return reader }
-        let reader = try Reader(
-            path: path,
-            configuration: configuration,
-            identity: identity,
-            entities: entities,
-            telemetry: telemetry
-        )
-        count(1)
-        return reader
-    }
-
-    private func count(_ change: Int) {
-        openCount.withLock { count in
-            count += change
-            telemetry.metrics?.noteReaders(count)
-        }
-    }
-
-    private func close(_ reader: Reader) {
-        reader.close()
-        count(-1)
-    }
-
-    func giveBack(_ reader: Reader) {
-        if reader.leave() { return }
-        try? reader.end()
-        reader.endStreaming()
-        reader.connection.overlay.show([:])
-        reader.connection.readRecord = nil
-        let isClosed = idle.withLock { idle in
-            if !idle.isClosed { idle.readers.append(reader) }
-            return idle.isClosed
-        }
-        if isClosed { close(reader) }
-    }
-
-    func close() {
-        let readers = idle.withLock { idle in
-            defer { idle = ([], true) }
-            return idle.readers
-        }
-        for reader in readers { close(reader) }
     }
 }

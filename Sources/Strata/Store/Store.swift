@@ -57,8 +57,9 @@ final class Store: Sendable {
             identity = opened.identity
             layers = LayerStore(sequence: opened.sequence)
             readers = ReaderPool(
-                path: writer.path,
-                configuration: writer.configuration,
+                writer,
+                limit: max(1, configuration.maximumReaderCount),
+                cacheSize: configuration.readerCacheSize,
                 identity: identity,
                 entities: schema.entities,
                 telemetry: telemetry
@@ -70,7 +71,7 @@ final class Store: Sendable {
             if let passed = error as? PassedError { throw passed.error }
             throw StrataError(grdb: error)
         }
-        ids.start { [writer] count in try Self.reserveIDs(count, writer) }
+        ids.start { [writer] count in try writer.reserveIDs(count) }
     }
 
     deinit { try? close() }
@@ -82,16 +83,20 @@ final class Store: Sendable {
 
     /// See ``StoreWriter/copyJournalIfLarge()``.
     func copyJournalIfLarge() { writer.copyJournalIfLarge() }
+    /// See ``StoreWriter/checkpointCount``.
+    var checkpointCount: Int { writer.checkpointCount }
 
     // MARK: Reading
 
     /// A reader of one's own, until it is given back.
     ///
-    /// - Parameter context: the name of the context that reads, for the log.
-    func borrowReader(for context: @autoclosure () -> String? = nil) throws -> Reader {
+    /// - Parameters:
+    ///   - context: the name of the context that reads, for the log.
+    ///   - isOfPlace: whether it is for a block that has a place among the readers.
+    func borrowReader(for context: @autoclosure () -> String? = nil, isOfPlace: Bool = false) throws -> Reader {
         try checkOpen()
         do {
-            let reader = try readers.borrow()
+            let reader = try readers.borrow(isOfPlace: isOfPlace)
             if let trace = reader.connection.trace { trace.context = context() }
             return reader
         } catch {
@@ -175,6 +180,17 @@ final class Store: Sendable {
 
     func giveBack(_ reader: Reader) { readers.giveBack(reader) }
 
+    /// See ``ReaderPool/enter(_:)``.
+    nonisolated(nonsending) func takePlace(_ scope: BlockScope) async throws { try await readers.enter(scope) }
+
+    func leavePlace() { readers.leave() }
+
+    /// See ``ReaderPool/count``.
+    var readerCount: Int { readers.count }
+
+    /// See ``ReaderPool/waitingCount``.
+    var waitingCount: Int { readers.waitingCount }
+
     // MARK: Writing
 
     /// Runs one transaction: see ``StoreWriter/write(for:_:beforeCommit:afterCommit:)``.
@@ -192,17 +208,6 @@ final class Store: Sendable {
 
     /// Keeps others of this process from writing until it is opened again.
     var turnstile: WriterTurnstile { writer.turnstile }
-
-    private static func reserveIDs(_ count: Int64, _ writer: StoreWriter) throws -> Int64 {
-        var first: Int64 = 0
-        try writer.write { connection in
-            first = try connection.integer(SchemaSQL.readNextID) ?? 0
-            guard IDSource.isRange(from: first) else { throw StoreIdentity.damaged }
-            try connection.execute(SchemaSQL.reserveIDs, [.integer(count)])
-            return []
-        }
-        return first
-    }
 
     // MARK: Closing
 

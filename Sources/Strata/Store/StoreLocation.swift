@@ -48,15 +48,33 @@ public struct StoreConfiguration: Sendable {
     public var busyTimeout: TimeInterval
     /// How much of its history the store keeps.
     public var history: HistoryRetention
+    /// How many connections that read are meant to be open at one time, at least 1. The default is 32.
+    ///
+    /// A block that has read holds one, two open files, until it ends. Blocks of `background` and of unnamed contexts take a place
+    /// before they begin; beyond the limit they wait, in the order of calls. Blocks within blocks, named contexts, main, cursors and
+    /// live queries never wait: they are counted, so that fewer others are let in.
+    public var maximumReaderCount: Int
+    /// How many bytes of pages a connection that reads keeps in memory, as it reads them. The default is 4 MiB. The readers of a pool of
+    /// your own are as its configuration says.
+    public var readerCacheSize: Int
+    /// How many bytes of pages the connection that writes keeps in memory. The default is 16 MiB. A transaction that changes more writes
+    /// pages to the disk before it ends.
+    public var writerCacheSize: Int
 
     /// A configuration; what is left out is as it is by default.
     public init(
         synchronous: Synchronous = .full,
         busyTimeout: TimeInterval = 5,
-        history: HistoryRetention = .standard
+        history: HistoryRetention = .standard,
+        maximumReaderCount: Int = 32,
+        readerCacheSize: Int = 4 << 20,
+        writerCacheSize: Int = 16 << 20
     ) {
         self.synchronous = synchronous
         self.busyTimeout = busyTimeout
         self.history = history
+        self.maximumReaderCount = maximumReaderCount
+        self.readerCacheSize = readerCacheSize
+        self.writerCacheSize = writerCacheSize
     }
 }

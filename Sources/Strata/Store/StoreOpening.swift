@@ -23,14 +23,11 @@ struct StoreOpening {
         settings.foreignKeysEnabled = false
         settings.busyMode = busyMode(for: configuration.busyTimeout)
         settings.allowsUnsafeTransactions = true
-        settings.prepareDatabase { db in
-            // In kibibytes. There are as many readers as contexts read at the same time, and one writer.
-            try db.execute(sql: "PRAGMA cache_size = \(db.configuration.readonly ? -16_000 : -64_000)")
-        }
         return try whileBusy(for: configuration.busyTimeout) {
             let isNew = try StoreFile.inspect(url)
             let queue = try DatabaseQueue(path: url.path, configuration: settings)
             return try queue.inDatabase { db in
+                try db.setCacheSize(configuration.writerCacheSize)
                 if isNew {
                     // The mark is written before the journal is WAL, so that it is in the file itself from the start.
                     try db.execute(sql: "PRAGMA application_id = \(StoreFile.applicationID)")
@@ -57,6 +54,10 @@ struct StoreOpening {
     /// gets no turn among others that commit without a pause.
     private func busyMode(for seconds: TimeInterval) -> Database.BusyMode {
         .callback { [cancellation] tries in
+            if Checkpoints.isBrief {
+                usleep(500)
+                return tries < 4
+            }
             guard Double(tries) * 0.002 < seconds, !cancellation.isCancelled, !cancellation.isLate else { return false }
             usleep(.random(in: 1000...3000))
             return true
@@ -242,5 +243,13 @@ struct StoreOpening {
             }
         }
         return (try read(.ready, connection, mayWrite: true), isMigrated)
+    }
+}
+
+extension Database {
+    /// How many bytes of pages a connection keeps in memory. It takes them as it reads.
+    func setCacheSize(_ bytes: Int) throws {
+        // A negative number is one of kibibytes.
+        try execute(sql: "PRAGMA cache_size = \(-max(1, bytes >> 10))")
     }
 }

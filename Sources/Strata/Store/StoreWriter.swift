@@ -9,19 +9,34 @@ import Synchronization
 final class StoreWriter: Sendable {
     private let database: any DatabaseWriter
     /// Whether nobody else knows the database, so that no observer of GRDB's has to hear of what is written.
-    private let isOwned: Bool
+    let isOwned: Bool
     /// Used inside the database's writer only, which runs one access at a time.
     private let connection: Exclusive<Connection>
-    let journal: Journal
-    let turnstile = WriterTurnstile()
+    /// Nil for somebody else's database, which has checkpoints of its own. Used inside the database's writer.
+    private let checkpoints: Exclusive<Checkpoints>?
+    /// Where checkpoints are done that no commit does.
+    private let checkpointQueue = DispatchQueue(label: "strata.checkpoint", qos: .utility)
+    /// Whether the running thread is in a transaction of a writer's.
+    @TaskLocal static var isInside = false
     /// How many writes are under way or wait for their turn.
     private let writeCount = Atomic(0)
+    /// Ids that a transaction has reserved for objects which outlive it, though it failed. Used inside the database's writer.
+    private let owedIDs = Exclusive(OwedIDs())
+    /// The snapshots of the readers of this store.
+    let snapshots: OpenSnapshots
+    let journal: Journal
+    let turnstile = WriterTurnstile()
 
     /// - Parameter isOwned: whether it is closed with the store.
     init(_ database: any DatabaseWriter, isOwned: Bool, connection: Exclusive<Connection>) {
         self.database = database
         self.isOwned = isOwned
         self.connection = connection
+        let snapshots = OpenSnapshots()
+        self.snapshots = snapshots
+        checkpoints =
+            isOwned ? connection.use { Exclusive(Checkpoints($0.pointer, snapshots)) } : nil
+        checkpoints?.use { $0.start() }
         journal = Journal(of: database.path)
     }
 
@@ -45,38 +60,101 @@ final class StoreWriter: Sendable {
         defer { writeCount.subtract(1, ordering: .relaxed) }
         do {
             try database.writeWithoutTransaction { db in
-                var isCommitted = false
-                defer { afterCommit(isCommitted) }
-                try connection.use { connection in
-                    if let trace = connection.trace { trace.context = context() }
-                    if isOwned {
-                        try Self.transact(connection, body, beforeCommit)
-                    } else {
-                        try db.inTransaction(.immediate) {
-                            for table in try body(connection) { try db.notifyChanges(in: Table(table)) }
-                            beforeCommit()
-                            return .commit
-                        }
-                    }
-                    isCommitted = true
-                }
+                try turn(db, context(), body, beforeCommit, afterCommit)
+                checkpoints?.use { $0.afterCommit() }
             }
         } catch {
             throw StrataError(grdb: error)
         }
     }
 
-    /// Copies the journal into the store, as far as readers allow for, if it is large and nobody is writing. A database of somebody else's
-    /// is left alone.
-    ///
-    /// The connection that writes does it: SQLite before 3.51.3 can damage a file where one connection copies while another one writes
-    /// (https://sqlite.org/wal.html#walresetbug).
+    /// One transaction, inside the database's writer.
+    private func turn(
+        _ db: Database,
+        _ context: @autoclosure () -> String?,
+        _ body: (Connection) throws -> [String],
+        _ beforeCommit: () -> Void = {},
+        _ afterCommit: (_ isCommitted: Bool) -> Void = { _ in }
+    ) throws {
+        func inside(_ connection: Connection) throws -> [String] {
+            try owedIDs.use { try $0.pay(on: connection) }
+            return try Self.$isInside.withValue(true) { try body(connection) }
+        }
+        var isCommitted = false
+        defer { afterCommit(isCommitted) }
+        try connection.use { connection in
+            if let trace = connection.trace { trace.context = context() }
+            do {
+                if isOwned {
+                    try Self.transact(connection, inside, beforeCommit)
+                } else {
+                    try db.inTransaction(.immediate) {
+                        for table in try inside(connection) { try db.notifyChanges(in: Table(table)) }
+                        beforeCommit()
+                        return .commit
+                    }
+                }
+            } catch {
+                owedIDs.use { $0.payApart(on: connection) }
+                throw error
+            }
+            owedIDs.use { $0.isPaid() }
+            isCommitted = true
+        }
+    }
+
+    // MARK: Checkpoints
+
+    /// Lets go of a snapshot, and has the journal copied where that was in the way.
+    func snapshotHasEnded(_ number: UInt64) {
+        guard snapshots.close(number), let checkpoints else { return }
+        // Whoever has read may be the main actor, which does not wait for the disk.
+        checkpointQueue.async { [weak self] in
+            self?.database.writeWithoutTransaction { _ in checkpoints.use { $0.afterSnapshots() } }
+        }
+    }
+
+    /// Copies the journal where a pinned context stands between two snapshots, if it is large and nobody is writing.
     ///
     /// Complexity: O(1) while the journal is small.
     func copyJournalIfLarge() {
-        guard isOwned, journal.size > Journal.limit, writeCount.load(ordering: .relaxed) == 0 else { return }
-        // Where it cannot be copied it stays as it is, and the next commit meets the reason.
-        _ = try? database.writeWithoutTransaction { try $0.checkpoint(.passive) }
+        guard let checkpoints, journal.size > Journal.limit, writeCount.load(ordering: .relaxed) == 0 else { return }
+        database.writeWithoutTransaction { _ in checkpoints.use { $0.afterSnapshots() } }
+    }
+
+    /// How many checkpoints were tried, for tests.
+    var checkpointCount: Int { database.writeWithoutTransaction { _ in checkpoints?.use { $0.count } ?? 0 } }
+
+    // MARK: Ids
+
+    /// Reserves a range of ids, and gives the first one: in a transaction of its own or, where the thread is in one of this writer's
+    /// already, as part of that.
+    func reserveIDs(_ count: Int64) throws -> Int64 {
+        do {
+            return try database.unsafeReentrantWrite { db in
+                var first: Int64 = 0
+                if connection.use({ $0.isInTransaction }) {
+                    first = try connection.use { try Self.reserve(count, on: $0) }
+                    owedIDs.use { $0.note(first + count) }
+                } else {
+                    try turn(db, nil) {
+                        first = try Self.reserve(count, on: $0)
+                        return []
+                    }
+                }
+                return first
+            }
+        } catch {
+            throw StrataError(grdb: error)
+        }
+    }
+
+    private static func reserve(_ count: Int64, on connection: Connection) throws -> Int64 {
+        guard let first = try connection.integer(SchemaSQL.readNextID), IDSource.isRange(from: first) else {
+            throw StoreIdentity.damaged
+        }
+        try connection.execute(SchemaSQL.reserveIDs, [.integer(count)])
+        return first
     }
 
     /// A transaction by statements of our own. Nobody else has this database, so no observer misses it; it costs a third
@@ -102,10 +180,43 @@ final class StoreWriter: Sendable {
     /// Lets go of the statements, and closes what is its own.
     func close() throws {
         do {
-            database.writeWithoutTransaction { _ in connection.use { $0.finalize() } }
+            database.writeWithoutTransaction { _ in
+                checkpoints?.use { $0.stop() }
+                connection.use { $0.finalize() }
+            }
             if isOwned { try database.close() }
         } catch {
             throw StrataError(grdb: error)
+        }
+    }
+}
+
+/// Ids that a transaction has reserved for objects which outlive it. Where it fails, its reservation is gone, and they are
+/// reserved again before anybody else is given them.
+final class OwedIDs {
+    /// All ids below this one are given out; 0 where that is in the store.
+    private var end: Int64 = 0
+
+    func note(_ end: Int64) { self.end = max(self.end, end) }
+
+    func isPaid() { end = 0 }
+
+    /// Reserves them in the transaction that runs.
+    func pay(on connection: Connection) throws {
+        guard end > 0, let next = try connection.integer(SchemaSQL.readNextID), next < end else { return }
+        try connection.execute(SchemaSQL.reserveIDs, [.integer(end - next)])
+    }
+
+    /// Reserves them in a transaction of their own. Where that fails, the next one does it.
+    func payApart(on connection: Connection) {
+        guard end > 0 else { return }
+        do {
+            try connection.statement(.beginWriting).runBound()
+            try pay(on: connection)
+            try connection.statement(.commit).runBound()
+            isPaid()
+        } catch {
+            try? connection.execute("ROLLBACK")
         }
     }
 }

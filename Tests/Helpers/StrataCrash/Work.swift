@@ -41,6 +41,29 @@ enum Work {
         try await stack.close()
     }
 
+    /// Runs so many blocks at once that read and wait a little, in a process that may open 256 files.
+    static func blocks(_ path: String, count: Int) async throws {
+        var limit = rlimit(rlim_cur: 256, rlim_max: 256)
+        guard setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { throw POSIXError(.EPERM) }
+        let stack = try await ContextStack.open(.sqlite(path: path), models: Bank.models, stack: .rootOnly)
+        let ended = try await withThrowingTaskGroup(of: Int.self) { group in
+            for index in 0..<count {
+                group.addTask {
+                    try await stack.background { context in
+                        let count = try context.count(Account.all)
+                        // Some of them wait while they stand on their snapshot, and some for a block within them.
+                        if index % 50 == 0 { try await Task.sleep(for: .milliseconds(20)) }
+                        if index % 20 == 0 { _ = try await stack.background { try $0.count(Account.all) } }
+                        return count > 0 ? 1 : 0
+                    }
+                }
+            }
+            return try await group.reduce(0, +)
+        }
+        try await stack.close()
+        acknowledge("done \(ended)")
+    }
+
     /// Holds the write lock until it is killed.
     static func lock(_ path: String) async throws {
         var configuration = Configuration()

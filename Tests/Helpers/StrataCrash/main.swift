@@ -28,6 +28,7 @@ do {
     case "transfer": try await Work.transfer(path)
     case "add": try await Work.add(path, amount: number, times: 30)
     case "ids": try await Work.ids(path, count: number)
+    case "blocks": try await Work.blocks(path, count: number)
     case "lock": try await Work.lock(path)
     case "migrate": try await Work.migrate(path)
     case "memory": try await Work.memory()

@@ -207,10 +207,10 @@ import Testing
         try await stack.close()
     }
 
-    @Test("more rows than a range of ids has")
+    @Test("more rows than a batch reserves ids for at a time")
     func manyIDs() async throws {
         let stack = try await openStack(.rootOnly)
-        let count = Int(IDSource.rangeSize) + 10_000
+        let count = Int(BatchJob.reservationLimit) + 10_000
         try await stack.background { context in
             let done = try context.batchInsert((0..<count).lazy.map { Citation(journal: "\($0)").snapshot })
             #expect(done.inserted.count == count)

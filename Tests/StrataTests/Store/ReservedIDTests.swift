@@ -1,0 +1,121 @@
+import Foundation
+import GRDB
+import StoreModels
+import Testing
+
+@testable import Strata
+
+@Suite("H28 ids while somebody writes") struct ReservedIDTests {
+    private static let more = Int(IDSource.rangeSize) + 10
+
+    /// As many ids as there are in a range, and some.
+    private static func takeRange(_ stack: ContextStack) throws -> Int64 {
+        var last: Int64 = 0
+        for _ in 0..<more { last = try stack.core.engine.ids.take() }
+        return last
+    }
+
+    @Test func `a batch whose rows take more ids than are in advance comes to its end`() async throws {
+        let folder = try ScratchFolder()
+        let stack = try await openBank(folder.file("batch.sqlite"))
+        let last = try await stack.background { context in
+            let rows = (0..<3).lazy.map { index in
+                _ = try! Self.takeRange(stack)
+                return Account(name: "\(index)", balance: 0).snapshot
+            }
+            let done = try context.batchInsert(rows)
+            #expect(done.inserted.count == 3)
+            return done.inserted.map(\.number).max()!
+        }
+        // Those of the batch, and those that were taken meanwhile, are nobody else's.
+        #expect(try stack.newID(for: Account.self).number > last)
+        try await stack.close()
+    }
+
+    @Test(arguments: [false, true])
+    func `ids that were taken in a batch that failed are not given out again`(isPool: Bool) async throws {
+        let folder = try ScratchFolder()
+        let url = folder.file("failed.sqlite")
+        let pool = isPool ? try DatabasePool(path: url.path) : nil
+        let stack = try await ContextStack.open(
+            pool.map { .pool($0) } ?? .sqlite(url),
+            models: Bank.models,
+            stack: .rootOnly
+        )
+        let last = try await stack.background { context in
+            var last: Int64 = 0
+            let rows = (0..<2).lazy.map { _ in
+                last = try! Self.takeRange(stack)
+                return Account(name: "twice", balance: 0).snapshot
+            }
+            let error = #expect(throws: StrataError.self) { try context.batchInsert(rows) }
+            #expect(error?.code == .notUnique)
+            return last
+        }
+        let otherPool = isPool ? try DatabasePool(path: url.path) : nil
+        let other = try await ContextStack.open(
+            otherPool.map { .pool($0) } ?? .sqlite(url),
+            models: Bank.models,
+            stack: .rootOnly
+        )
+        #expect(try other.newID(for: Account.self).number > last)
+        for _ in 0..<Self.more { #expect(try stack.newID(for: Account.self).number != last) }
+        try await other.close()
+        try await stack.close()
+        try otherPool?.close()
+        try pool?.close()
+    }
+
+    @Test
+    func
+        `the main actor inserts what was reserved in advance while the store is written, and is told where that is gone`()
+        async throws
+    {
+        let folder = try ScratchFolder()
+        let stack = try await ContextStack.open(
+            .sqlite(folder.file("main.sqlite")),
+            models: Bank.models,
+            configuration: StoreConfiguration(synchronous: .normal)
+        )
+        try await insertOnMain(1, "first", stack)
+        try await stack.commit(.main)
+        let (begun, end) = (Signal(), DispatchSemaphore(value: 0))
+        let batch = Task {
+            try await stack.background(parent: .named(.root)) { context in
+                let rows = (0..<1).lazy.map { index in
+                    begun.set()
+                    end.wait()
+                    return Account(name: "batch", balance: 0).snapshot
+                }
+                _ = try context.batchInsert(rows)
+            }
+        }
+        await begun.wait()
+        // The batch waits for this: a main actor that waited for the batch would wait for ever.
+        try await insertOnMain(10_000, "many", stack)
+        let code = await MainActor.run { () -> StrataError.Code? in
+            do { _ = try Self.takeRange(stack) } catch { return (error as? StrataError)?.code }
+            return nil
+        }
+        #expect(code == .busy)
+        try await insertOnMain(1, "late", stack)
+        end.signal()
+        try await batch.value
+        // What had no id yet gets one now.
+        #expect(
+            try await eventually {
+                do { try await stack.commit(.main) } catch let error as StrataError where error.code == .busy {
+                    return false
+                }
+                return true
+            }
+        )
+        #expect(try await stack.background(parent: .named(.root)) { try $0.count(Account.all) } == 10_003)
+        try await stack.close()
+    }
+
+    @MainActor private func insertOnMain(_ count: Int, _ name: String, _ stack: ContextStack) throws {
+        let main = try stack.main
+        for index in 0..<count { main.insert(Account(name: "\(name) \(index)", balance: 0)) }
+    }
+}
