@@ -15,6 +15,8 @@ final class BatchJob {
     private(set) var tables: Set<String> = []
     /// The entities with a table of ids.
     private var gathered: Set<Int> = []
+    /// Whether these tables have an index by round.
+    private var areRoundsIndexed = false
 
     /// The entities of which rows may be gathered.
     var gatheredInfos: [EntityInfo] { gathered.sorted().map { schema.entities[$0].info } }
@@ -72,8 +74,17 @@ final class BatchJob {
     @discardableResult
     func idTable(_ entity: Int) throws -> String {
         let name = BatchSQL.idTable(entity)
-        if gathered.insert(entity).inserted { try connection.execute(BatchSQL.createIDs(entity)) }
+        if gathered.insert(entity).inserted {
+            try connection.execute(BatchSQL.createIDs(entity))
+            if areRoundsIndexed { try connection.execute(BatchSQL.indexRounds(entity)) }
+        }
         return name
+    }
+
+    /// Gives all tables of ids an index by round, also those that are made later.
+    func indexRounds() throws {
+        areRoundsIndexed = true
+        for entity in gathered { try connection.execute(BatchSQL.indexRounds(entity)) }
     }
 
     /// Gathers the ids of the committed objects that a query finds.
