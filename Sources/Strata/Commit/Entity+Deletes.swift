@@ -3,34 +3,37 @@ extension Entity {
     /// has seen may refer to what is deleted.
     func expandDeletes(_ job: CommitJob) throws {
         guard !info.incoming.isEmpty, let part = job.taken[info.index]?.typed(Row.self) else { return }
-        for (number, change) in zip(part.numbers, part.changes) where change.kind == .delete {
-            try job.expandDelete(of: number, in: info)
-        }
+        let deleted = part.numbers.indices.filter { part.kind(at: $0) == .delete }.map { part.numbers[$0] }
+        if !deleted.isEmpty { try job.expandDeletes(of: deleted, in: info) }
     }
 
-    /// Notes what happens to the stored rows that refer to a deleted one. Gives the numbers of those deleted by that.
+    /// Notes what happens to the stored rows that refer to deleted ones. Gives the numbers of those deleted by that.
     func follow(
         _ reference: IncomingReference,
-        deleted number: Int64,
+        deleted numbers: [Int64],
         of deletedInfo: EntityInfo,
         _ job: CommitJob
     ) throws -> [Int64] {
-        var rows: [Row] = []
-        try job.connection.statement(info.sql.selectReferring[reference.column]).run([.integer(number)]) {
-            rows.append(try Row(_$from: $0))
-        }
+        if reference.deleteRule == .noAction { return [] }
         let taken = job.taken[info.index]?.typed(Row.self)
         let consequences = consequences(job)
+        // Changed by this commit itself: deleted, or led elsewhere. What still leads here is found out later.
+        func isKnown(_ change: Change<Row>?) -> Bool {
+            change.map { $0.kind == .delete || $0.columns.contains(reference.column) } ?? false
+        }
+        var rows: [(row: Row, target: Int64)] = []
+        try job.connection.forEachRow(of: info, reference.column, numbers) { reader in
+            let number = try reader.read(Int64.self, at: 0)
+            if isKnown(consequences.changes[number]) || isKnown(taken?[number]) { return }
+            rows.append((try Row(_$from: reader), try reader.read(Int64.self, at: Int32(reference.column + 1))))
+        }
         var deleted: [Int64] = []
-        for row in rows {
-            // Changed by this commit itself: deleted, or led elsewhere. What still leads here is found out later.
-            let known = [consequences.changes[row._$number], taken?[row._$number]].compactMap(\.self)
-            if known.contains(where: { $0.kind == .delete || $0.columns.contains(reference.column) }) { continue }
+        for (row, target) in rows {
             let base = Base(seen: row, stored: row, sequence: job.base)
             switch reference.deleteRule {
             case .noAction: continue
             case .deny:
-                job.denials.append((info.index, info.denial(row._$number, reference, of: deletedInfo, number)))
+                job.denials.append((info.index, info.denial(row._$number, reference, of: deletedInfo, target)))
             case .cascade:
                 consequences.add(Change(kind: .delete, columns: ColumnSet(), row: row, base: base))
                 deleted.append(row._$number)
@@ -196,14 +199,15 @@ extension Entity {
 }
 
 extension CommitJob {
-    /// Follows the rules of one deleted row, and of those that go with it.
-    func expandDelete(of number: Int64, in info: EntityInfo) throws {
+    /// Follows the rules of deleted rows, and of those that go with them, by one statement for each relationship and round.
+    func expandDeletes(of numbers: [Int64], in info: EntityInfo) throws {
         // A list of one's own, since chains may be longer than a stack is deep.
-        var pending = [(number, info)]
-        while let (number, info) = pending.popLast() {
+        var pending = [(numbers, info)]
+        while let (numbers, info) = pending.popLast() {
             for reference in info.incoming {
                 let entity = schema.entities[reference.entity]
-                pending += try entity.follow(reference, deleted: number, of: info, self).map { ($0, entity.info) }
+                let deleted = try entity.follow(reference, deleted: numbers, of: info, self)
+                if !deleted.isEmpty { pending.append((deleted, entity.info)) }
             }
         }
     }

@@ -302,7 +302,7 @@ extension ObjectContext {
     /// - Parameter others: of some contexts, the only segments that count.
     private func applyDeleteRulesAgain(of contexts: [Int], _ others: [Int: Set<Int>]) throws {
         let layers = store.layers.state.withLock { $0.layers }
-        var denials: [StrataError.Detail] = []
+        var deleted: [Int: [Int64]] = [:]
         let segments = contexts.sorted().flatMap { context in
             layers[context].filter { others[context]?.contains($0.id) ?? true }
         }
@@ -313,23 +313,28 @@ extension ObjectContext {
                     guard contexts.count == 1 || layers.topKind(of: number, entity: entity, in: path) == .delete else {
                         continue
                     }
-                    try applyDeleteRules(entity: entity, number: number)
-                    denials += try self.denials(entity: entity, number: number)
+                    deleted[entity, default: []].append(number)
                 }
             }
         }
+        try applyDeleteRules(of: deleted)
+        let denials = try deleted.sorted { $0.key < $1.key }.flatMap { try self.denials(entity: $0, $1) }
         guard denials.isEmpty else { throw CommitJob.deniedError(denials) }
     }
 
-    /// What this context sees that forbids a delete.
-    private func denials(entity: Int, number: Int64) throws -> [StrataError.Detail] {
+    /// What this context sees that forbids deletes.
+    private func denials(entity: Int, _ numbers: [Int64]) throws -> [StrataError.Detail] {
         let deleted = store.schema.entities[entity].info
-        return try deleted.incoming.filter { $0.deleteRule == .deny }.flatMap { reference in
+        var denials: [StrataError.Detail] = []
+        for reference in deleted.incoming where reference.deleteRule == .deny {
             let info = store.schema.entities[reference.entity].info
-            return try info.numbers(in: self, column: reference.column, leadingTo: number).map {
-                info.denial($0, reference, of: deleted, number)
+            try forEachRow(of: info, reference.column, numbers) { reader in
+                let number = try reader.read(Int64.self, at: 0)
+                let target = try reader.read(Int64.self, at: Int32(reference.column + 1))
+                denials.append(info.denial(number, reference, of: deleted, target))
             }
         }
+        return denials
     }
 
     /// Layers in which this context's changes stand on what its parent shows, where it has not been looking at that.

@@ -334,6 +334,13 @@ protocol AnyTracker: AnyObject {
     ) -> (any Error)?
     func refresh(_ models: [any Model], _ view: ObjectContext.View, _ path: [Int]) -> (any Error)?
     func makeObject(_ number: Int64, _ context: ObjectContext) throws -> (any Model)?
+    /// Deletes the objects whose column holds one of these values, without what their own delete rules say. Gives their numbers,
+    /// each with the value.
+    ///
+    /// - Parameter column: a reference; nil for the id.
+    func delete(_ column: Int?, _ values: [Int64], _ context: ObjectContext) throws -> [(number: Int64, value: Int64)]
+    /// Empties a to-one column of the objects that lead to one of these by it. Gives their numbers, each with what it has led to.
+    func empty(_ column: Int, _ values: [Int64], _ context: ObjectContext) throws -> [(number: Int64, value: Int64)]
     /// An object that shows what was deleted here; the one that lives here, if it does.
     func deletedObject(_ number: Int64, _ layers: Layers, _ context: ObjectContext) -> (any Model)?
 }
@@ -401,6 +408,14 @@ final class JoinTracker: AnyTracker {
     func refresh(_ models: [any Model], _ view: ObjectContext.View, _ path: [Int]) -> (any Error)? { nil }
 
     func makeObject(_ number: Int64, _ context: ObjectContext) throws -> (any Model)? { nil }
+    func delete(_ column: Int?, _ values: [Int64], _ context: ObjectContext) throws -> [(number: Int64, value: Int64)] {
+        []
+    }
+
+    func empty(_ column: Int, _ values: [Int64], _ context: ObjectContext) throws -> [(number: Int64, value: Int64)] {
+        []
+    }
+
     func deletedObject(_ number: Int64, _ layers: Layers, _ context: ObjectContext) -> (any Model)? { nil }
 }
 

@@ -168,6 +168,11 @@ struct Layers: Sendable {
         topPlace(of: number, entity: entity, in: path).map { $0.part.kind(at: $0.index) }
     }
 
+    /// A value of the topmost change of a row, in the given levels; nil where there is none.
+    func value(of number: Int64, entity: Int, _ column: Int, in path: [Int]) throws -> StoredValue? {
+        try topPlace(of: number, entity: entity, in: path).map { try $0.part.value(at: $0.index, column: column) }
+    }
+
     private func topPlace(of number: Int64, entity: Int, in path: [Int]) -> (part: any AnyPart, index: Int)? {
         for context in path.reversed() {
             guard let level = levels[context] else { continue }

@@ -209,7 +209,7 @@ protocol AnyEntity: AnyObject, Sendable {
     func expandDeletes(_ job: CommitJob) throws
     func follow(
         _ reference: IncomingReference,
-        deleted number: Int64,
+        deleted numbers: [Int64],
         of deletedInfo: EntityInfo,
         _ job: CommitJob
     ) throws -> [Int64]
