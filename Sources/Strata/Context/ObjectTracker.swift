@@ -100,8 +100,10 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         let changes = [Change<Object.Row>](unsafeUninitializedCapacity: count) { places, initialized in
             for edit in edits {
                 if let time, edit.kind == .insert { stamp(object(of: edit), time) }
-                var base = edit.base
-                if let bases, let known = self.base(of: edit) { base = bases.base(of: known.seen) }
+                var base = self.base(of: edit)
+                if let bases, let known = base { base = bases.base(of: known.seen) }
+                // A row is brought back because there is none beneath.
+                if edit.kind == .restore { base = base?.over(.gone) }
                 let number = Object._$publish(
                     object(of: edit),
                     // There are as many places as edits.
@@ -373,7 +375,7 @@ final class JoinTracker: AnyTracker {
                 kind: .restore,
                 columns: row._$differences(from: before),
                 row: row,
-                base: context.base(of: before, entity: entity)
+                base: context.base(of: before, entity: entity).over(.gone)
             )
         )
     }
