@@ -135,7 +135,7 @@ extension Part {
             guard !numbers.isEmpty else { continue }
             if record.included.contains(context) {
                 settleOwn(numbers, taken: taken, entity: entity, context: context, in: &layers)
-            } else if !path.contains(context) {
+            } else {
                 settleSeen(numbers, entity: entity, context: context, in: &layers)
             }
             layers.rebase(numbers, entity: entity, in: context, Row.self) { number in
@@ -187,7 +187,7 @@ extension Part {
 
 extension Part {
     /// Edits that were made on top of the very values that are in the store now have seen what a commit would compare
-    /// them with. Parents' edits are another matter: they keep their base (C16).
+    /// them with, whichever context has written these values. Columns with other values keep their base (C16).
     func settleSeen(_ numbers: [Int64], entity: Int, context: Int, in layers: inout Layers) {
         var edits: [Int: [Int64: Change<Row>?]] = [:]
         for number in numbers {
