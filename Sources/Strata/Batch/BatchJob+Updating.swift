@@ -103,8 +103,15 @@ extension BatchJob {
 
     /// Inserts rows, or updates those that hold the same unique values.
     ///
-    /// - Parameter unique: the names of the columns that tell which rows are the same; nil where all are new.
-    func insert<Row: ModelRow>(_ rows: some Sequence<Row>, _ entity: Entity<Row>, upsert unique: [String]?) throws {
+    /// - Parameters:
+    ///   - unique: the names of the columns that tell which rows are the same; nil where all are new.
+    ///   - checkOrigin: refuses a row by what it was before it is given an id.
+    func insert<Row: ModelRow>(
+        _ rows: some Sequence<Row>,
+        _ entity: Entity<Row>,
+        upsert unique: [String]?,
+        checkOrigin: (Row) throws -> Void
+    ) throws {
         let info = entity.info
         let sql = try unique.map { try upsertStatement($0, info) }
         let statement = try sql.map(connection.statement) ?? connection.statement(.insert(info))
@@ -114,6 +121,7 @@ extension BatchJob {
         var (inserted, updated): ([Int64], Set<Int64>) = ([], [])
         let timestamp = StoredValue.real(time.timeIntervalSinceReferenceDate)
         for var row in rows {
+            try checkOrigin(row)
             let isOwn = row.id.fingerprint == connection.fingerprint
             row.id = ObjectID(number: try takeID(), fingerprint: connection.fingerprint)
             if let createdAt = info.createdAt, try row._$value(at: createdAt) == .null {

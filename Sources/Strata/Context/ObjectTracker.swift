@@ -47,6 +47,12 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         edits.append(ObjectEdit(object: object, columns: ColumnSet(), kind: .insert, base: nil))
     }
 
+    /// Whether the insert of an object is among the edits.
+    func hasInserted(_ object: Object) -> Bool {
+        let index = Int(object._$state.edit)
+        return edits.indices.contains(index) && edits[index].object === object && edits[index].kind == .insert
+    }
+
     private func note(_ object: Object, _ kind: ChangeKind, _ columns: ColumnSet, _ sequence: Int64) {
         object._$state.edit = Int32(edits.count)
         let base = Object._$base(object, sequence: sequence)

@@ -188,6 +188,12 @@ struct Layers: Sendable {
         }
     }
 
+    /// Whether one level inserts a row that is there for those who read through it.
+    func hasInserted(_ number: Int64, entity: Int, in context: Int) -> Bool {
+        contains(.insert, of: number, entity: entity, in: [context])
+            && topKind(of: number, entity: entity, in: [context])?.isVisible ?? false
+    }
+
     /// All changes of a row in one level, oldest first, with their carriers.
     func stack<Row: StoredRow>(
         _ number: Int64,
