@@ -207,6 +207,14 @@ final class CommitJob {
     private func throwConflicts() throws {
         if !conflicts.isEmpty { throw Self.conflictError(conflicts) }
     }
+    static func missingReferenceError(_ details: [StrataError.Detail]) -> StrataError {
+        StrataError(
+            .missingReference,
+            "Nothing was saved: relationships lead to objects that are not there.",
+            details: details
+        )
+    }
+
 
     /// Adds rows that parents have inserted and that the committed rows refer to or change (H21).
     private func goAlong() throws {

@@ -74,7 +74,8 @@ extension Entity {
             let rule = destination.incoming.first { $0.entity == info.index && $0.column == reference.column }
             switch rule?.deleteRule {
             case .noAction: continue
-            case _ where isBack: throw Self.missingError([missing(reference, of: row, destination, target)])
+            case _ where isBack:
+                throw CommitJob.missingReferenceError([missing(reference, of: row, destination, target)])
             case .deny: job.denials.append((info.index, info.denial(number, rule!, of: destination, target)))
             case .cascade:
                 try job.connection.execute(info.sql.delete, [.integer(number)])
@@ -167,10 +168,10 @@ extension Entity {
             }
         }
         guard denials.isEmpty else { throw CommitJob.deniedError(denials) }
-        guard missing.isEmpty else { throw Self.missingError(missing) }
+        guard missing.isEmpty else { throw CommitJob.missingReferenceError(missing) }
     }
 
-    private func missing(
+    func missing(
         _ reference: OutgoingReference,
         of row: Row,
         _ destination: EntityInfo,
@@ -183,14 +184,6 @@ extension Entity {
             message: "\(info.isJoin ? "has a member or owner" : "leads to") \(destination.name) "
                 + "\(target), which is not there: it was deleted, or another context has not saved it",
             mine: .integer(target)
-        )
-    }
-
-    private static func missingError(_ details: [StrataError.Detail]) -> StrataError {
-        StrataError(
-            .missingReference,
-            "Nothing was saved: relationships lead to objects that are not there.",
-            details: details
         )
     }
 }

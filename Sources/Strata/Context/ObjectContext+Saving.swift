@@ -9,7 +9,8 @@ extension ObjectContext {
     /// - Throws: ``StrataError`` with `validation`, `conflict`, `notUnique`, `deleteDenied` or `missingReference`, which
     ///   lists every object and column concerned, and what hooks throw; the context is as it was before, but that what was set
     ///   back to what it had been is no change any more.
-    /// - Complexity: O(changed rows), and a look-up in the store for each value that must be unique.
+    /// - Complexity: O(changed rows), and a look-up in the store for each value that must be unique and each object that changed
+    ///   relationships lead to.
     public func save() throws {
         guard hasParent else { return try commit() }
         try whileSaving {
@@ -411,6 +412,7 @@ extension LayerStore {
             if !edits.isEmpty {
                 let left = Set((segments + state.layers[parent]).map(\.id))
                 for segment in unsettled + above where state.held[segment.id] != nil && !left.contains(segment.id) {
+        try checkReferences(layers, edits, view.reader.connection)
                     state.emptied.insert(segment.id)
                 }
             }

@@ -198,6 +198,13 @@ protocol AnyEntity: AnyObject, Sendable {
         _ found: inout [StrataError.Detail]
     ) throws
 
+    func findDangling(
+        in level: [Segment],
+        _ schema: Schema,
+        isThere: (_ entity: Int, _ number: Int64) throws -> Bool,
+        _ found: inout [StrataError.Detail]
+    ) throws
+
     // Rolling back
     func keepBytes(of part: any AnyPart, _ connection: Connection) throws
     func hasOnlyEmptied(_ column: Int, of number: Int64, from target: Int64, in layers: Layers, context: Int) -> Bool
