@@ -126,7 +126,7 @@ extension Entity {
         )
     }
 
-    private func consequences(_ job: CommitJob) -> Consequences<Row> {
+    func consequences(_ job: CommitJob) -> Consequences<Row> {
         if let known = job.consequences[info.index] { return unsafeDowncast(known, to: Consequences<Row>.self) }
         let made = Consequences<Row>()
         job.consequences[info.index] = made

@@ -43,7 +43,7 @@ extension Entity {
         job.parked[info.index].map { unsafeDowncast($0, to: ParkedRows<Row>.self) }
     }
 
-    private func adjust(_ change: Change<Row>, _ job: CommitJob) {
+    func adjust(_ change: Change<Row>, _ job: CommitJob) {
         adjust(Part(numbers: [change.row._$number], changes: [change]), job)
     }
 
@@ -360,7 +360,7 @@ extension Entity {
     // MARK: Unique values
 
     /// The row that has the values which this one is to have.
-    private func holder(of row: Row, _ columns: [Int], _ job: CommitJob) throws -> Int64? {
+    func holder(of row: Row, _ columns: [Int], _ job: CommitJob) throws -> Int64? {
         let values = try columns.map { try row._$value(at: $0) }
         guard !values.contains(.null) else { return nil }
         let holder = try job.connection.integer(info.sql.selectHolder(columns), values)

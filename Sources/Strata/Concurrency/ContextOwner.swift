@@ -94,7 +94,7 @@ actor ContextOwner {
     /// commit gate waits for the other, so they cannot wait for each other.
     ///
     /// - Parameter others: what other contexts of a chain have made ready.
-    func commit(_ scope: BlockScope, with others: [Int: Set<Int>] = [:]) async throws {
+    func commit(_ scope: BlockScope, with others: [Int: PreparedLayer] = [:]) async throws {
         let core = scope.handle.core
         defer { core.leave() }
         let entry = gate.tryEnter(scope)

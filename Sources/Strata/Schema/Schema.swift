@@ -9,9 +9,9 @@ final class Schema: Sendable {
     let oneToOne: [ColumnSet]
     /// Those that have timestamps.
     let stamped: [any AnyEntity]
+    /// The entities whose inserted objects may be other ones (``UniqueConflict/update``).
+    let updating: [Int]
     /// Which hooks any of the models has, so that what nobody has is not looked for.
-    /// Whether inserted objects of any model may be other ones.
-    let hasUpdating: Bool
     let hasSaveHooks, hasDeleteHooks, hasFetchHooks, hasValidations: Bool
     /// What follows commits, by the index of the entity.
     let followers: [(entity: Int, type: any CommitFollower.Type)]
@@ -37,7 +37,7 @@ final class Schema: Sendable {
         oneToOne = entities.map(\.info.oneToOne)
         stamped = entities.filter(\.info.isStamped)
         let hooks = entities.map(\.info.hooks)
-        hasUpdating = entities.contains { !$0.info.updating.isEmpty }
+        updating = entities.map(\.info).filter { !$0.updating.isEmpty }.map(\.index)
         hasSaveHooks = hooks.contains(where: \.runBeforeSave)
         hasDeleteHooks = hooks.contains { $0.willDelete.run != nil }
         hasFetchHooks = hooks.contains { $0.didFetch.run != nil }
@@ -213,6 +213,9 @@ protocol AnyEntity: AnyObject, Sendable {
     func gather(_ job: CommitJob) -> (any AnyPart)?
     func neededRows(_ job: CommitJob, only: Int64?) -> [(entity: Int, number: Int64)]
     func takeAlong(_ number: Int64, _ job: CommitJob) throws -> Bool
+    func findHolders(_ job: CommitJob) throws -> [Int64: Int64]
+    func moveReferences(_ job: CommitJob) throws
+    func restateAbsorbing(_ holders: [Int64: Int64], _ job: CommitJob) throws
     func expandDeletes(_ job: CommitJob) throws
     func follow(
         _ reference: IncomingReference,

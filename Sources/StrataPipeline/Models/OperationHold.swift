@@ -4,7 +4,7 @@ public import Strata
 /// A reason why an operation does not start before a moment.
 ///
 /// Made by ``QueuedOperation/hold(_:until:)``. An operation waits for all of its holds.
-@Model(.unique("operation", "name"), .index("until"), table: "OperationHold")
+@Model(.unique("operation", "name", onConflict: .update), .index("until"), table: "OperationHold")
 public final class OperationHold {
     /// The number of the operation's id.
     public internal(set) var operation: Int64
