@@ -168,8 +168,7 @@ final class Store: Sendable {
     func watchFile() {
         guard temporaryFolder == nil else { return }
         fileWatch.start(journal.path) { [weak self] in
-            // Where the store cannot be read, whoever reads next is told.
-            try? self?.takeInForeignCommits()
+            self?.following { try $0.takeInForeignCommits() } ?? true
         }
     }
 
