@@ -33,13 +33,22 @@ extension BatchJob {
         )
         if writer.isRaw { try connection.checkRawUpdate(sql, parameters: writer.bindings.count + 2) }
         var updated = NumberRuns()
-        try forEachPortion(of: info.index) { first, last in
-            let portion = try run(sql, writer.bindings + [.integer(first), .integer(last)], checking: entity)
-            updated = updated.union(portion)
+        func checkValues() throws {
+            for assignment in assignments {
+                try writer.isRaw ? checkType(of: assignment, info) : checkSize(of: assignment, info)
+            }
         }
-        for assignment in assignments {
-            try writer.isRaw ? checkType(of: assignment, info) : checkSize(of: assignment, info)
+        do {
+            try forEachPortion(of: info.index) { first, last in
+                let values = writer.bindings + [.integer(first), .integer(last)]
+                updated = updated.union(try run(sql, values, checking: entity, edited: columns))
+            }
+        } catch let error as StrataError where error.code == .undecodable {
+            // Either an assigned value makes the rows unreadable, or they could not be read before.
+            try checkValues()
+            throw error
         }
+        try checkValues()
         try checkReferences(updated, columns, info)
         guard !updated.isEmpty else { return }
         columns.formUnion(info.derived)

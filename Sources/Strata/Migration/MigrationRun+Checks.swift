@@ -89,6 +89,7 @@ extension ColumnSchema {
     /// Whether a value is one that the attribute has.
     func holds(_ value: StoredValue) -> Bool {
         switch (type, value) {
+        case (.integer, .integer(let number)) where destination != nil: ObjectIDNumbers.all.contains(number)
         case (.integer, .integer), (.real, .real), (.text, .text), (.blob, .blob): accepts?(value) ?? true
         case (.integer, .blob): isUnsigned && accepts?(value) ?? true
         default: false
