@@ -76,7 +76,12 @@ extension BatchJob {
                 let sql = BatchSQL.empty(referring.info, reference.column, to: info.index)
                 let now = StoredValue.real(time.timeIntervalSinceReferenceDate)
                 let times = referring.info.updatedAt == nil ? [] : [now]
-                let emptied = try referring.runBatch(sql, [.integer(sequence)] + times, self)
+                let emptied = try referring.runBatch(
+                    sql,
+                    [.integer(sequence)] + times,
+                    edited: ColumnSet(reference.column),
+                    self
+                )
                 guard !emptied.isEmpty else { continue }
                 var columns = referring.info.derived.union(ColumnSet(reference.column))
                 if let updatedAt = referring.info.updatedAt { columns.insert(updatedAt) }
@@ -97,7 +102,7 @@ extension BatchJob {
 }
 
 extension Entity {
-    func runBatch(_ sql: String, _ values: [StoredValue], _ job: BatchJob) throws -> NumberRuns {
-        try job.run(sql, values, checking: self)
+    func runBatch(_ sql: String, _ values: [StoredValue], edited: ColumnSet, _ job: BatchJob) throws -> NumberRuns {
+        try job.run(sql, values, checking: self, edited: edited)
     }
 }

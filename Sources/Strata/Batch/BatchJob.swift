@@ -107,8 +107,14 @@ final class BatchJob {
     // MARK: Checks
 
     /// Runs a statement that returns rows as they are now, and checks them. Gives their numbers.
-    func run<Row: StoredRow>(_ sql: String, _ values: [StoredValue], checking entity: Entity<Row>) throws -> NumberRuns
-    {
+    ///
+    /// - Parameter edited: the columns that the statement sets.
+    func run<Row: StoredRow>(
+        _ sql: String,
+        _ values: [StoredValue],
+        checking entity: Entity<Row>,
+        edited: ColumnSet
+    ) throws -> NumberRuns {
         var numbers: [Int64] = []
         var rows: [Row] = []
         var failures: [StrataError.Detail] = []
@@ -117,7 +123,9 @@ final class BatchJob {
                 let row = try Row(_$from: reader)
                 numbers.append(row._$number)
                 if !entity.info.derived.isEmpty { rows.append(row) }
-                if failures.count < Self.failureLimit { failures += withUnsafePointer(to: row, entity.check) }
+                if failures.count < Self.failureLimit {
+                    failures += withUnsafePointer(to: row) { entity.check($0, edited) }
+                }
             }
         } catch let error as StrataError {
             throw Self.constraint(error, entity.info)
@@ -146,8 +154,8 @@ final class BatchJob {
     }
 
     /// - Throws: ``StrataError`` with `validation`.
-    func check<Row: StoredRow>(_ row: Row, _ entity: Entity<Row>) throws {
-        let failures = withUnsafePointer(to: row, entity.check)
+    func check<Row: StoredRow>(_ row: Row, edited: ColumnSet? = nil, _ entity: Entity<Row>) throws {
+        let failures = withUnsafePointer(to: row) { entity.check($0, edited) }
         guard failures.isEmpty else { throw CommitJob.validationError(failures) }
     }
 

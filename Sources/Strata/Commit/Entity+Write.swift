@@ -228,7 +228,7 @@ extension Entity {
         let written = columns.union(parkedRows(job)?.rows[number]?.columns ?? ColumnSet())
         if !written.isEmpty, job.conflicts.isEmpty {
             // Two writers made this row, and nobody has looked at it as a whole yet (H26).
-            let failures = withUnsafePointer(to: merged, check)
+            let failures = withUnsafePointer(to: merged) { check($0, written) }
             guard failures.isEmpty else { throw CommitJob.validationError(failures) }
             let update = Change(kind: .update, columns: written, row: merged, base: nil)
             guard try write(update, seen: theirs.version, job) else { return try merge(change, job) }

@@ -162,10 +162,12 @@ final class Schema: Sendable {
 /// An entity with the type of its rows.
 final class Entity<Row: StoredRow>: AnyEntity {
     let info: EntityInfo
-    /// Checks a row against declarations and the model's own rules.
-    let check: @Sendable (UnsafePointer<Row>) -> [StrataError.Detail]
+    /// Checks a row against the declarations of the columns that were set (nil for all) and the model's own rules.
+    let check: Check
 
-    init(info: EntityInfo, check: @escaping @Sendable (UnsafePointer<Row>) -> [StrataError.Detail]) {
+    typealias Check = @Sendable (UnsafePointer<Row>, _ edited: ColumnSet?) -> [StrataError.Detail]
+
+    init(info: EntityInfo, check: @escaping Check) {
         self.info = info
         self.check = check
     }
@@ -224,7 +226,7 @@ protocol AnyEntity: AnyObject, Sendable {
     func writeDerived(on connection: Connection, _ report: (_ rows: Int) throws -> Void) throws
 
     // Batches
-    func runBatch(_ sql: String, _ values: [StoredValue], _ job: BatchJob) throws -> NumberRuns
+    func runBatch(_ sql: String, _ values: [StoredValue], edited: ColumnSet, _ job: BatchJob) throws -> NumberRuns
     func insertRow(_ values: [StoredValue], _ job: BatchJob) throws
     func updateRow(
         _ number: Int64,
