@@ -116,11 +116,12 @@ struct QueryValueTests {
     func scopes() throws {
         let query = Article.published.recent.byTitle
         #expect(query._$parts.limit == 2)
-        #expect(query._$parts.sorts.count == 1)
+        #expect(query._$parts.sorts.count == 2)
         let sql = try query.compile(.ids, using: try TestStore().sources).sql
         #expect(
             sql
-                == #"SELECT t0."id" FROM "Article" AS t0 WHERE t0."publishedAt" IS NOT NULL ORDER BY t0."title", t0."id" LIMIT ?1"#
+                == #"SELECT t0."id" FROM "Article" AS t0 WHERE t0."publishedAt" IS NOT NULL "#
+                + #"ORDER BY t0."publishedAt" DESC, t0."title", t0."id" LIMIT ?1"#
         )
     }
 
