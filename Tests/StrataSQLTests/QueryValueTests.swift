@@ -38,8 +38,8 @@ struct QueryValueTests {
         let compiled = try query.compile(.ids, using: try TestStore().sources)
         #expect(
             compiled.sql
-                == #"SELECT t0."id" FROM "Article" AS t0 WHERE ((t0."title" >= ?1 AND t0."title" < ?2) "#
-                + #"AND t0."slug" = ?3 AND t0."views" = ?4) ORDER BY t0."id""#
+                == #"SELECT t0."id" FROM "Article" AS t0 WHERE t0."title" >= ?1 AND t0."title" < ?2 "#
+                + #"AND t0."slug" = ?3 AND t0."views" = ?4 ORDER BY t0."id""#
         )
         #expect(compiled.bindings == [.text("foo"), .text("fop"), .text("x"), .integer(3)])
         #expect(compiled.tables == ["Article"])

@@ -58,7 +58,11 @@ extension StrataError {
         case SQLITE_IOERR:
             self.init(.database, "Reading or writing the file failed. Check the disk. \(reason)")
         default:
-            self.init(.database, reason)
+            if let limit = Self.limits.first(where: { text.contains($0.text) }) {
+                self.init(.invalidQuery, "\(limit.advice) \(reason)")
+            } else {
+                self.init(.database, reason)
+            }
         }
         resultCode = code
     }
@@ -86,4 +90,21 @@ extension StrataError {
         close(descriptor)
         return false
     }
+
+    /// What SQLite says of statements beyond its limits, and what to do. See https://www.sqlite.org/limits.html
+    private static let limits: [(text: String, advice: String)] = [
+        (
+            "parser stack overflow",
+            "The query is nested too deeply for SQLite: relationships in a predicate (any, all, none, count) may be nested about eight "
+                + "levels deep, and less deep with || between them. Fetch the ids of the inner objects first, and compare with in(_:)."
+        ),
+        (
+            "Expression tree is too large",
+            "The query is too large for SQLite: expressions may be 1,000 levels deep. Write fewer conditions, or compare with in(_:)."
+        ),
+        (
+            "tables in a join",
+            "The query follows too many to-one relationships for SQLite, which joins 64 tables. Ask in several steps."
+        ),
+    ]
 }
