@@ -17,7 +17,7 @@ public final class ContextHandle: Sendable, Identifiable, Hashable, CustomString
     public let parent: ContextHandle?
 
     /// Whether the objects of the context take part in Swift's `Observation`: main's do, others by
-    /// ``ContextStack/create(_:named:reads:observable:)``.
+    /// ``ContextStack/create(_:named:parent:reads:merging:observable:)``.
     public let isObservable: Bool
 
     let core: StackCore
