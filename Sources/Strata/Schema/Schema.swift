@@ -136,9 +136,14 @@ final class Schema: Sendable {
     func model(_ entity: Int) -> (any Model.Type)? { entity < models.count ? models[entity] : nil }
 
     static func unknown(_ model: any Model.Type) -> StrataError {
-        StrataError(
+        // The models of these modules belong together.
+        let lists = ["StrataPipeline": "Pipeline.models", "StrataCloud": "CloudAccount.models"]
+        let list = lists[String(String(reflecting: model).prefix { $0 != "." })]
+        return StrataError(
             .unknownModel,
-            "\(model) is no model of this stack. Name it in ContextStack.open(_:models:)."
+            "\(model) is not a model of this stack. "
+                + (list.map { "Open the stack with `models: [...] + \($0)`." }
+                    ?? "Name it in ContextStack.open(_:models:).")
         )
     }
 

@@ -67,8 +67,11 @@ final class Store: Sendable {
             ids = IDSource(fingerprint: identity.fingerprint)
         } catch {
             folder?.remove()
-            if let passed = error as? PassedError { throw passed.error }
-            throw StrataError(grdb: error)
+            let path = location.path
+            if let passed = error as? PassedError {
+                throw (passed.error as? StrataError)?.whileOpening(path) ?? passed.error
+            }
+            throw StrataError(grdb: error).whileOpening(path)
         }
         ids.start { [writer] count in try Self.reserveIDs(count, writer) }
     }
