@@ -5,6 +5,9 @@ import Strata
     var title: String = ""
     var views: Int = 0
     var author: Author?
+
+    static let often = Article.where { $0.views > 9 }
+    static func viewed(atLeast views: Int) -> Query<Article> { Article.where { $0.views >= views } }
 }
 
 @Model nonisolated final class Author {

@@ -41,6 +41,13 @@ import Testing
         }
         let refused = "connection reset (error set): Connection refused) (errno: \(ECONNREFUSED))"
         #expect(sentence(refused) == "host:9 cannot be reached: Connection refused.")
+        let mended = refused.replacing(") (errno", with: " (errno")
+        let quoted = RemoteError(
+            .unreachable,
+            "host:9 cannot be reached: \(mended)",
+            underlying: Raw(description: refused)
+        )
+        #expect(quoted.sentence == "host:9 cannot be reached: Connection refused.")
         #expect(sentence("no such host") == "host:9 cannot be reached.")
         #expect(RemoteError(.unavailable, "It is busy.", underlying: Raw(description: "x")).sentence == "It is busy.")
         #expect(RemoteError(.unavailable, "It is busy").sentence == "It is busy.")

@@ -40,7 +40,7 @@ struct QueryResultTests {
             try store.show(Author.where { !($0.fee > 3) && $0.name != "dante" }.sorted { $0.fee.descending }.limit(2))
                 == """
                 SELECT t0."id", t0."name", t0."fee" FROM "Author" AS t0 \
-                WHERE ((t0."fee" > ?1) IS NOT TRUE AND t0."name" <> ?2) ORDER BY t0."fee" DESC, t0."id" LIMIT ?3
+                WHERE (t0."fee" > ?1) IS NOT TRUE AND t0."name" <> ?2 ORDER BY t0."fee" DESC, t0."id" LIMIT ?3
                 2 | 'Eliot' | 2.5
                 1 | 'eecummings' | NULL
                 """
@@ -48,8 +48,8 @@ struct QueryResultTests {
         #expect(
             try store.show(Author.where { $0.articles.isEmpty && $0.name.in(["dante", "x", "y"]) }) == """
                 SELECT t0."id", t0."name", t0."fee" FROM "Author" AS t0 \
-                WHERE (NOT EXISTS (SELECT 1 FROM "Article" AS t1 WHERE t1."author" = t0."id") \
-                AND t0."name" IN (?1, ?2, ?3, ?4)) ORDER BY t0."id"
+                WHERE NOT EXISTS (SELECT 1 FROM "Article" AS t1 WHERE t1."author" = t0."id") \
+                AND t0."name" IN (?1, ?2, ?3, ?4) ORDER BY t0."id"
                 3 | 'dante' | NULL
                 """
         )

@@ -38,8 +38,8 @@ struct QueryValueTests {
         let compiled = try query.compile(.ids, using: try TestStore().sources)
         #expect(
             compiled.sql
-                == #"SELECT t0."id" FROM "Article" AS t0 WHERE ((t0."title" >= ?1 AND t0."title" < ?2) "#
-                + #"AND t0."slug" = ?3 AND t0."views" = ?4) ORDER BY t0."id""#
+                == #"SELECT t0."id" FROM "Article" AS t0 WHERE t0."title" >= ?1 AND t0."title" < ?2 "#
+                + #"AND t0."slug" = ?3 AND t0."views" = ?4 ORDER BY t0."id""#
         )
         #expect(compiled.bindings == [.text("foo"), .text("fop"), .text("x"), .integer(3)])
         #expect(compiled.tables == ["Article"])
@@ -116,11 +116,12 @@ struct QueryValueTests {
     func scopes() throws {
         let query = Article.published.recent.byTitle
         #expect(query._$parts.limit == 2)
-        #expect(query._$parts.sorts.count == 1)
+        #expect(query._$parts.sorts.count == 2)
         let sql = try query.compile(.ids, using: try TestStore().sources).sql
         #expect(
             sql
-                == #"SELECT t0."id" FROM "Article" AS t0 WHERE t0."publishedAt" IS NOT NULL ORDER BY t0."title", t0."id" LIMIT ?1"#
+                == #"SELECT t0."id" FROM "Article" AS t0 WHERE t0."publishedAt" IS NOT NULL "#
+                + #"ORDER BY t0."publishedAt" DESC, t0."title", t0."id" LIMIT ?1"#
         )
     }
 

@@ -33,13 +33,22 @@ extension BatchJob {
         )
         if writer.isRaw { try connection.checkRawUpdate(sql, parameters: writer.bindings.count + 2) }
         var updated = NumberRuns()
-        try forEachPortion(of: info.index) { first, last in
-            let portion = try run(sql, writer.bindings + [.integer(first), .integer(last)], checking: entity)
-            updated = updated.union(portion)
+        func checkValues() throws {
+            for assignment in assignments {
+                try writer.isRaw ? checkType(of: assignment, info) : checkSize(of: assignment, info)
+            }
         }
-        for assignment in assignments {
-            try writer.isRaw ? checkType(of: assignment, info) : checkSize(of: assignment, info)
+        do {
+            try forEachPortion(of: info.index) { first, last in
+                let values = writer.bindings + [.integer(first), .integer(last)]
+                updated = updated.union(try run(sql, values, checking: entity, edited: columns))
+            }
+        } catch let error as StrataError where error.code == .undecodable {
+            // Either an assigned value makes the rows unreadable, or they could not be read before.
+            try checkValues()
+            throw error
         }
+        try checkValues()
         try checkReferences(updated, columns, info)
         guard !updated.isEmpty else { return }
         columns.formUnion(info.derived)
@@ -103,8 +112,15 @@ extension BatchJob {
 
     /// Inserts rows, or updates those that hold the same unique values.
     ///
-    /// - Parameter unique: the names of the columns that tell which rows are the same; nil where all are new.
-    func insert<Row: ModelRow>(_ rows: some Sequence<Row>, _ entity: Entity<Row>, upsert unique: [String]?) throws {
+    /// - Parameters:
+    ///   - unique: the names of the columns that tell which rows are the same; nil where all are new.
+    ///   - checkOrigin: refuses a row by what it was before it is given an id.
+    func insert<Row: ModelRow>(
+        _ rows: some Sequence<Row>,
+        _ entity: Entity<Row>,
+        upsert unique: [String]?,
+        checkOrigin: (Row) throws -> Void
+    ) throws {
         let info = entity.info
         let sql = try unique.map { try upsertStatement($0, info) }
         let statement = try sql.map(connection.statement) ?? connection.statement(.insert(info))
@@ -114,6 +130,7 @@ extension BatchJob {
         var (inserted, updated): ([Int64], Set<Int64>) = ([], [])
         let timestamp = StoredValue.real(time.timeIntervalSinceReferenceDate)
         for var row in rows {
+            try checkOrigin(row)
             let isOwn = row.id.fingerprint == connection.fingerprint
             row.id = ObjectID(number: try takeID(), fingerprint: connection.fingerprint)
             if let createdAt = info.createdAt, try row._$value(at: createdAt) == .null {

@@ -15,6 +15,8 @@ final class BatchJob {
     private(set) var tables: Set<String> = []
     /// The entities with a table of ids.
     private var gathered: Set<Int> = []
+    /// Whether these tables have an index by round.
+    private var areRoundsIndexed = false
 
     /// The entities of which rows may be gathered.
     var gatheredInfos: [EntityInfo] { gathered.sorted().map { schema.entities[$0].info } }
@@ -73,8 +75,17 @@ final class BatchJob {
     @discardableResult
     func idTable(_ entity: Int) throws -> String {
         let name = BatchSQL.idTable(entity)
-        if gathered.insert(entity).inserted { try connection.execute(BatchSQL.createIDs(entity)) }
+        if gathered.insert(entity).inserted {
+            try connection.execute(BatchSQL.createIDs(entity))
+            if areRoundsIndexed { try connection.execute(BatchSQL.indexRounds(entity)) }
+        }
         return name
+    }
+
+    /// Gives all tables of ids an index by round, also those that are made later.
+    func indexRounds() throws {
+        areRoundsIndexed = true
+        for entity in gathered { try connection.execute(BatchSQL.indexRounds(entity)) }
     }
 
     /// Gathers the ids of the committed objects that a query finds.
@@ -108,8 +119,14 @@ final class BatchJob {
     // MARK: Checks
 
     /// Runs a statement that returns rows as they are now, and checks them. Gives their numbers.
-    func run<Row: StoredRow>(_ sql: String, _ values: [StoredValue], checking entity: Entity<Row>) throws -> NumberRuns
-    {
+    ///
+    /// - Parameter edited: the columns that the statement sets.
+    func run<Row: StoredRow>(
+        _ sql: String,
+        _ values: [StoredValue],
+        checking entity: Entity<Row>,
+        edited: ColumnSet
+    ) throws -> NumberRuns {
         var numbers: [Int64] = []
         var rows: [Row] = []
         var failures: [StrataError.Detail] = []
@@ -118,7 +135,9 @@ final class BatchJob {
                 let row = try Row(_$from: reader)
                 numbers.append(row._$number)
                 if !entity.info.derived.isEmpty { rows.append(row) }
-                if failures.count < Self.failureLimit { failures += withUnsafePointer(to: row, entity.check) }
+                if failures.count < Self.failureLimit {
+                    failures += withUnsafePointer(to: row) { entity.check($0, edited) }
+                }
             }
         } catch let error as StrataError {
             throw Self.constraint(error, entity.info)
@@ -147,8 +166,8 @@ final class BatchJob {
     }
 
     /// - Throws: ``StrataError`` with `validation`.
-    func check<Row: StoredRow>(_ row: Row, _ entity: Entity<Row>) throws {
-        let failures = withUnsafePointer(to: row, entity.check)
+    func check<Row: StoredRow>(_ row: Row, edited: ColumnSet? = nil, _ entity: Entity<Row>) throws {
+        let failures = withUnsafePointer(to: row) { entity.check($0, edited) }
         guard failures.isEmpty else { throw CommitJob.validationError(failures) }
     }
 

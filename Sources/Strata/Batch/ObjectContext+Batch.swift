@@ -52,13 +52,26 @@ extension ObjectContext {
     /// a lazy sequence of any length needs little memory; they are taken while the store is being written to, so what makes them uses
     /// neither stack nor contexts.
     ///
+    /// A to-one relationship of a row is an id. Setting the relationship of an object to an inserted object inserts both, so
+    /// set the id in the row instead:
+    ///
+    /// ```swift
+    /// let id = author.id
+    /// try context.batchInsert(lines.lazy.map { line in
+    ///     var row = Article(title: line).snapshot
+    ///     row.author = id
+    ///     return row
+    /// })
+    /// ```
+    ///
     /// Rows that were read from another store may be handed in where they lead to none of its objects.
     ///
     /// - Throws: ``StrataError`` with `validation`, `notUnique`, `missingReference`, `foreignID` for a row that leads to an object of
-    ///   another store, `misuse` for one whose bytes outside of the row were not read there, and what the store reports.
+    ///   another store, `misuse` for a row of an object that is inserted and not saved, here or in a parent, and for one whose bytes
+    ///   outside of the row were not read there, and what the store reports.
     @discardableResult
     public func batchInsert<Row: ModelRow>(_ rows: some Sequence<Row>) throws -> ObjectChanges<Row.Object> {
-        try batch(Row.Object.self) { try $0.insert(rows, $1, upsert: nil) }
+        try insert(rows, upsert: nil)
     }
 
     /// Inserts rows, or updates the objects that have the same value in a unique column already.
@@ -73,7 +86,57 @@ extension ObjectContext {
         _ rows: some Sequence<Row>,
         by columns: String...
     ) throws -> ObjectChanges<Row.Object> {
-        try batch(Row.Object.self) { try $0.insert(rows, $1, upsert: columns) }
+        try insert(rows, upsert: columns)
+    }
+
+    private func insert<Row: ModelRow>(
+        _ rows: some Sequence<Row>,
+        upsert columns: [String]?
+    ) throws -> ObjectChanges<Row.Object> {
+        try batch(Row.Object.self) { job, entity in
+            try job.insert(rows, entity, upsert: columns) { row in
+                if isPending(row, entity) {
+                    throw Self.pendingError(row, entity.info, columns == nil ? "batchInsert" : "batchUpsert")
+                }
+            }
+        }
+    }
+
+    /// Whether a row belongs to an object that is inserted and not saved, here or in a parent. The closure that makes the rows may have
+    /// inserted it just now.
+    ///
+    /// - Complexity: O(layers · log changes).
+    private func isPending<Row: ModelRow>(_ row: Row, _ entity: Entity<Row>) -> Bool {
+        guard row.id.isAssigned, row.id.fingerprint == store.ids.fingerprint else { return false }
+        let (number, index) = (row.id.number, entity.info.index)
+        if let object = identity[number, Row.Object.self] as? Row.Object,
+            tracker(Row.Object.self, index).hasInserted(object)
+        {
+            return true
+        }
+        let layers = store.layers.state.withLock { $0.layers }
+        return layers.path(to: id).contains { context in
+            layers.hasInserted(number, entity: index, in: context)
+        }
+    }
+
+    private static func pendingError<Row: ModelRow>(_ row: Row, _ info: EntityInfo, _ call: String) -> StrataError {
+        let related = info.outgoing.first { (try? row._$value(at: $0.column)) ?? .null != .null }
+        let remedy =
+            if let name = related.map({ info.columns[$0.column].name }) {
+                "Setting \(name) to an inserted object has inserted it too. Set the id in the row instead: "
+                    + "`var row = \(info.name)(…).snapshot; row.\(name) = \(name).id`."
+            } else {
+                "Hand in rows of objects that belong to no context: `\(info.name)(…).snapshot`."
+            }
+        return StrataError(
+            .misuse,
+            "\(call) was given the row of an object that is inserted already and not saved: it would be in the store twice. "
+                + "\(remedy) Roll back the objects that were inserted for rows.",
+            details: [
+                StrataError.Detail(model: info.name, number: row.id.number, message: "is inserted and not saved")
+            ]
+        )
     }
 
     private func batch<Object: Model>(

@@ -61,9 +61,8 @@ extension Store {
     /// Takes in commits of this process, in their order, which are in the store and not known to the layers.
     func takeIn(_ commits: [ChangeSet]) {
         for commit in commits where !layers.absorb(commit.changes, through: commit.token.sequence, schema) {
-            // Rows that layers have changed as well are read anew, as after the commit of another process. Where that fails, the
-            // next one who reads does it.
-            try? takeInCommits()
+            // Rows that layers have changed as well are read anew, as after the commit of another process.
+            following { try $0.takeInCommits() }
             return
         }
     }

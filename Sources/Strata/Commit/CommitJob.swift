@@ -18,7 +18,7 @@ final class CommitJob {
     /// The segments of the parents that are not taken as a whole, as this commit has read them. What is edited since is not among them.
     let known: Set<Int>
     let names: @Sendable (Int) -> String
-    private let request: CommitRequest
+    let request: CommitRequest
     private let retention: HistoryRetention
     /// What those who follow the store are told.
     private var changes: ChangeSet?
@@ -30,6 +30,8 @@ final class CommitJob {
     /// Rows whose unique values were taken off them for a moment, by entity: ``ParkedRows``.
     var parked: [Int: AnyObject] = [:]
     var withdrawn: [Int: any AnyPart] = [:]
+    /// The references to inserted rows that stored rows have absorbed, by the entity that holds the references.
+    var moved: [Int: [MovedReferences]] = [:]
     var wentAlong: [Int: Set<Int64>] = [:]
     var written: [Int: any AnyPart] = [:]
     /// Rows that were to be deleted or changed and that others had deleted before, by entity.
@@ -80,6 +82,7 @@ final class CommitJob {
     func run() throws {
         for entity in touched { taken[entity.info.index] = entity.gather(self) }
         try goAlong()
+        try absorbInserted()
         do {
             try checkAndWrite()
         } catch {
@@ -204,6 +207,14 @@ final class CommitJob {
         )
     }
 
+    static func missingReferenceError(_ details: [StrataError.Detail]) -> StrataError {
+        StrataError(
+            .missingReference,
+            "Nothing was saved: relationships lead to objects that are not there.",
+            details: details
+        )
+    }
+
     private func throwConflicts() throws {
         if !conflicts.isEmpty { throw Self.conflictError(conflicts) }
     }
@@ -241,6 +252,7 @@ final class CommitJob {
             adjusted: adjusted,
             merged: merged,
             withdrawn: withdrawn,
+            moved: moved,
             wentAlong: wentAlong,
             changes: changes
         )
@@ -267,6 +279,8 @@ struct CommitRequest: Sendable {
     let author: String?
     /// What it must have read as it is by then; nil where that is no matter.
     let reads: ContextReadSet?
+    /// The rows that have absorbed inserted ones, by entity, as the commit must leave them.
+    let absorbing: [Int: any AnyPart]
     /// The names of contexts, for messages.
     let names: @Sendable (Int) -> String
 
@@ -445,6 +459,7 @@ extension LayerStore {
     func settle(_ record: CommitRecord) {
         state.withLock { state in
             state.layers = state.layers.applying(record)
+            for entity in record.moved.keys { state.noteAll(of: entity) }
             if !state.held.isEmpty { state.noteTakenAlong(record) }
             state.sequence = record.sequence
             state.inFlight = nil

@@ -3,34 +3,37 @@ extension Entity {
     /// has seen may refer to what is deleted.
     func expandDeletes(_ job: CommitJob) throws {
         guard !info.incoming.isEmpty, let part = job.taken[info.index]?.typed(Row.self) else { return }
-        for (number, change) in zip(part.numbers, part.changes) where change.kind == .delete {
-            try job.expandDelete(of: number, in: info)
-        }
+        let deleted = part.numbers.indices.filter { part.kind(at: $0) == .delete }.map { part.numbers[$0] }
+        if !deleted.isEmpty { try job.expandDeletes(of: deleted, in: info) }
     }
 
-    /// Notes what happens to the stored rows that refer to a deleted one. Gives the numbers of those deleted by that.
+    /// Notes what happens to the stored rows that refer to deleted ones. Gives the numbers of those deleted by that.
     func follow(
         _ reference: IncomingReference,
-        deleted number: Int64,
+        deleted numbers: [Int64],
         of deletedInfo: EntityInfo,
         _ job: CommitJob
     ) throws -> [Int64] {
-        var rows: [Row] = []
-        try job.connection.statement(info.sql.selectReferring[reference.column]).run([.integer(number)]) {
-            rows.append(try Row(_$from: $0))
-        }
+        if reference.deleteRule == .noAction { return [] }
         let taken = job.taken[info.index]?.typed(Row.self)
         let consequences = consequences(job)
+        // Changed by this commit itself: deleted, or led elsewhere. What still leads here is found out later.
+        func isKnown(_ change: Change<Row>?) -> Bool {
+            change.map { $0.kind == .delete || $0.columns.contains(reference.column) } ?? false
+        }
+        var rows: [(row: Row, target: Int64)] = []
+        try job.connection.forEachRow(of: info, reference.column, numbers) { reader in
+            let number = try reader.read(Int64.self, at: 0)
+            if isKnown(consequences.changes[number]) || isKnown(taken?[number]) { return }
+            rows.append((try Row(_$from: reader), try reader.read(Int64.self, at: Int32(reference.column + 1))))
+        }
         var deleted: [Int64] = []
-        for row in rows {
-            // Changed by this commit itself: deleted, or led elsewhere. What still leads here is found out later.
-            let known = [consequences.changes[row._$number], taken?[row._$number]].compactMap(\.self)
-            if known.contains(where: { $0.kind == .delete || $0.columns.contains(reference.column) }) { continue }
+        for (row, target) in rows {
             let base = Base(seen: row, stored: row, sequence: job.base)
             switch reference.deleteRule {
             case .noAction: continue
             case .deny:
-                job.denials.append((info.index, info.denial(row._$number, reference, of: deletedInfo, number)))
+                job.denials.append((info.index, info.denial(row._$number, reference, of: deletedInfo, target)))
             case .cascade:
                 consequences.add(Change(kind: .delete, columns: ColumnSet(), row: row, base: base))
                 deleted.append(row._$number)
@@ -74,7 +77,8 @@ extension Entity {
             let rule = destination.incoming.first { $0.entity == info.index && $0.column == reference.column }
             switch rule?.deleteRule {
             case .noAction: continue
-            case _ where isBack: throw Self.missingError([missing(reference, of: row, destination, target)])
+            case _ where isBack:
+                throw CommitJob.missingReferenceError([missing(reference, of: row, destination, target)])
             case .deny: job.denials.append((info.index, info.denial(number, rule!, of: destination, target)))
             case .cascade:
                 try job.connection.execute(info.sql.delete, [.integer(number)])
@@ -125,7 +129,7 @@ extension Entity {
         )
     }
 
-    private func consequences(_ job: CommitJob) -> Consequences<Row> {
+    func consequences(_ job: CommitJob) -> Consequences<Row> {
         if let known = job.consequences[info.index] { return unsafeDowncast(known, to: Consequences<Row>.self) }
         let made = Consequences<Row>()
         job.consequences[info.index] = made
@@ -167,10 +171,10 @@ extension Entity {
             }
         }
         guard denials.isEmpty else { throw CommitJob.deniedError(denials) }
-        guard missing.isEmpty else { throw Self.missingError(missing) }
+        guard missing.isEmpty else { throw CommitJob.missingReferenceError(missing) }
     }
 
-    private func missing(
+    func missing(
         _ reference: OutgoingReference,
         of row: Row,
         _ destination: EntityInfo,
@@ -185,25 +189,18 @@ extension Entity {
             mine: .integer(target)
         )
     }
-
-    private static func missingError(_ details: [StrataError.Detail]) -> StrataError {
-        StrataError(
-            .missingReference,
-            "Nothing was saved: relationships lead to objects that are not there.",
-            details: details
-        )
-    }
 }
 
 extension CommitJob {
-    /// Follows the rules of one deleted row, and of those that go with it.
-    func expandDelete(of number: Int64, in info: EntityInfo) throws {
+    /// Follows the rules of deleted rows, and of those that go with them, by one statement for each relationship and round.
+    func expandDeletes(of numbers: [Int64], in info: EntityInfo) throws {
         // A list of one's own, since chains may be longer than a stack is deep.
-        var pending = [(number, info)]
-        while let (number, info) = pending.popLast() {
+        var pending = [(numbers, info)]
+        while let (numbers, info) = pending.popLast() {
             for reference in info.incoming {
                 let entity = schema.entities[reference.entity]
-                pending += try entity.follow(reference, deleted: number, of: info, self).map { ($0, entity.info) }
+                let deleted = try entity.follow(reference, deleted: numbers, of: info, self)
+                if !deleted.isEmpty { pending.append((deleted, entity.info)) }
             }
         }
     }

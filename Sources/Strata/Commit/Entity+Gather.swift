@@ -218,17 +218,33 @@ extension Entity {
     /// Checks the rows that these changes leave behind, of each row the newest.
     func validate(_ parts: [any AnyPart], _ failures: inout [StrataError.Detail]) {
         var seen: Set<Int64> = []
+        let parts = parts.map { $0.typed(Row.self) }
         for part in parts.reversed() {
-            part.typed(Row.self).changes.withUnsafeBufferPointer { changes in
+            part.changes.withUnsafeBufferPointer { changes in
                 for index in changes.indices {
                     if parts.count > 1, !seen.insert(changes[index].row._$number).inserted { continue }
                     guard changes[index].kind.isVisible else { continue }
                     // A buffer with indices has an address.
-                    let found = check(Change.rowPointer(changes.baseAddress! + index))
+                    let edited =
+                        parts.count > 1
+                        ? edited(changes[index].row._$number, in: parts)
+                        : changes[index].kind == .update ? changes[index].columns : nil
+                    let found = check(Change.rowPointer(changes.baseAddress! + index), edited)
                     if !found.isEmpty { failures += found }
                 }
             }
         }
+    }
+
+    /// The columns of a row that these changes set; nil where they bring the whole row.
+    private func edited(_ number: Int64, in parts: [Part<Row>]) -> ColumnSet? {
+        var columns = ColumnSet()
+        for part in parts {
+            guard let index = part.index(of: number) else { continue }
+            guard part.changes[index].kind == .update else { return nil }
+            columns.formUnion(part.changes[index].columns)
+        }
+        return columns
     }
 }
 

@@ -43,7 +43,7 @@ extension Entity {
         job.parked[info.index].map { unsafeDowncast($0, to: ParkedRows<Row>.self) }
     }
 
-    private func adjust(_ change: Change<Row>, _ job: CommitJob) {
+    func adjust(_ change: Change<Row>, _ job: CommitJob) {
         adjust(Part(numbers: [change.row._$number], changes: [change]), job)
     }
 
@@ -228,7 +228,7 @@ extension Entity {
         let written = columns.union(parkedRows(job)?.rows[number]?.columns ?? ColumnSet())
         if !written.isEmpty, job.conflicts.isEmpty {
             // Two writers made this row, and nobody has looked at it as a whole yet (H26).
-            let failures = withUnsafePointer(to: merged, check)
+            let failures = withUnsafePointer(to: merged) { check($0, written) }
             guard failures.isEmpty else { throw CommitJob.validationError(failures) }
             let update = Change(kind: .update, columns: written, row: merged, base: nil)
             guard try write(update, seen: theirs.version, job) else { return try merge(change, job) }
@@ -360,7 +360,7 @@ extension Entity {
     // MARK: Unique values
 
     /// The row that has the values which this one is to have.
-    private func holder(of row: Row, _ columns: [Int], _ job: CommitJob) throws -> Int64? {
+    func holder(of row: Row, _ columns: [Int], _ job: CommitJob) throws -> Int64? {
         let values = try columns.map { try row._$value(at: $0) }
         guard !values.contains(.null) else { return nil }
         let holder = try job.connection.integer(info.sql.selectHolder(columns), values)

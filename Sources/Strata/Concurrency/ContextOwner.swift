@@ -48,13 +48,20 @@ actor ContextOwner {
     /// Runs a synchronous block in its turn: one hop here and one back.
     ///
     /// The caller has counted the block in `StackCore.enter`; it is counted out here.
-    func run<T: Sendable>(_ scope: BlockScope, _ body: sending (ObjectContext) throws -> T) async throws -> T {
+    ///
+    /// - Parameter isLimited: whether the block takes a place in the reader pool.
+    func run<T: Sendable>(
+        _ scope: BlockScope,
+        isLimited: Bool = false,
+        _ body: sending (ObjectContext) throws -> T
+    ) async throws -> T {
         let core = scope.handle.core
         defer { core.leave() }
         let entry = gate.tryEnter(scope)
         if entry == nil { try await gate.wait(scope) }
         let isAlone = entry != .joined
         defer { end(scope, isAlone: isAlone) }
+        if isLimited, isAlone { try await takePlace(scope) }
         let context = try begin(scope, isAlone: isAlone)
         do {
             return try BlockScope.$current.withValue(scope) { try body(context) }
@@ -67,6 +74,7 @@ actor ContextOwner {
     /// Runs an asynchronous block in its turn.
     func run<T>(
         _ scope: BlockScope,
+        isLimited: Bool = false,
         _ body: sending nonisolated(nonsending) (ObjectContext) async throws -> sending T
     ) async throws -> sending T {
         let core = scope.handle.core
@@ -75,6 +83,7 @@ actor ContextOwner {
         if entry == nil { try await gate.wait(scope) }
         let isAlone = entry != .joined
         defer { end(scope, isAlone: isAlone) }
+        if isLimited, isAlone { try await takePlace(scope) }
         do {
             return try await BlockScope.$current.withValue(scope) {
                 // Using `self` in here is what isolates the closure to this actor, so that the body is run on its executor
@@ -94,7 +103,7 @@ actor ContextOwner {
     /// commit gate waits for the other, so they cannot wait for each other.
     ///
     /// - Parameter others: what other contexts of a chain have made ready.
-    func commit(_ scope: BlockScope, with others: [Int: Set<Int>] = [:]) async throws {
+    func commit(_ scope: BlockScope, with others: [Int: PreparedLayer] = [:]) async throws {
         let core = scope.handle.core
         defer { core.leave() }
         let entry = gate.tryEnter(scope)
@@ -191,6 +200,13 @@ actor ContextOwner {
         }
     }
 
+    /// Waits for a place in the reader pool, which the block leaves at its end. Behind the gate, so that of many blocks on one context only
+    /// the running one has a place.
+    private func takePlace(_ scope: BlockScope) async throws {
+        try await scope.handle.core.engine.takePlace(scope)
+        scope.hasPlace = true
+    }
+
     private func begin(_ scope: BlockScope, isAlone: Bool) throws -> ObjectContext {
         let context = try object(for: scope.handle)
         if isAlone {
@@ -216,6 +232,7 @@ actor ContextOwner {
             context?.publish()
         }
         let later = scope.end()
+        if scope.hasPlace { scope.handle.core.engine.leavePlace() }
         if isAlone { gate.leave(scope) }
         if !later.isEmpty { scope.handle.core.launchSaves(later) }
     }

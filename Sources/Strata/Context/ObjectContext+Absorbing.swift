@@ -2,23 +2,59 @@
 extension ObjectContext {
     /// Makes such inserts edits of the objects that they are.
     ///
+    /// The write repeats the look-up: a save by ``isUpToDate(_:_:)``, a commit in its transaction by ``CommitJob/absorbInserted()``.
+    ///
     /// - Complexity: O(inserted objects), each with a look-up for each of its unique values.
-    func absorbInserted() throws {
-        for entity in store.schema.entities where !entity.info.updating.isEmpty {
-            let index = entity.info.index
+    func absorbInserted(_ prepared: inout PreparedSave) throws {
+        for index in store.schema.updating {
+            let info = store.schema.entities[index].info
             let inserted = store.layers.inserted(entity: index, in: id)
             // What an object is to become is newer than whatever it is by now.
-            if !inserted.isEmpty { try takeView() }
+            if !inserted.isEmpty { try prepared.note(takeView(), path) }
             for number in inserted {
                 // What came before it may have been absorbed with it, or have taken its value.
                 guard let object = try anyObject(number, entity: index),
-                    let holder = try holder(of: object, entity.info),
+                    let holder = try holder(of: object, info),
                     let other = try anyObject(holder, entity: index)
                 else { continue }
-                try absorb(object, into: other, entity.info)
+                try prepared.note(other, entity: index, changeBeneath(other, info))
+                try absorb(object, into: other, info)
                 publish()
             }
         }
+    }
+
+    /// Whether an inserted object has the unique values of another one that has not absorbed it.
+    func hasUnabsorbed() throws -> Bool {
+        try store.schema.updating.contains { index in
+            let info = store.schema.entities[index].info
+            return try store.layers.inserted(entity: index, in: id).contains { number in
+                try anyObject(number, entity: index).map { try holder(of: $0, info) != nil } ?? false
+            }
+        }
+    }
+
+    /// A function that finds out later whether the row of an object has changed beneath this context's layer.
+    private func changeBeneath(_ object: any Model, _ info: EntityInfo) throws -> (View) throws -> Bool {
+        func open<Object: Model>(_ object: Object) throws -> (View) throws -> Bool {
+            let entity = store.schema.entities[info.index].typed(Object.Row.self)
+            let (number, parents) = (object.id.number, Array(path.dropLast()))
+            func row(in view: View) throws -> Object.Row? {
+                if let change = view.layers.top(number, entity: info.index, in: parents, Object.Row.self) {
+                    return change.kind.isVisible ? change.row : nil
+                }
+                return try entity.read(number, on: view.reader.connection)
+            }
+            let before = try row(in: currentView())
+            return { view in
+                switch (before, try row(in: view)) {
+                case (nil, nil): false
+                case (let before?, let now?): !now._$differences(from: before).isEmpty
+                default: true
+                }
+            }
+        }
+        return try open(object)
     }
 
     /// The object that this one is. Of two that this context has inserted, the earlier one.
@@ -31,8 +67,8 @@ extension ObjectContext {
             let sql = info.selectHolders(unique, isPending: connection.overlay.parts[info.index] != nil)
             let others = try connection.numbers(sql, key + [.integer(number)])
             // One that was inserted here too, and later, is absorbed by this one in its turn.
-            let inserted = Set(store.layers.inserted(entity: info.index, in: id))
-            if let holder = others.first(where: { $0 < number || !inserted.contains($0) }) { return holder }
+            let holder = others.first { $0 < number || !store.layers.hasInserted($0, entity: info.index, in: id) }
+            if let holder { return holder }
         }
         return nil
     }
@@ -95,6 +131,21 @@ extension Model {
 }
 
 extension LayerStore {
+    /// Whether a context's layer inserts rows of some entities.
+    func hasInserted(_ entities: [Int], in context: Int) -> Bool {
+        if entities.isEmpty { return false }
+        return state.withLock { state in
+            state.layers[context].contains { segment in
+                entities.contains { segment.parts[$0]?.kinds.contains(.insert) ?? false }
+            }
+        }
+    }
+
+    /// Whether a context's layer inserts a row.
+    fileprivate func hasInserted(_ number: Int64, entity: Int, in context: Int) -> Bool {
+        state.withLock { $0.layers.hasInserted(number, entity: entity, in: context) }
+    }
+
     /// The rows that a context's layer inserts and no commit is just writing, in the order of their ids.
     fileprivate func inserted(entity: Int, in context: Int) -> [Int64] {
         let layers = state.withLock { $0.layers }

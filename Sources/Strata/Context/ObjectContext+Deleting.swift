@@ -1,82 +1,80 @@
 extension ObjectContext {
-    /// Carries out the delete rules of an object that is deleted, as far as this context sees (C9). Rules that deny are
-    /// left to the save.
-    func applyDeleteRules(entity: Int, number: Int64) throws {
+    /// Carries out the delete rules of deleted objects, and of all that is deleted by that, as far as this context sees (C9). Rules
+    /// that deny are left to the save.
+    ///
+    /// All objects of one model that were deleted in the same round have their rules carried out together, by one query for each
+    /// relationship.
+    ///
+    /// - Parameter deleted: the numbers of the objects, by entity.
+    func applyDeleteRules(of deleted: [Int: [Int64]]) throws {
+        var round = deleted
+        while !round.isEmpty {
+            var next: [Int: [Int64]] = [:]
+            for (entity, numbers) in round.sorted(by: { $0.key < $1.key }) {
+                for (entity, found) in try applyDeleteRules(entity: entity, numbers) where !found.isEmpty {
+                    next[entity, default: []] += found
+                }
+            }
+            round = next
+        }
+    }
+
+    /// Gives the numbers of the objects that are deleted by this, by entity.
+    private func applyDeleteRules(entity: Int, _ numbers: [Int64]) throws -> [Int: [Int64]] {
         let info = store.schema.entities[entity].info
+        var deleted: [Int: [Int64]] = [:]
+        /// Deletes objects that a column leads from, or with these numbers.
+        func delete(_ other: Int, _ column: Int?, _ values: [Int64], owner: (Int64) -> Int64) throws {
+            if trackers[other] == nil { makeTracker(other) }
+            for found in try trackers[other]?.delete(column, values, self) ?? [] {
+                deleted[other, default: []].append(found.number)
+                note(.deleted(entity: other, number: found.number), of: owner(found.value), entity: entity)
+            }
+        }
+        /// The same of objects that the deleted ones lead to.
+        func delete(_ other: Int, _ destinations: [(owner: Int64, number: Int64)]) throws {
+            let owners = Dictionary(destinations.map { ($0.number, $0.owner) }) { first, _ in first }
+            if !owners.isEmpty { try delete(other, nil, owners.keys.sorted()) { owners[$0] ?? 0 } }
+        }
         for relationship in info.relationships {
             guard case .join(let join, let own, let other, _) = relationship.storage,
                 relationship.deleteRule == .cascade
             else { continue }
-            for member in try joinRows(join, own, number) {
-                let member = other == 0 ? member.left : member.right
-                if try deleteObject(member, entity: relationship.destination) {
-                    note(.deleted(entity: relationship.destination, number: member), of: number, entity: entity)
-                }
-            }
+            try delete(relationship.destination, try joinRows(join, own, numbers).map { ($0.end(own), $0.end(other)) })
         }
         for reference in info.incoming {
-            let referring = store.schema.entities[reference.entity].info
-            if referring.isJoin {
-                for member in try joinRows(reference.entity, reference.column, number) {
-                    joinTracker(reference.entity).delete(member, self)
-                    note(.removed(join: reference.entity, row: member), of: number, entity: entity)
+            let (other, column) = (reference.entity, reference.column)
+            if store.schema.entities[other].info.isJoin {
+                for member in try joinRows(other, column, numbers) {
+                    joinTracker(other).delete(member, self)
+                    note(.removed(join: other, row: member), of: member.end(column), entity: entity)
                 }
             } else if reference.deleteRule == .cascade {
-                for child in try referring.numbers(in: self, column: reference.column, leadingTo: number) {
-                    if try deleteObject(child, entity: reference.entity) {
-                        note(.deleted(entity: reference.entity, number: child), of: number, entity: entity)
-                    }
-                }
+                try delete(other, column, numbers) { $0 }
             } else if reference.deleteRule == .nullify {
-                for child in try referring.numbers(in: self, column: reference.column, leadingTo: number) {
-                    if try emptyReference(child, entity: reference.entity, column: reference.column) {
-                        let emptied = DeleteEffects.Effect.emptied(
-                            entity: reference.entity,
-                            number: child,
-                            column: reference.column
-                        )
-                        note(emptied, of: number, entity: entity)
-                    }
+                if trackers[other] == nil { makeTracker(other) }
+                for found in try trackers[other]?.empty(column, numbers, self) ?? [] {
+                    let emptied = DeleteEffects.Effect.emptied(entity: other, number: found.number, column: column)
+                    note(emptied, of: found.value, entity: entity)
                 }
             }
         }
         for reference in info.outgoing where reference.deleteRule == .cascade {
-            guard let destination = try self.reference(of: number, entity: entity, column: reference.column) else {
-                continue
+            try delete(reference.destination, references(of: numbers, entity: entity, column: reference.column))
+        }
+        return deleted
+    }
+
+    /// The numbers that a to-one column of deleted rows holds.
+    private func references(of deleted: [Int64], entity: Int, column: Int) throws -> [(owner: Int64, number: Int64)] {
+        publish()
+        let layers = try currentView().layers
+        return try deleted.compactMap { owner in
+            guard case .integer(let number) = try layers.value(of: owner, entity: entity, column, in: path) else {
+                return nil
             }
-            if try deleteObject(destination, entity: reference.destination) {
-                note(.deleted(entity: reference.destination, number: destination), of: number, entity: entity)
-            }
+            return (owner, number)
         }
-    }
-
-    /// Says whether there was something to delete.
-    private func deleteObject(_ number: Int64, entity: Int) throws -> Bool {
-        guard let object = try anyObject(number, entity: entity) else { return false }
-        func open<Object: Model>(_ object: Object) { delete(object) }
-        open(object)
-        return true
-    }
-
-    /// Says whether there was an object.
-    private func emptyReference(_ number: Int64, entity: Int, column: Int) throws -> Bool {
-        guard let object = try anyObject(number, entity: entity) else { return false }
-        func open<Object: Model>(_ object: Object) throws {
-            object._$willChange(column)
-            try object._$row._$set(.null, at: column)
-        }
-        try open(object)
-        return true
-    }
-
-    /// The number that a to-one column of a deleted row holds.
-    private func reference(of number: Int64, entity: Int, column: Int) throws -> Int64? {
-        guard let object = liveObject(number, entity: entity) else { return nil }
-        func open<Object: Model>(_ object: Object) throws -> Int64? {
-            guard case .integer(let number) = try object._$row._$value(at: column) else { return nil }
-            return number
-        }
-        return try open(object)
     }
 
     /// The object with this number that lives here.
@@ -119,6 +117,52 @@ extension ObjectContext {
     }
 }
 
+extension ObjectContext {
+    /// The members of relationships of these owners that this context sees.
+    private func joinRows(_ join: Int, _ column: Int, _ numbers: [Int64]) throws -> [JoinRow] {
+        var rows: [JoinRow] = []
+        try forEachRow(of: store.schema.entities[join].info, column, numbers) { rows.append(try JoinRow(_$from: $0)) }
+        return rows
+    }
+
+    /// Reads the rows that this context sees and whose column holds one of these numbers, by one statement.
+    ///
+    /// - Parameter column: nil for the id.
+    func forEachRow(
+        of info: EntityInfo,
+        _ column: Int?,
+        _ numbers: [Int64],
+        _ body: (RowReader) throws -> Void
+    ) throws {
+        publish()
+        let connection = try currentView().reader.connection
+        let isPending = connection.overlay.parts[info.index] != nil
+        try connection.forEachRow(of: info, column, numbers, isPending: isPending, body)
+    }
+}
+
+extension Connection {
+    /// Reads the rows whose column holds one of these numbers, by one statement.
+    ///
+    /// - Parameters:
+    ///   - column: a reference; nil for the id.
+    ///   - isPending: whether there are rows in the overlay.
+    func forEachRow(
+        of info: EntityInfo,
+        _ column: Int?,
+        _ numbers: [Int64],
+        isPending: Bool = false,
+        _ body: (RowReader) throws -> Void
+    ) throws {
+        if let column, numbers.count == 1 {
+            try statement(info.selectReferring(column, isPending: isPending)).run([.integer(numbers[0])], body)
+        } else if !numbers.isEmpty {
+            let list = ListText.json(numbers.map { .integer($0) })
+            try statement(info.selectAny(column, isPending: isPending)).run([.text(list)], body)
+        }
+    }
+}
+
 extension EntityInfo {
     /// The ids of the rows that a context sees and whose to-one column leads to an object.
     func numbers(in context: ObjectContext, column: Int, leadingTo number: Int64) throws -> [Int64] {
@@ -128,6 +172,15 @@ extension EntityInfo {
         let sql = selectReferring(column, isPending: connection.overlay.parts[index] != nil)
         try connection.statement(sql).run([.integer(number)]) { numbers.append(try $0.read(Int64.self, at: 0)) }
         return numbers
+    }
+
+    /// The rows whose column holds one of the numbers in a JSON array, in any order.
+    ///
+    /// - Parameter column: nil for the id.
+    fileprivate func selectAny(_ column: Int?, isPending: Bool) -> String {
+        let source = isPending ? Overlay.source(self, hidingDuplicates: false) + " AS rows" : sql.table
+        let name = column.map { sql.columns[$0] } ?? "\"id\""
+        return "SELECT \(sql.columnList) FROM \(source) WHERE \(name) IN (SELECT value FROM json_each(?))"
     }
 
     /// The rows whose to-one column leads to an object, in the order of their ids.

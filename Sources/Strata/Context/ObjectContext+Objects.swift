@@ -244,19 +244,25 @@ extension ObjectContext {
             return
         }
         noteTurn()
-        if store.schema.hasDeleteHooks, !runHookBeforeDelete(object) { return }
-        let entity = Int(object._$state.entity)
-        tracker(Object.self, entity).delete(object, in: self)
-        let number = object.id.number
-        observers?.willChange(number, ContextObservers.Facet.isDeleted)
+        guard deleteAlone(object) else { return }
+        let (entity, number) = (Int(object._$state.entity), object.id.number)
         inTurn {
             do {
-                try $0.applyDeleteRules(entity: entity, number: number)
+                try $0.applyDeleteRules(of: [entity: [number]])
             } catch {
                 // The rules are applied once more when this is saved, and whatever is wrong then is thrown.
                 $0.reference.report(error)
             }
         }
+    }
+
+    /// Deletes an object that lives here, without what its delete rules say. Says whether it was there, and its hook has left it so.
+    func deleteAlone<Object: Model>(_ object: Object) -> Bool {
+        guard !object._$state.isDeleted else { return false }
+        if store.schema.hasDeleteHooks, !runHookBeforeDelete(object) { return false }
+        tracker(Object.self, Int(object._$state.entity)).delete(object, in: self)
+        observers?.willChange(object.id.number, ContextObservers.Facet.isDeleted)
+        return true
     }
 
     /// Does now, or after what is being done, what follows from an insert or a delete: chains of objects may be longer

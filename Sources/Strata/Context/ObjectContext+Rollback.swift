@@ -186,27 +186,36 @@ extension LayerStore {
 }
 
 extension LayerStore {
-    /// Takes the deletes of a part's only row out of a layer, so that the row is there again. Says whether it is: nothing is
-    /// done where there is none beneath, or where a commit is taking a delete. Nil where what was read is too old to stand on.
-    func takeBackDelete<Row: StoredRow>(
+    /// Takes the deletes of these rows out of a layer, so that the rows are there again. Gives those that are: nothing is done where
+    /// there is no row beneath the layer, or where a commit is taking the delete. Nil where what was read is too old to stand on.
+    func takeBackDeletes<Row: StoredRow>(
         of part: Part<Row>,
         entity: Int,
         in context: Int,
         _ schema: Schema,
         _ reading: LayerReading
-    ) throws -> Bool? {
+    ) throws -> Set<Int64>? {
         try standing(on: reading, schema) { state in
-            let number = part.numbers[0]
-            let stack = state.layers.stack(number, entity: entity, in: context, Row.self)
-            let isFrozen = stack.contains { state.frozen[state.layers[context][$0.segment].id] != nil }
-            guard stack.first?.change.beneathRow != nil, !isFrozen else { return false }
-            _ = EntityEdits<Row>(restored: [number])
+            let beneath = Array(state.layers.readPath(to: context).dropLast())
+            let typed = schema.entities[entity].typed(Row.self)
+            var back: Set<Int64> = []
+            for number in part.numbers {
+                let stack = state.layers.stack(number, entity: entity, in: context, Row.self)
+                let isFrozen = stack.contains { state.frozen[state.layers[context][$0.segment].id] != nil }
+                guard stack.last?.change.kind == .delete, !isFrozen else { continue }
+                let isThere =
+                    try state.layers.topKind(of: number, entity: entity, in: beneath).map(\.isVisible)
+                    ?? (typed.read(number, on: reading.connection) != nil)
+                if isThere { back.insert(number) }
+            }
+            guard let rows = part.filtered(back.contains)?.typed(Row.self) else { return [] }
+            _ = EntityEdits<Row>(restored: back)
                 .cancelDeletes(in: &state.layers, context: context, entity: entity, frozen: [])
             for other in [context] + state.layers.descendants(of: context) {
-                part.rebaseRead(entity: entity, context: other, schema, reading.connection, in: &state.layers)
+                rows.rebaseRead(entity: entity, context: other, schema, reading.connection, in: &state.layers)
             }
-            state.note(.layer(context), [entity: part])
-            return true
+            state.note(.layer(context), [entity: rows])
+            return back
         }
     }
 }

@@ -9,27 +9,45 @@ extension ObjectContext {
     /// - Throws: ``StrataError`` with `validation`, `conflict`, `notUnique`, `deleteDenied` or `missingReference`, which
     ///   lists every object and column concerned, and what hooks throw; the context is as it was before, but that what was set
     ///   back to what it had been is no change any more.
-    /// - Complexity: O(changed rows), and a look-up in the store for each value that must be unique.
+    /// - Complexity: O(changed rows), and a look-up in the store for each value that must be unique and each object that changed
+    ///   relationships lead to.
     public func save() throws {
         guard hasParent else { return try commit() }
         try whileSaving {
-            let added = try prepareToSave { try applyDeleteRules(of: [id]) }
-            // Until it is known what comes of it they are held in place, to be found again.
-            let result = Result { try moveUp() }
-            store.layers.thaw(added)
-            if case .failure = result { takeBack(added) }
-            try result.get()
+            var rounds = 0
+            repeat { rounds += 1 } while try !saveOnce(isLast: rounds == Self.saveRounds)
             forgetSavedDeletes()
             observers?.noteChanges()
             try takeView()
         }
     }
 
-    /// Hands the changes to the parent, as soon as nobody changes the layers in between.
-    private func moveUp() throws {
+    /// Saves, unless the parents have changed since the changes were prepared. Says whether it has saved; otherwise nothing has changed.
+    ///
+    /// - Parameter isLast: whether it saves in any case. Changes that do not fit are refused then.
+    private func saveOnce(isLast: Bool) throws -> Bool {
+        let prepared = try prepareToSave { try applyDeleteRules(of: [id], &$0) }
+        // They are held in place until the save has succeeded or failed.
+        let result = Result { try moveUp { try isLast || isUpToDate(prepared, $0) } }
+        store.layers.thaw(prepared.added)
+        guard case .success(true) = result else {
+            takeBack(prepared.added)
+            return try result.get()
+        }
+        return true
+    }
+
+    /// How often one save prepares its changes.
+    private static let saveRounds = 100
+
+    /// Hands the changes to the parent, as soon as no other context changes the layers in between. Says whether it has.
+    ///
+    /// - Parameter isUpToDate: whether the prepared changes fit the newest state.
+    private func moveUp(if isUpToDate: (View) throws -> Bool) throws -> Bool {
         while true {
             publish()
             let view = try takeView()
+            guard try isUpToDate(view) else { return false }
             let edits = try checkedEdits(view)
             let isMoved = try store.layers.moveUp(
                 from: id,
@@ -41,7 +59,7 @@ extension ObjectContext {
             guard isMoved else { continue }
             // A context over the committed state has a parent that its path does not name.
             if let parent = view.layers.parents[id] { store.callbacks.moveUp(from: id, to: parent) }
-            return
+            return true
         }
     }
 
@@ -58,8 +76,8 @@ extension ObjectContext {
 
     /// A commit that takes along what other contexts of a chain have made ready (H27).
     ///
-    /// - Parameter others: their segments, by context.
-    func commit(with others: [Int: Set<Int>]) throws {
+    /// - Parameter others: the prepared layers, by context.
+    func commit(with others: [Int: PreparedLayer]) throws {
         try checkCommits()
         try carryOut(try beginCommit(with: others))
     }
@@ -75,7 +93,7 @@ extension ObjectContext {
 
     /// Writes a commit that was begun, and shows what came of it.
     ///
-    /// The snapshot goes before: nobody who waits for the writer keeps the journal from being copied.
+    /// The context releases its snapshot first, so a commit that waits for the writer does not make checkpoints incomplete.
     func carryOut(_ pending: PendingCommit) throws {
         dropView()
         let result = Result { try pending.write() }
@@ -83,34 +101,38 @@ extension ObjectContext {
         _ = try result.get()
     }
 
-    /// Makes this context's changes ready for a commit that another one of its chain carries out. Gives the segments, which are held
-    /// in place until they are let go: what is edited from now on is not part of it.
-    func prepareForChain() throws -> Set<Int> {
+    /// Prepares this context's changes for a commit by another context of its chain. The segments are held in place, so later edits are not
+    /// part of the commit. The caller thaws them.
+    func prepareForChain() throws -> PreparedLayer {
         try checkNoSavepoint()
         return try whileSaving {
-            store.layers.thaw(try prepareToSave { [] })
-            return store.layers.freeze([id])[id] ?? []
+            let prepared = try prepareToSave { _ in }
+            store.layers.thaw(prepared.added)
+            return PreparedLayer(segments: store.layers.freeze([id])[id] ?? [], absorbing: prepared.absorbingRows)
         }
     }
 
     /// Takes the changes that a commit is to write. Edits from now on are not part of it (H16).
-    func beginCommit(with others: [Int: Set<Int>] = [:]) throws -> PendingCommit {
+    func beginCommit(with others: [Int: PreparedLayer] = [:]) throws -> PendingCommit {
         try checkNoSavepoint()
-        var added: Set<Int> = []
-        try whileSaving {
-            added = try prepareToSave { others.isEmpty ? [] : try applyDeleteRules(of: others.keys + [id], others) }
+        let segments = others.mapValues(\.segments)
+        let prepared = try whileSaving {
+            try prepareToSave { if !others.isEmpty { try applyDeleteRules(of: others.keys + [id], &$0, segments) } }
         }
+        // The topmost has seen those beneath it.
+        let absorbing = others.sorted { $0.key < $1.key }.map(\.value.absorbing) + [prepared.absorbingRows]
         let reference = self.reference
         return PendingCommit(
             store: store,
-            added: added,
+            added: prepared.added,
             request: CommitRequest(
                 committer: id,
                 name: reference.name,
-                frozen: store.layers.freeze([id]).merging(store.layers.freezeAgain(others)) { own, _ in own },
+                frozen: store.layers.freeze([id]).merging(store.layers.freezeAgain(segments)) { own, _ in own },
                 policy: mergePolicy,
                 author: author,
                 reads: readRecord?.reads(cursor),
+                absorbing: absorbing.reduce(into: [:]) { $0.merge($1) { $0.replacing(by: $1) } },
                 names: { reference.name(of: $0) }
             ),
             callbacks: store.callbacks.take(for: id, path, with: others.keys)
@@ -181,7 +203,8 @@ extension ObjectContext {
     private func publishStamped() {
         let schema = store.schema
         isStamped =
-            !schema.hasUpdating && !schema.hasSaveHooks && !undoHistory.isOn && observers == nil && savepoints.isEmpty
+            !schema.hasSaveHooks && schema.updating.allSatisfy { trackers[$0]?.isEmpty ?? true } && !undoHistory.isOn
+            && observers == nil && savepoints.isEmpty
             && store.layers.state.withLock { $0.layers[id].isEmpty }
         saveTime = Date()
         if isStamped { insertTime = .real(saveTime.timeIntervalSinceReferenceDate) }
@@ -189,22 +212,26 @@ extension ObjectContext {
         insertTime = nil
     }
 
-    /// What comes before every save and commit. Gives the segments that go where it comes to nothing, held in place.
+    /// The work before every save and commit.
     ///
-    /// - Parameter last: what is to be done when everything else is, and the segments that came of it.
-    private func prepareToSave(_ last: () throws -> Set<Int>) throws -> Set<Int> {
+    /// - Parameter last: the last step.
+    private func prepareToSave(_ last: (inout PreparedSave) throws -> Void) throws -> PreparedSave {
         try retryFailedInserts()
         publish()
         try takeOutSetBack()
-        let absorbed = store.schema.hasUpdating ? try adding(absorbInserted) : []
+        var prepared = PreparedSave()
+        if store.layers.hasInserted(store.schema.updating, in: id) {
+            prepared.added = try adding { try absorbInserted(&prepared) }
+        }
         do {
             try prepareToSave()
-            return absorbed.union(try last())
+            try last(&prepared)
         } catch {
-            store.layers.thaw(absorbed)
-            takeBack(absorbed)
+            store.layers.thaw(prepared.added)
+            takeBack(prepared.added)
             throw error
         }
+        return prepared
     }
 
     /// Nothing may be outstanding, hooks are called, and timestamps are set (C11).
@@ -259,13 +286,20 @@ extension ObjectContext {
     }
 
     /// Applies the delete rules once more to what these layers delete, as this context sees it, the topmost of them (H23, H27).
-    /// Gives the segments that came of it, held in place.
-    private func applyDeleteRules(of contexts: [Int], _ others: [Int: Set<Int>] = [:]) throws -> Set<Int> {
-        try adding {
+    private func applyDeleteRules(
+        of contexts: [Int],
+        _ prepared: inout PreparedSave,
+        _ others: [Int: Set<Int>] = [:]
+    ) throws {
+        let deletes = deletes(of: contexts.filter(path.contains), others)
+        guard !deletes.isEmpty else { return }
+        try prepared.note(currentView(), path)
+        let added = try adding {
             isReapplyingRules = true
             defer { isReapplyingRules = false }
-            try applyDeleteRulesAgain(of: contexts.filter(path.contains), others)
+            try applyDeleteRulesAgain(deletes)
         }
+        prepared.added.formUnion(added)
     }
 
     /// Makes edits that go where a save comes to nothing. Gives their segments, held in place.
@@ -300,39 +334,50 @@ extension ObjectContext {
         }
     }
 
-    /// Rows may have come that refer to what was deleted in these layers (H23).
+    /// The objects that these layers delete and that others may refer to.
     ///
     /// - Parameter others: of some contexts, the only segments that count.
-    private func applyDeleteRulesAgain(of contexts: [Int], _ others: [Int: Set<Int>]) throws {
+    func deletes(of contexts: [Int], _ others: [Int: Set<Int>] = [:]) -> [(entity: Int, number: Int64)] {
         let layers = store.layers.state.withLock { $0.layers }
-        var denials: [StrataError.Detail] = []
         let segments = contexts.sorted().flatMap { context in
             layers[context].filter { others[context]?.contains($0.id) ?? true }
         }
+        var deletes: [(entity: Int, number: Int64)] = []
         for segment in segments {
-            for (entity, part) in segment.parts where !store.schema.entities[entity].info.incoming.isEmpty {
+            for (entity, part) in segment.parts
+            where part.kinds.contains(.delete) && !store.schema.entities[entity].info.incoming.isEmpty {
                 for (index, number) in part.numbers.enumerated() where part.kind(at: index) == .delete {
                     // Another layer of a chain may have brought it back.
-                    guard contexts.count == 1 || layers.topKind(of: number, entity: entity, in: path) == .delete else {
-                        continue
+                    if contexts.count == 1 || layers.topKind(of: number, entity: entity, in: path) == .delete {
+                        deletes.append((entity, number))
                     }
-                    try applyDeleteRules(entity: entity, number: number)
-                    denials += try self.denials(entity: entity, number: number)
                 }
             }
         }
+        return deletes
+    }
+
+    /// Other contexts may have added rows that refer to the deleted ones (H23).
+    private func applyDeleteRulesAgain(_ deletes: [(entity: Int, number: Int64)]) throws {
+        let deleted = Dictionary(grouping: deletes, by: \.entity).mapValues { $0.map(\.number) }
+        try applyDeleteRules(of: deleted)
+        let denials = try deleted.sorted { $0.key < $1.key }.flatMap { try self.denials(entity: $0, $1) }
         guard denials.isEmpty else { throw CommitJob.deniedError(denials) }
     }
 
-    /// What this context sees that forbids a delete.
-    private func denials(entity: Int, number: Int64) throws -> [StrataError.Detail] {
+    /// What this context sees that forbids deletes.
+    private func denials(entity: Int, _ numbers: [Int64]) throws -> [StrataError.Detail] {
         let deleted = store.schema.entities[entity].info
-        return try deleted.incoming.filter { $0.deleteRule == .deny }.flatMap { reference in
+        var denials: [StrataError.Detail] = []
+        for reference in deleted.incoming where reference.deleteRule == .deny {
             let info = store.schema.entities[reference.entity].info
-            return try info.numbers(in: self, column: reference.column, leadingTo: number).map {
-                info.denial($0, reference, of: deleted, number)
+            try forEachRow(of: info, reference.column, numbers) { reader in
+                let number = try reader.read(Int64.self, at: 0)
+                let target = try reader.read(Int64.self, at: Int32(reference.column + 1))
+                denials.append(info.denial(number, reference, of: deleted, target))
             }
         }
+        return denials
     }
 
     /// Layers in which this context's changes stand on what its parent shows, where it has not been looking at that.
@@ -372,6 +417,7 @@ extension ObjectContext {
         for (entity, edits) in edits where store.schema.keepsBytes[entity] {
             try edits.checkBytes(store.schema.entities[entity].info, view.reader.connection)
         }
+        try checkReferences(layers, edits, view.reader.connection)
         var duplicates: [StrataError.Detail] = []
         for entity in store.schema.entities where !entity.info.uniques.isEmpty && !entity.info.isJoin {
             let path = layers.readPath(to: parents.last ?? id) + [id]

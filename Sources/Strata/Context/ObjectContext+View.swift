@@ -185,7 +185,11 @@ extension ObjectContext {
         for (entity, tracker) in trackers.enumerated() {
             if let part = tracker?.takePart(self) { parts[entity] = part }
         }
-        guard !parts.isEmpty else { return }
+        if !parts.isEmpty { publish(parts) }
+    }
+
+    /// Puts edits into this context's layer that no tracker has.
+    func publish(_ parts: [Int: any AnyPart]) {
         // What hooks and delete rules do in a save follows from edits that are recorded already.
         if undoHistory.isOn, !isSaving {
             keepBytes(of: parts)

@@ -47,6 +47,12 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         edits.append(ObjectEdit(object: object, columns: ColumnSet(), kind: .insert, base: nil))
     }
 
+    /// Whether the insert of an object is among the edits.
+    func hasInserted(_ object: Object) -> Bool {
+        let index = Int(object._$state.edit)
+        return edits.indices.contains(index) && edits[index].object === object && edits[index].kind == .insert
+    }
+
     private func note(_ object: Object, _ kind: ChangeKind, _ columns: ColumnSet, _ sequence: Int64) {
         object._$state.edit = Int32(edits.count)
         let base = Object._$base(object, sequence: sequence)
@@ -100,8 +106,10 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         let changes = [Change<Object.Row>](unsafeUninitializedCapacity: count) { places, initialized in
             for edit in edits {
                 if let time, edit.kind == .insert { stamp(object(of: edit), time) }
-                var base = edit.base
-                if let bases, let known = self.base(of: edit) { base = bases.base(of: known.seen) }
+                var base = self.base(of: edit)
+                if let bases, let known = base { base = bases.base(of: known.seen) }
+                // A row is brought back because there is none beneath.
+                if edit.kind == .restore { base = base?.over(.gone) }
                 let number = Object._$publish(
                     object(of: edit),
                     // There are as many places as edits.
@@ -334,6 +342,13 @@ protocol AnyTracker: AnyObject {
     ) -> (any Error)?
     func refresh(_ models: [any Model], _ view: ObjectContext.View, _ path: [Int]) -> (any Error)?
     func makeObject(_ number: Int64, _ context: ObjectContext) throws -> (any Model)?
+    /// Deletes the objects whose column holds one of these values, without what their own delete rules say. Gives their numbers,
+    /// each with the value.
+    ///
+    /// - Parameter column: a reference; nil for the id.
+    func delete(_ column: Int?, _ values: [Int64], _ context: ObjectContext) throws -> [(number: Int64, value: Int64)]
+    /// Empties a to-one column of the objects that lead to one of these by it. Gives their numbers, each with what it has led to.
+    func empty(_ column: Int, _ values: [Int64], _ context: ObjectContext) throws -> [(number: Int64, value: Int64)]
     /// An object that shows what was deleted here; the one that lives here, if it does.
     func deletedObject(_ number: Int64, _ layers: Layers, _ context: ObjectContext) -> (any Model)?
 }
@@ -366,7 +381,7 @@ final class JoinTracker: AnyTracker {
                 kind: .restore,
                 columns: row._$differences(from: before),
                 row: row,
-                base: context.base(of: before, entity: entity)
+                base: context.base(of: before, entity: entity).over(.gone)
             )
         )
     }
@@ -401,6 +416,14 @@ final class JoinTracker: AnyTracker {
     func refresh(_ models: [any Model], _ view: ObjectContext.View, _ path: [Int]) -> (any Error)? { nil }
 
     func makeObject(_ number: Int64, _ context: ObjectContext) throws -> (any Model)? { nil }
+    func delete(_ column: Int?, _ values: [Int64], _ context: ObjectContext) throws -> [(number: Int64, value: Int64)] {
+        []
+    }
+
+    func empty(_ column: Int, _ values: [Int64], _ context: ObjectContext) throws -> [(number: Int64, value: Int64)] {
+        []
+    }
+
     func deletedObject(_ number: Int64, _ layers: Layers, _ context: ObjectContext) -> (any Model)? { nil }
 }
 

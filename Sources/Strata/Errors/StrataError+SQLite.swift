@@ -8,6 +8,7 @@ extension StrataError {
         let text = connection.flatMap { sqlite3_errmsg($0) } ?? sqlite3_errstr(code)
         let extended = connection.map { sqlite3_extended_errcode($0) } ?? code
         self.init(sqlite: extended == 0 ? code : extended, text: text.map { String(cString: $0) } ?? "")
+        if let file = connection.flatMap({ sqlite3_db_filename($0, "main") }) { self = named(String(cString: file)) }
     }
 
     /// An error of GRDB's in Strata's words; others stay as they are.
@@ -32,7 +33,10 @@ extension StrataError {
                 "Another process holds the store. Try again, or end the other one's long transaction. \(reason)"
             )
         case SQLITE_FULL:
-            self.init(.diskFull, "The disk is full; nothing was written. Free some space and save again. \(reason)")
+            self.init(
+                .diskFull,
+                "The disk is full; nothing was written. Free some space and \(Self.nextStep). \(reason)"
+            )
         case SQLITE_TOOBIG:
             self.init(
                 .database,
@@ -58,14 +62,37 @@ extension StrataError {
         case SQLITE_IOERR:
             self.init(.database, "Reading or writing the file failed. Check the disk. \(reason)")
         default:
-            self.init(.database, reason)
+            if let limit = Self.limits.first(where: { text.contains($0.text) }) {
+                self.init(.invalidQuery, "\(limit.advice) \(reason)")
+            } else {
+                self.init(.database, reason)
+            }
         }
         resultCode = code
     }
 
+    /// What to do on a full disk once there is room.
+    private static let nextStep = "save again"
+
+    /// The same error, met while a store is opened.
+    func whileOpening(_ file: String?) -> StrataError {
+        let error = file.map(named) ?? self
+        guard code == .diskFull else { return error }
+        return error.saying(message.replacing(Self.nextStep, with: "open the store again"))
+    }
+
+    /// The same error, naming the file if it is about that.
+    private func named(_ file: String) -> StrataError {
+        let isOfFile = [.damagedStore, .notAStore, .readOnly, .cannotOpen].contains(code)
+        guard isOfFile, !file.isEmpty, !message.contains(file) else { return self }
+        return located("'\(file)'")
+    }
+
     /// The same error, saying first where it was met.
-    func located(_ place: String) -> StrataError {
-        var error = StrataError(code, "\(place): \(message)", details: details, underlying: underlying)
+    func located(_ place: String) -> StrataError { saying("\(place): \(message)") }
+
+    private func saying(_ message: String) -> StrataError {
+        var error = StrataError(code, message, details: details, underlying: underlying, file: file, line: line)
         error.resultCode = resultCode
         return error
     }
@@ -86,4 +113,21 @@ extension StrataError {
         close(descriptor)
         return false
     }
+
+    /// What SQLite says of statements beyond its limits, and what to do. See https://www.sqlite.org/limits.html
+    private static let limits: [(text: String, advice: String)] = [
+        (
+            "parser stack overflow",
+            "The query is nested too deeply for SQLite: relationships in a predicate (any, all, none, count) may be nested about eight "
+                + "levels deep, and less deep with || between them. Fetch the ids of the inner objects first, and compare with in(_:)."
+        ),
+        (
+            "Expression tree is too large",
+            "The query is too large for SQLite: expressions may be 1,000 levels deep. Write fewer conditions, or compare with in(_:)."
+        ),
+        (
+            "tables in a join",
+            "The query follows too many to-one relationships for SQLite, which joins 64 tables. Ask in several steps."
+        ),
+    ]
 }

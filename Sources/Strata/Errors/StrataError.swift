@@ -167,11 +167,16 @@ extension StrataError.Code {
 }
 
 extension StrataError: CustomStringConvertible {
-    /// The message, then a line for each object or column concerned.
+    /// The message, then a line for each of the first ten objects or columns concerned, and the number of the others, which
+    /// ``details`` has.
     public var description: String {
         var text = "\(code): \(message)"
-        for detail in details { text += "\n  - \(detail)" }
+        for detail in details.prefix(Self.describedDetails) { text += "\n  - \(detail)" }
+        let others = details.count - Self.describedDetails
+        if others > 0 { text += "\n  - and \(others) more" }
         if let underlying { text += "\n  caused by: \(underlying)" }
         return text
     }
+
+    private static var describedDetails: Int { 10 }
 }

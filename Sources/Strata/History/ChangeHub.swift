@@ -21,6 +21,8 @@ final class ChangeHub: Sendable {
         var listeners: [Int: Listener] = [:]
         var lastListener = 0
         var isFinished = false
+        /// Why commits of other processes cannot be taken in; nil while they can.
+        var failure: StrataError?
     }
 
     /// Told of commits while the layers are held: it notes them and returns.
@@ -117,17 +119,38 @@ final class ChangeHub: Sendable {
     }
 
     /// Waits for a commit behind a position. Says whether there is one; if not, the store was closed or the task cancelled.
-    nonisolated(nonsending) func wait(after position: Int64) async -> Bool {
+    ///
+    /// - Throws: what keeps commits of other processes from being taken in.
+    nonisolated(nonsending) func wait(after position: Int64) async throws -> Bool {
         await CancellableWait.wait { number, waiter in
             state.withLock { state in
-                if state.sequence > position || state.isFinished || Task.isCancelled { return false }
+                if state.sequence > position || state.isFinished || state.failure != nil || Task.isCancelled {
+                    return false
+                }
                 state.waiters[number] = Waiter(position: position, continuation: waiter)
                 return true
             }
         } remove: { number in
             state.withLock { $0.waiters.removeValue(forKey: number) }?.continuation
         }
-        return state.withLock { $0.sequence > position && !$0.isFinished }
+        let (isThere, failure) = state.withLock { state in
+            (state.sequence > position && !state.isFinished, state.isFinished ? nil : state.failure)
+        }
+        if !isThere, let failure, !Task.isCancelled { throw failure }
+        return isThere
+    }
+
+    /// Notes whether commits of other processes can be taken in. If they cannot, everyone who waits or listens is woken.
+    func note(failure: StrataError?) {
+        let (waiters, listeners) = state.withLock { state -> ([Waiter], [Listener]) in
+            let isNew = failure != nil && state.failure == nil
+            state.failure = failure
+            guard failure != nil else { return ([], []) }
+            defer { state.waiters.removeAll() }
+            return (Array(state.waiters.values), isNew ? Array(state.listeners.values) : [])
+        }
+        for waiter in waiters { waiter.continuation.resume() }
+        for listener in listeners { listener(nil) }
     }
 
     /// The store is closed.

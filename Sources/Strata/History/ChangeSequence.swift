@@ -26,8 +26,8 @@ public struct ChangeSequence<Element: Sendable>: AsyncSequence, Sendable {
 
         /// Waits for the next commit that concerns this sequence.
         ///
-        /// - Throws: ``StrataError`` with `expiredToken` where the history does not reach back to the commit that comes next, and
-        ///   what reading the store throws.
+        /// - Throws: ``StrataError`` with `expiredToken` where the history does not reach back to the commit that comes next,
+        ///   `schemaMismatch` once another stack has migrated the store, and what reading the store throws.
         public mutating func next() async throws -> Element? {
             if let failure = sequence.failure { throw failure }
             let store = sequence.store
@@ -46,7 +46,7 @@ public struct ChangeSequence<Element: Sendable>: AsyncSequence, Sendable {
                     if let element = sequence.element(changes) { return element }
                     continue
                 }
-                guard await store.layers.hub.wait(after: position) else { return nil }
+                guard try await store.layers.hub.wait(after: position) else { return nil }
                 next =
                     if let recent = store.layers.hub.recent(after: position) { recent } else {
                         try await history(after: position)

@@ -21,6 +21,8 @@ final class CommitRecord: Sendable {
     let merged: [Int: [Int64: Int64]]
     /// Rows that the committer had inserted and deleted again: nothing of them reaches the store.
     let withdrawn: [Int: any AnyPart]
+    /// The references to inserted rows that stored rows have absorbed, by the entity that holds the references.
+    let moved: [Int: [MovedReferences]]
     /// Rows that a parent had inserted and that went along whole (H21), by entity.
     let wentAlong: [Int: Set<Int64>]
     /// What those who follow the store are told; nil where nobody does and no history is kept.
@@ -39,6 +41,7 @@ final class CommitRecord: Sendable {
         adjusted: [Int: any AnyPart] = [:],
         merged: [Int: [Int64: Int64]] = [:],
         withdrawn: [Int: any AnyPart] = [:],
+        moved: [Int: [MovedReferences]] = [:],
         wentAlong: [Int: Set<Int64>] = [:],
         changes: ChangeSet? = nil,
         unread: [Int: NumberRuns]? = nil
@@ -53,6 +56,7 @@ final class CommitRecord: Sendable {
         self.adjusted = adjusted
         self.merged = merged
         self.withdrawn = withdrawn
+        self.moved = moved
         self.wentAlong = wentAlong
         self.changes = changes
         self.unread = unread
@@ -75,6 +79,7 @@ extension Layers {
             guard let rows = record.rows[entity]?.typed(JoinRow.self) else { continue }
             result.move(numbers, onto: rows, entity: entity, sequence: record.sequence)
         }
+        for (entity, references) in record.moved { result.move(references, entity: entity) }
         for (entity, rows) in record.rows {
             rows.settle(record, entity: entity, path: path, before: self, in: &result)
         }
@@ -135,7 +140,7 @@ extension Part {
             guard !numbers.isEmpty else { continue }
             if record.included.contains(context) {
                 settleOwn(numbers, taken: taken, entity: entity, context: context, in: &layers)
-            } else if !path.contains(context) {
+            } else {
                 settleSeen(numbers, entity: entity, context: context, in: &layers)
             }
             layers.rebase(numbers, entity: entity, in: context, Row.self) { number in
@@ -187,7 +192,7 @@ extension Part {
 
 extension Part {
     /// Edits that were made on top of the very values that are in the store now have seen what a commit would compare
-    /// them with. Parents' edits are another matter: they keep their base (C16).
+    /// them with, whichever context has written these values. Columns with other values keep their base (C16).
     func settleSeen(_ numbers: [Int64], entity: Int, context: Int, in layers: inout Layers) {
         var edits: [Int: [Int64: Change<Row>?]] = [:]
         for number in numbers {

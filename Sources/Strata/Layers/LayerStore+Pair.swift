@@ -173,7 +173,7 @@ extension LayerStore {
             state.layers.push(parts, carriers: carriers, to: context, frozen: state.fixed)
             // What has happened since, and what lies in the same layer, is now beneath changes that did not know of it.
             let isMixed = state.layers[context].contains { $0.carriers != carriers }
-            for event in news where event.isSeen(by: context, state.layers) {
+            for event in news where event.isCommit {
                 for (entity, part) in parts {
                     event.parts[entity]?.settleSeen(part.numbers, entity: entity, context: context, in: &state.layers)
                 }
@@ -260,12 +260,6 @@ extension LayerStore.Event {
         return parts.contains { entity, part in
             self.parts[entity].map { !part.numbers.shared(with: $0.numbers).isEmpty } ?? false
         }
-    }
-
-    /// Whether this is a commit of which a context may have seen what it wrote, in layers, before that was in the store.
-    func isSeen(by context: Int, _ layers: Layers) -> Bool {
-        guard case .commit(_, let committer?, _) = cause else { return false }
-        return !layers.path(to: committer).contains(context)
     }
 
     /// Whether this is a commit that took the whole layer of a context.

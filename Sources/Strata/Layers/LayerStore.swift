@@ -40,6 +40,8 @@ final class LayerStore: Sendable {
         var waiters: [Int: CancellableWait.Waiter] = [:]
         /// Whether the store is closed.
         var isFinished = false
+        /// Why commits of other processes cannot be taken in; nil while they can.
+        var failure: StrataError?
 
         /// Lets those who wait look for themselves.
         mutating func wakeWaiters() {
@@ -135,6 +137,11 @@ final class LayerStore: Sendable {
             others.filter { context, _ in state.cursors[context].map { $0 < state.lastEvent } ?? false }
         }
         for tell in behind.values { tell() }
+    }
+
+    /// Tells all contexts that merge at once.
+    func tellAllWatchers() {
+        for tell in watchers.withLock({ Array($0.values) }) { tell() }
     }
 
     func remove(context: Int) {

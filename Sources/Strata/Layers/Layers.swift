@@ -168,6 +168,11 @@ struct Layers: Sendable {
         topPlace(of: number, entity: entity, in: path).map { $0.part.kind(at: $0.index) }
     }
 
+    /// A value of the topmost change of a row, in the given levels; nil where there is none.
+    func value(of number: Int64, entity: Int, _ column: Int, in path: [Int]) throws -> StoredValue? {
+        try topPlace(of: number, entity: entity, in: path).map { try $0.part.value(at: $0.index, column: column) }
+    }
+
     private func topPlace(of number: Int64, entity: Int, in path: [Int]) -> (part: any AnyPart, index: Int)? {
         for context in path.reversed() {
             guard let level = levels[context] else { continue }
@@ -186,6 +191,12 @@ struct Layers: Sendable {
                 return part.kind(at: index) == kind
             } ?? false
         }
+    }
+
+    /// Whether one level inserts a row that is there for those who read through it.
+    func hasInserted(_ number: Int64, entity: Int, in context: Int) -> Bool {
+        contains(.insert, of: number, entity: entity, in: [context])
+            && topKind(of: number, entity: entity, in: [context])?.isVisible ?? false
     }
 
     /// All changes of a row in one level, oldest first, with their carriers.

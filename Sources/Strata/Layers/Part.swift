@@ -150,6 +150,8 @@ protocol AnyPart: AnyObject, Sendable {
     func rebaseOnCommits(_ commits: [any AnyPart], entity: Int, context: Int, in layers: inout Layers)
     func rebase(onto path: [Int], entity: Int, context: Int, in layers: inout Layers)
     func rebaseAbove(entity: Int, context: Int, in layers: inout Layers)
+    /// This part with its references moved; nil if it has none of them.
+    func moving(_ references: [MovedReferences]) -> (any AnyPart)?
 }
 
 extension AnyPart {

@@ -12,6 +12,10 @@ struct ImportLine: DecodableWithConfiguration {
     let info: EntityInfo
     /// What the line calls its object, if other lines are to refer to it.
     let id: String?
+    /// The version of the models that the line was written with; nil if it does not say.
+    let version: Int64?
+    /// How many members the object of JSON has, each counted once.
+    let memberCount: Int
     /// One for each column.
     private(set) var fields: [Field]
     private(set) var members: [(relationship: ResolvedRelationship, ids: [String])] = []
@@ -19,17 +23,21 @@ struct ImportLine: DecodableWithConfiguration {
     init(from decoder: any Decoder, configuration schema: Schema) throws {
         let line = try decoder.container(keyedBy: LineKey.self)
         let model = try line.decode(String.self, forKey: .model)
-        guard let info = schema.infosByName[model], !info.isJoin else {
+        guard let info = schema.info(inLines: model) else {
             throw LineFailure(nil, LineKey.model.stringValue, "is '\(model)', which is no model of this stack")
         }
         self.info = info
         fields = Array(repeating: .missing, count: info.columns.count)
+        let keys = line.allKeys
+        memberCount = keys.count
         var key = LineKey.id
         do {
             id = try line.decodeIfPresent(String.self, forKey: key)
-            for next in line.allKeys where next != .model && next != .id {
+            key = LineKey.version
+            version = try line.decodeIfPresent(Int64.self, forKey: key)
+            for next in keys where ![.model, .id, .version].contains(next) {
                 key = next
-                try read(key, in: line)
+                try read(key, schema, in: line)
             }
         } catch let failure as LineFailure {
             throw failure
@@ -41,18 +49,24 @@ struct ImportLine: DecodableWithConfiguration {
         }
     }
 
-    private mutating func read(_ key: LineKey, in line: KeyedDecodingContainer<LineKey>) throws {
-        if let index = info.columns.firstIndex(where: { $0.name == key.stringValue }) {
+    private mutating func read(_ key: LineKey, _ schema: Schema, in line: KeyedDecodingContainer<LineKey>) throws {
+        if let index = info.column(inLines: key.stringValue) {
+            guard case .missing = fields[index] else { throw twice(info.columns[index].name) }
             if !info.derived.contains(index) { fields[index] = try field(index, key, in: line) }
             return
         }
-        guard let relationship = info.relationships.first(where: { $0.name == key.stringValue }) else {
+        guard let relationship = schema.relationship(inLines: key.stringValue, of: info) else {
             throw LineFailure(info.name, key.stringValue, "is no property of the model")
         }
         guard relationship.isInLines else {
             throw LineFailure(info.name, key.stringValue, "is given by the relationship at its other end")
         }
+        if members.contains(where: { $0.relationship.name == relationship.name }) { throw twice(relationship.name) }
         members.append((relationship, try line.decode([String].self, forKey: key)))
+    }
+
+    private func twice(_ property: String) -> LineFailure {
+        LineFailure(info.name, property, "is given twice, by its name and by the name that it had before")
     }
 
     private func field(_ index: Int, _ key: LineKey, in line: KeyedDecodingContainer<LineKey>) throws -> Field {
@@ -64,6 +78,30 @@ struct ImportLine: DecodableWithConfiguration {
         }
         if column.destination != nil { return .reference(try line.decode(String.self, forKey: key)) }
         return .value(try column.storedValue(in: line, key))
+    }
+}
+
+extension Schema {
+    /// The model that lines call so: by its name, or by the name that it had before.
+    fileprivate func info(inLines name: String) -> EntityInfo? {
+        if let info = infosByName[name] { return info.isJoin ? nil : info }
+        return entities.map(\.info).first { model($0.index)?._$schema.originalName == name }
+    }
+
+    fileprivate func relationship(inLines name: String, of info: EntityInfo) -> ResolvedRelationship? {
+        if let found = info.relationships.first(where: { $0.name == name }) { return found }
+        return info.relationships.first {
+            originals(of: PropertyPath(table: info.table, property: $0.name)).contains(name)
+        }
+    }
+}
+
+extension EntityInfo {
+    fileprivate func column(inLines name: String) -> Int? {
+        if let index = columns.firstIndex(where: { $0.name == name }) { return index }
+        // A name of today counts more than an original name.
+        if relationships.contains(where: { $0.name == name }) { return nil }
+        return columns.firstIndex { $0.originalNames.contains(name) }
     }
 }
 

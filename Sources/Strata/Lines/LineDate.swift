@@ -6,32 +6,49 @@ import Foundation
 /// nine digits behind the point for dates of this century; as a fraction of a second in the notation of ISO 8601 all of them are kept.
 /// They are handled as digits, since arithmetic would round them.
 enum LineDate {
-    private static let style = Date.ISO8601FormatStyle()
-
-    /// `2026-11-22T08:26:02.1250001Z`; nil for a date that this notation does not keep exactly: one before the year 1 or after
+    /// `2026-11-22T08:26:02.1250001Z`; nil for a date that this notation does not keep exactly: one before the year 0 or after
     /// the year 9999, say, or less than a ten-thousandth of a second from the beginning of 2001.
     static func text(_ seconds: Double) -> String? {
         let parts = seconds.description.split(separator: ".")
-        guard abs(seconds) < 1e12, parts.count == 2, isDigits(parts[1]) else { return nil }
-        var text = style.format(Date(timeIntervalSinceReferenceDate: seconds.rounded(.down)))
-        if parts[1] != "0" {
-            text = text.dropLast() + "." + (seconds < 0 ? rest(of: parts[1]) : String(parts[1])) + "Z"
-        }
+        guard abs(seconds) < 1e12, parts.count == 2, isDigits(parts[1]),
+            var text = CalendarSecond(secondsSince2001: Int64(seconds.rounded(.down)))?.text
+        else { return nil }
+        if parts[1] != "0" { text += "." + (seconds < 0 ? rest(of: parts[1]) : String(parts[1])) }
+        text += "Z"
         return self.seconds(text) == seconds ? text : nil
     }
 
-    /// The seconds since 2001 of a text in the notation of ISO 8601, with or without a fraction of a second; nil for others.
+    /// The seconds since 2001 of a text in the notation of ISO 8601, with or without a fraction of a second; nil for others, and for
+    /// dates and times that do not exist.
     static func seconds(_ text: String) -> Double? {
-        guard let point = text.firstIndex(of: ".") else {
-            return (try? style.parse(text))?.timeIntervalSinceReferenceDate
+        var rest = Substring(text)
+        guard let second = CalendarSecond(&rest) else { return nil }
+        var digits = Substring()
+        if rest.utf8.first == UInt8(ascii: ".") {
+            digits = rest.dropFirst().prefix { isDigits($0.description) }
+            rest = rest.dropFirst(digits.count + 1)
+            guard !digits.isEmpty else { return nil }
         }
-        let zone = text[point...].dropFirst().drop { isDigits($0.description) }
-        let digits = text[point..<zone.startIndex].dropFirst()
-        guard !digits.isEmpty, let start = try? style.parse(String(text[..<point] + zone)),
-            let whole = Int64(exactly: start.timeIntervalSinceReferenceDate)
-        else { return nil }
+        guard let zone = offset(rest) else { return nil }
+        let whole = second.secondsSince2001 - zone
         guard digits.contains(where: { $0 != "0" }) else { return Double(whole) }
-        return Double(whole < 0 ? "-\(-whole - 1).\(rest(of: digits))" : "\(whole).\(digits)")
+        return Double(whole < 0 ? "-\(-whole - 1).\(self.rest(of: digits))" : "\(whole).\(digits)")
+    }
+
+    /// The seconds by which a time zone is ahead: `Z`, `+01:00`, `+0100` or `+01`.
+    private static func offset(_ text: Substring) -> Int64? {
+        let bytes = Array(text.utf8)
+        if bytes == [UInt8(ascii: "Z")] { return 0 }
+        guard let sign = bytes.first.flatMap({ [UInt8(ascii: "+"): Int64(1), UInt8(ascii: "-"): -1][$0] }) else {
+            return nil
+        }
+        var digits = Array(bytes.dropFirst())
+        if digits.count == 5, digits[2] == UInt8(ascii: ":") { digits.remove(at: 2) }
+        guard [2, 4].contains(digits.count), isDigits(String(decoding: digits, as: UTF8.self)) else { return nil }
+        let numbers = digits.map { Int64($0 - UInt8(ascii: "0")) }
+        let hours = numbers[0] * 10 + numbers[1]
+        let minutes = numbers.count == 4 ? numbers[2] * 10 + numbers[3] : 0
+        return hours < 24 && minutes < 60 ? sign * (hours * 3600 + minutes * 60) : nil
     }
 
     private static func isDigits(_ text: some StringProtocol) -> Bool {

@@ -12,6 +12,8 @@ final class LineExport {
     private var statement: Statement?
     private var isClosed = false
     private let encoder = JSONEncoder()
+    /// The version of the models; nil where the program gives them none.
+    private var version: Int64?
 
     init(_ models: [any Model.Type]?, store: Store) throws {
         let schema = store.schema
@@ -22,6 +24,7 @@ final class LineExport {
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         do {
             _ = try reader.begin()
+            version = try reader.connection.integer(SchemaSQL.readVersion).flatMap { $0 == 0 ? nil : $0 }
             try reader.beginStreaming()
         } catch {
             close()
@@ -54,6 +57,7 @@ final class LineExport {
             LineKey.model.stringValue: .text(info.name),
             LineKey.id.stringValue: .text(text(number, info)),
         ]
+        if let version { line[LineKey.version.stringValue] = .integer(version) }
         for (index, column) in info.columns.enumerated() {
             let value = row.value(at: Int32(index + 1))
             line[column.name] = try lineValue(value, index, of: number, info)
@@ -70,6 +74,10 @@ final class LineExport {
     private func lineValue(_ value: StoredValue, _ index: Int, of owner: Int64, _ info: EntityInfo) throws -> LineValue
     {
         let column = info.columns[index]
+        guard value == .null ? column.isOptional : column.holds(value) else {
+            let error = UndecodableValue(value: value, type: column.typeName, column: column.name)
+            throw store.schema.model(info.index).map { error.error(of: $0._$schema, number: owner) } ?? error.error
+        }
         if case .integer(let number) = value {
             if let reference = info.outgoing.first(where: { $0.column == index }) {
                 return .text(text(number, store.schema.entities[reference.destination].info))

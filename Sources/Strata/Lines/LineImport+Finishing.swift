@@ -112,7 +112,7 @@ extension Entity {
             columns.insert(updatedAt)
         }
         columns.formUnion(info.derived)
-        try job.check(row, self)
+        try job.check(row, edited: columns, self)
         try job.write(columns, of: [row], info)
         return columns
     }

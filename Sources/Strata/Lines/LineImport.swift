@@ -21,6 +21,8 @@ final class LineImport {
     private let identity: StoreIdentity
     /// The columns by which lines are matched, by entity.
     let keys: [Int: [Int]]
+    /// The version of the models.
+    private let version: Int64
     /// What was set of objects that were there, by entity: the numbers, by the names of columns and relationships.
     private(set) var updated: [Int: [[String]: [Int64]]] = [:]
     private let decoder = JSONDecoder()
@@ -50,6 +52,7 @@ final class LineImport {
         self.job = job
         self.identity = identity
         self.keys = keys
+        version = try job.connection.integer(SchemaSQL.readVersion) ?? 0
         firstID = try job.takeID()
         try job.connection.execute(LinesSQL.create)
         try job.connection.execute(LinesSQL.createMatches)
@@ -74,7 +77,9 @@ final class LineImport {
         // A line of spaces is none.
         if data.allSatisfy(" \t\r\n".utf8.contains) { return }
         do {
-            try body(try decoder.decode(ImportLine.self, from: data, configuration: schema))
+            let line = try decoder.decode(ImportLine.self, from: data, configuration: schema)
+            try check(line, data)
+            try body(line)
         } catch let failure as LineFailure {
             throw failure.error(line: line)
         } catch let error as DecodingError {
@@ -82,6 +87,21 @@ final class LineImport {
         } catch let error as StrataError {
             throw Self.located(error, "line \(line) cannot be taken over")
         }
+    }
+
+    /// Holds a line against what the decoder does not look at.
+    private func check(_ line: ImportLine, _ data: Data) throws {
+        if let written = line.version, written > version {
+            throw LineFailure(
+                nil,
+                LineKey.version.stringValue,
+                "is \(written): newer models have written it than those of this stack, which have version \(version). "
+                    + "Import it with the newer program"
+            )
+        }
+        // If a line has the same key twice, the decoder silently takes one of the values.
+        guard JSONText.memberCount(of: data) != line.memberCount else { return }
+        throw LineFailure(line.info.name, JSONText.repeatedKey(of: data), "is given twice")
     }
 
     /// What is wrong with a line's object, as an error of the import; others stay as they are.

@@ -35,6 +35,7 @@ struct LineKey: CodingKey, Hashable {
     // No property's name begins like this.
     static let model = LineKey(stringValue: "$model")
     static let id = LineKey(stringValue: "$id")
+    static let version = LineKey(stringValue: "$version")
 }
 
 extension ColumnSchema {
@@ -77,7 +78,7 @@ extension ColumnSchema {
         case .bytes: return try parse(line, key, "Base64") { Data(base64Encoded: $0).map(StoredValue.blob) }
         case .date:
             if let number = try? line.decode(Double.self, forKey: key) { return .real(number) }
-            return try parse(line, key, "a date of ISO 8601") {
+            return try parse(line, key, "a date of ISO 8601 that exists") {
                 (LineDate.seconds($0) ?? Self.specialNumbers[$0]).map(StoredValue.real)
             }
         case .plain: break

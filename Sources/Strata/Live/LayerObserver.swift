@@ -37,13 +37,16 @@ final class LayerObserver: Sendable {
     func note(_ entities: Set<Int>) { state.withLock { $0.entities = entities } }
 
     /// Waits until the answer may be another. False where there will be none any more.
-    nonisolated(nonsending) func wait() async -> Bool {
+    ///
+    /// - Throws: what keeps commits of other processes from being taken in.
+    nonisolated(nonsending) func wait() async throws -> Bool {
         while !Task.isCancelled, layers.isOpen(context) {
             let known = state.withLock { $0 }
             guard let cursor = known.cursor else { return true }
             guard let last = layers.concerns(context, known.entities, after: cursor) else { return true }
             state.withLock { $0.cursor = last }
             layers.track(id, cursor: last)
+            if let failure = layers.state.withLock({ $0.failure }) { throw failure }
             await layers.waitForEvent(after: last)
         }
         return false
@@ -75,17 +78,31 @@ extension LayerStore {
         }
     }
 
-    /// Waits for an event, or the end.
+    /// Waits for an event, a failure, or the end.
     nonisolated(nonsending) func waitForEvent(after event: Int) async {
         await CancellableWait.wait { number, waiter in
             state.withLock { state in
-                if state.lastEvent > event || state.isFinished || Task.isCancelled { return false }
+                if state.lastEvent > event || state.isFinished || state.failure != nil || Task.isCancelled {
+                    return false
+                }
                 state.waiters[number] = waiter
                 return true
             }
         } remove: { number in
             state.withLock { $0.waiters.removeValue(forKey: number) }
         }
+    }
+
+    /// Notes whether commits of other processes can be taken in. If they cannot, everything that waits for commits ends with the error,
+    /// and contexts that merge at once look at the store and report it.
+    func note(failure: StrataError?) {
+        let isNew = state.withLock { state in
+            defer { state.failure = failure }
+            if failure != nil { state.wakeWaiters() }
+            return failure != nil && state.failure == nil
+        }
+        hub.note(failure: failure)
+        if isNew { tellAllWatchers() }
     }
 
     /// The store is closed: nothing will happen any more.

@@ -29,10 +29,11 @@ public struct LiveQuery<Object: Model>: AsyncSequence, Sendable {
 
         /// Waits until the list is another than that of the element before, and gives it.
         ///
-        /// - Throws: ``StrataError`` with `invalidQuery`, or if the store cannot be read.
+        /// - Throws: ``StrataError`` with `invalidQuery`, with `schemaMismatch` once another stack has migrated the store, or if the
+        ///   store cannot be read.
         public mutating func next() async throws -> LiveRows<Object>? {
             if last == nil { live.store.watchFile() }
-            while await observer.wait() {
+            while try await observer.wait() {
                 let rows: [Object.Row]
                 do {
                     rows = try await self.rows()

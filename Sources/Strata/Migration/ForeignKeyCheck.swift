@@ -36,7 +36,8 @@ struct ForeignKeyCheck {
         try connection.statement(MigrationSQL.foreignKeyCheck).run([]) { row in
             let place = Place(
                 table: row.string(at: 0),
-                row: try row.read(Int64.self, at: 1),
+                // A table without row ids gives none.
+                row: try row.read(Int64?.self, at: 1) ?? 0,
                 key: try row.read(Int64.self, at: 3)
             )
             found.append((place, row.string(at: 2)))

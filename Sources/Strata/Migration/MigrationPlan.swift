@@ -9,7 +9,8 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
     public let rewritten: [String]
     /// The names of the steps that would be run.
     public let steps: [String]
-    /// Why the store would be refused, a line for each thing that has to be written. Values in the rows are not looked at.
+    /// Why the store would be refused, a line for each thing that you must write. Of the values in the rows, those are looked at that
+    /// stay as they are in a column with new rules, such as `.notEmpty`, or of a new type that SQLite stores alike.
     public let refusals: [String]
     /// Whether a backup would be made first.
     public let needsBackup: Bool
@@ -37,12 +38,18 @@ extension Migration {
     ///   - models: as they would be given to `open`.
     /// - Isolation: callable from anywhere.
     /// - Throws: ``StrataError`` as `open` does where there is no store, or one that is newer or was changed by hand.
+    /// - Complexity: O(rows) for columns with new rules or a new type that SQLite stores alike.
     public func plan(for location: StoreLocation, models: [any Model.Type]) async throws -> MigrationPlan {
         let schema = try Schema(models)
         return try await StoreInspection.read(location) { connection in
             switch try StoreSchema.examine(schema, self, on: connection) {
             case .ready, .empty: MigrationPlan()
-            case .outdated(let pending): MigrationPlan(pending, isBackedUp: isBackedUp)
+            case .outdated(let pending):
+                MigrationPlan(
+                    pending,
+                    values: try pending.examineValues(schema, on: connection),
+                    isBackedUp: isBackedUp
+                )
             }
         } ?? MigrationPlan()
     }
@@ -55,11 +62,15 @@ extension MigrationPlan {
         (changes, rewritten, steps, refusals, needsBackup) = ([], [], [], [], false)
     }
 
-    fileprivate init(_ pending: PendingMigration, isBackedUp: Bool) {
-        changes = pending.changes.lines
+    fileprivate init(
+        _ pending: PendingMigration,
+        values: (changes: [String], refusals: [String]),
+        isBackedUp: Bool
+    ) {
+        changes = pending.changes.lines + values.changes
         rewritten = pending.changes.changed.filter(\.isRebuilt).map(\.new.subject)
         steps = pending.steps.filter { !$0.isRetired }.map(\.name)
-        refusals = pending.refusals
+        refusals = pending.refusals + values.refusals
         needsBackup = pending.needsBackup && isBackedUp
     }
 }

@@ -16,6 +16,10 @@ extension MigrationPlanner {
         }
         for column in old.columns where !kept.contains(column.name) {
             change.dropped.append(column)
+            if let path = turnedProperty(of: column, old) {
+                change.turned[column.name] = path
+                continue
+            }
             guard !migration.drops(column, of: old, new) else { continue }
             changes.refusals.append(
                 "\(new.subject).\(column.name) is in the store and no longer in the model. If its values are to be deleted, "
@@ -51,6 +55,39 @@ extension MigrationPlanner {
             }
         }
         return result
+    }
+
+    // MARK: One-to-one relationships that are stored at their other end now
+
+    /// The old column that a new one takes its values from, turned round.
+    private func turnedOrigin(
+        of new: ColumnDescription,
+        _ table: TableDescription
+    ) -> (table: TableDescription, column: ColumnDescription)? {
+        guard case .reference(let target) = new.content, let other = origins[target],
+            let derived = schema.oneToOne(from: target, by: new.name, of: table.name)
+        else { return nil }
+        let names = [derived] + schema.originals(of: PropertyPath(table: target, property: derived))
+        let column = other.columns.first { column in
+            guard case .reference(let back) = column.content, successors[back] == table.name else { return false }
+            // With more than one at the other end some would be lost.
+            return names.contains(column.name) && other.uniques.contains { $0.columns == [column.name] }
+        }
+        return column.map { (other, $0) }
+    }
+
+    /// The new property that takes the values of an old column, turned round.
+    private func turnedProperty(of column: ColumnDescription, _ old: TableDescription) -> PropertyPath? {
+        guard case .reference(let target) = column.content, let successor = successors[target],
+            let table = new.table(named: successor)
+        else { return nil }
+        let taker = table.columns.first { new in
+            guard let found = turnedOrigin(of: new, table), let before = self.old.table(named: target),
+                origins(of: table, in: before)[new.name] == nil
+            else { return false }
+            return found.table.name == old.name && found.column.name == column.name
+        }
+        return taker.map { PropertyPath(table: table.subject, property: $0.name) }
     }
 
     /// Whether the values of an old column are none of the new one as they are.
@@ -89,6 +126,10 @@ extension MigrationPlanner {
         }
         guard let origin else {
             if let fill { return filled(fill) }
+            if let (other, column) = turnedOrigin(of: new, table) {
+                let expression = MigrationSQL.referring(other.name, column.name, to: oldTable.name)
+                return ColumnChange(old: nil, new: new, source: .expression(expression))
+            }
             return added(new, name, declared)
         }
         guard table.ends != nil || !isAnother(origin, new) else {
@@ -104,8 +145,9 @@ extension MigrationPlanner {
             )
             return ColumnChange(old: origin, new: new, source: .same(origin.name))
         }
-        if origin.isOptional && !new.isOptional, let fill { return filled(fill) }
         let same = ColumnChange(old: origin, new: new, source: .same(origin.name))
+        let takesFill = origin.isOptional && !new.isOptional || same.isOfNewType || !same.newRules.isEmpty
+        if takesFill, let fill { return filled(fill) }
         return origin.isOptional && !new.isOptional ? required(same, name, declared, of: oldTable) : same
     }
 

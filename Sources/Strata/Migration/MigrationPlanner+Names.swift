@@ -21,6 +21,15 @@ extension Schema {
         return PropertyPath(table: destination.table, property: destination.columns[column].name)
     }
 
+    /// The property of a table's model that has a one-to-one relationship which a column of another table stores.
+    func oneToOne(from table: String, by column: String, of other: String) -> String? {
+        infosByTable[table]?.relationships.first { relationship in
+            guard !relationship.isToMany, case .foreignKey(let index, _) = relationship.storage else { return false }
+            let info = entities[relationship.destination].info
+            return info.table == other && info.columns[index].name == column
+        }?.name
+    }
+
     /// The names that a property had before.
     func originals(of path: PropertyPath) -> [String] {
         guard let declaration = declaration(of: path.table) else { return [] }

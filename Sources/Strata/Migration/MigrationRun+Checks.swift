@@ -17,6 +17,23 @@ extension MigrationRun {
         }
     }
 
+    /// Names the filling that SQLite cannot read.
+    func checkFillings(_ change: TableChange) throws {
+        for column in change.columns where column.isFilled {
+            let filling: String
+            switch column.source {
+            case .expression(let expression), .outside(let expression, _): filling = expression
+            default: continue
+            }
+            do {
+                _ = try Statement(MigrationSQL.rows(filling: filling, of: change.old.name, where: "1"), on: connection)
+            } catch let error as StrataError {
+                let name = "\(change.new.subject).\(column.new.name)"
+                throw error.located("The filling of \(name) is not an expression over the old rows (\(filling))")
+            }
+        }
+    }
+
     /// An expression over all rows may make other ones of them.
     func check(_ copied: Int, of change: TableChange) throws {
         let count = try connection.integer(MigrationSQL.count(change.old.name)) ?? 0
@@ -89,6 +106,7 @@ extension ColumnSchema {
     /// Whether a value is one that the attribute has.
     func holds(_ value: StoredValue) -> Bool {
         switch (type, value) {
+        case (.integer, .integer(let number)) where destination != nil: ObjectIDNumbers.all.contains(number)
         case (.integer, .integer), (.real, .real), (.text, .text), (.blob, .blob): accepts?(value) ?? true
         case (.integer, .blob): isUnsigned && accepts?(value) ?? true
         default: false

@@ -19,9 +19,9 @@ extension MigrationRun {
                 .filter { !there.contains($0.name) && $0.sql.isUnique == isUnique }
             guard !missing.isEmpty else { continue }
             let rows = meter.isUsed ? Double(try connection.integer(MigrationSQL.count(table.name)) ?? 0) : 0
-            for (name, sql) in missing {
-                let activity = "Making '\(name)'"
-                meter.begin(activity)
+            let activity = isUnique ? "Checking unique values of \(table.subject)" : "Indexing \(table.subject)"
+            if !missing.allSatisfy(\.sql.isTrigger) { meter.begin(activity) }
+            for (_, sql) in missing {
                 do {
                     try connection.execute(sql)
                 } catch let error as StrataError where error.isOfConstraint {

@@ -49,6 +49,7 @@ extension MigrationRun {
         let activity = "Copying \(change.new.subject)"
         meter.begin(activity)
         let (old, new) = (change.old.name, change.new)
+        try checkFillings(change)
         for column in change.columns {
             if let loses = column.loses, let origin = column.old {
                 let value = MigrationSQL.copied(origin.name, from: old)

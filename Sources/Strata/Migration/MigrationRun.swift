@@ -35,6 +35,7 @@ struct MigrationRun {
         try changeTables()
         try changeIndexes(isUnique: false)
         try runSteps("after", \.after, expecting: pending.new, temporary)
+        try checkValues()
         try writeDerived()
         try changeIndexes(isUnique: true)
         try temporary.drop()
@@ -122,7 +123,8 @@ struct MigrationRun {
 
     /// Those whose derived columns may not follow from the others any more.
     private var derivedAnew: [any AnyEntity] {
-        let changed = Set(pending.changes.changed.filter { !$0.isEmpty }.map(\.new.name))
+        let changes = pending.changes.changed.filter { !$0.isEmpty || $0.columns.contains(where: \.isRewritten) }
+        let changed = Set(changes.map(\.new.name))
         return schema.entities.filter {
             !$0.info.derived.isEmpty && (pending.hasStepsToRun || changed.contains($0.info.table))
         }

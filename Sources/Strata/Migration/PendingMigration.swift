@@ -15,7 +15,7 @@ struct PendingMigration {
         !steps.isEmpty || changes.isDestructive || !changes.created.isEmpty
             || changes.changed.contains {
                 !$0.isEmpty || $0.old.uniques != $0.new.uniques || $0.old.indexes != $0.new.indexes
-                    || $0.old.search != $0.new.search
+                    || $0.old.search != $0.new.search || $0.columns.contains(where: \.isRewritten)
             }
     }
 
@@ -85,9 +85,15 @@ extension TableChange {
             }
             if old.type != change.new.type || old.content != change.new.content {
                 lines.append("change \(name) from \(old.kind) to \(change.new.kind) \(change.origin)")
+            } else if let type = old.valueType, let newType = change.new.valueType, type != newType {
+                lines.append("change \(name) from \(type) to \(newType) \(change.origin)")
             }
+            for rule in change.newRules { lines.append("check that \(name) \(rule)") }
         }
-        lines += dropped.map { "drop \(new.subject).\($0.name) with its values" }
+        lines += dropped.map { column in
+            turned[column.name].map { "move \(new.subject).\(column.name) to the other end, \($0)" }
+                ?? "drop \(new.subject).\(column.name) with its values"
+        }
         for (kind, before, after) in [
             ("unique constraint", old.uniques, new.uniques), ("index", old.indexes, new.indexes),
         ] {

@@ -10,7 +10,9 @@ struct SchemaChanges {
     var refusals: [String] = []
 
     /// Whether rows are written anew or go.
-    var isDestructive: Bool { !dropped.isEmpty || changed.contains(where: \.isRebuilt) }
+    var isDestructive: Bool {
+        !dropped.isEmpty || changed.contains { $0.isRebuilt || $0.columns.contains(where: \.isRewritten) }
+    }
 }
 
 /// What becomes of one table.
@@ -21,6 +23,8 @@ struct TableChange {
     var columns: [ColumnChange] = []
     /// Columns of the old table that go.
     var dropped: [ColumnDescription] = []
+    /// Of those, the ones whose values go to the other end of their relationship, with the property there.
+    var turned: [String: PropertyPath] = [:]
 
     /// Whether all rows are copied into a new table. Otherwise the table is altered where it is.
     var isRebuilt: Bool {
@@ -80,6 +84,28 @@ struct ColumnChange {
         case .value(let value): old != nil || !MigrationSQL.isPlain(literal: MigrationSQL.literal(value))
         case .made, .expression, .outside: true
         }
+    }
+
+    /// The old column whose values stay as they are stored; nil if the column is new or its values are made anew.
+    var kept: ColumnDescription? {
+        guard let old, old.type == new.type, old.content == new.content, !isFilled, !isCalculated else { return nil }
+        return old
+    }
+
+    /// Whether values stay as they are stored, and are read as another Swift type.
+    var isOfNewType: Bool {
+        guard let old = kept?.valueType, let new = new.valueType else { return false }
+        return old != new
+    }
+
+    /// The rules for values that are not known to hold for the rows.
+    var newRules: [String] { new.rules.filter { isFilled || !(old?.rules.contains($0) ?? false) } }
+
+    /// Whether values may be rewritten where they are.
+    var isRewritten: Bool {
+        old != nil
+            && (isOfNewType && new.type == .text && new.valueType != "String"
+                || newRules.contains(AttributeOption.requiredMessage))
     }
 
     /// Whether bytes that lie outside of the old rows come into the new ones.

@@ -35,7 +35,9 @@ extension TableDescription {
                 name: column.name,
                 type: column.type,
                 isOptional: column.isOptional,
-                content: content
+                content: content,
+                valueType: column.heldType.map { "\($0)" },
+                rules: column.rules
             )
         }
         let names = info.columns.map(\.name)

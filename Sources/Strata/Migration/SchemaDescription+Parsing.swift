@@ -35,10 +35,8 @@ extension SchemaDescription {
 extension TableDescription {
     fileprivate mutating func read(_ line: inout SchemaLine) throws {
         let name = try line.word()
-        if line.skip("(") {
-            var names = [try line.word()]
-            while line.skip(",") { names.append(try line.word()) }
-            guard line.skip(")") else { throw line.error }
+        if line.isAtList {
+            let names = try line.words()
             switch name {
             case "unique": uniques.append(ColumnIndex(names, present: try line.present()))
             case "index": indexes.append(ColumnIndex(names, present: try line.present()))
@@ -55,7 +53,10 @@ extension TableDescription {
         if line.skip(word: "decimal") { content = .decimal }
         if line.skip(word: "external") { content = .external }
         if line.skip(word: "to") { content = .reference(try line.word()) }
-        columns.append(ColumnDescription(name: name, type: type, isOptional: isOptional, content: content))
+        var column = ColumnDescription(name: name, type: type, isOptional: isOptional, content: content)
+        column.valueType = line.skip(word: "of") ? try line.word() : column.usualType
+        if line.skip(word: "checked") { column.rules = try line.words() }
+        columns.append(column)
         try line.end()
     }
 }
@@ -124,6 +125,17 @@ private struct SchemaLine {
         guard case .word(let word) = tokens.first else { throw error }
         tokens.removeFirst()
         return word
+    }
+
+    var isAtList: Bool { tokens.first == .mark("(") }
+
+    /// Words in parentheses.
+    mutating func words() throws -> [String] {
+        guard skip("(") else { throw error }
+        var words = [try word()]
+        while skip(",") { words.append(try word()) }
+        guard skip(")") else { throw error }
+        return words
     }
 
     /// All words that are left, which are numbers.

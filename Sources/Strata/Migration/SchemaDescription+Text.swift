@@ -4,7 +4,8 @@ extension SchemaDescription: CustomStringConvertible {
     ///
     /// ```
     /// model Article
-    ///     slug TEXT
+    ///     slug TEXT checked ("must not be empty")
+    ///     published INTEGER of Bool
     ///     author INTEGER optional to Author
     ///     scan INTEGER optional external
     ///     unique (slug)
@@ -51,6 +52,8 @@ extension ColumnDescription: CustomStringConvertible {
         case .external: text += " external"
         case .reference(let table): text += " to \(table.word)"
         }
+        if let valueType, valueType != usualType { text += " of \(valueType.word)" }
+        if !rules.isEmpty { text += " checked (\(rules.map(\.quotedIdentifier).joined(separator: ", ")))" }
         return text
     }
 }

@@ -1,8 +1,8 @@
 /// What a store keeps, in the words of its models.
 ///
 /// Two of these are compared to find out what a migration has to do: one is made of the models, the other was recorded in
-/// the store when it was last migrated. What does not concern the tables (delete rules, checks, default values) is not
-/// part of it.
+/// the store when it was last migrated. What does not concern the values in the tables (delete rules, default
+/// values) is not part of it.
 struct SchemaDescription: Sendable, Equatable {
     /// Models by name, then the tables of relationships.
     var tables: [TableDescription]
@@ -84,6 +84,26 @@ struct ColumnDescription: Sendable, Equatable {
     var type: ColumnType
     var isOptional: Bool
     var content: Content
+    /// The Swift type of the values; nil for a relationship, and in a store of format 1, which did not record it.
+    var valueType: String?
+    /// The rules for values, in the words of their messages.
+    var rules: [String] = []
+
+    /// The type that needs no mention, since most columns like this have it.
+    var usualType: String? {
+        switch content {
+        case .reference, .unknown: nil
+        case .decimal: "Decimal"
+        case .external: "ExternalData"
+        case .plain:
+            switch type {
+            case .integer: "Int"
+            case .real: "Double"
+            case .text: "String"
+            case .blob: "Data"
+            }
+        }
+    }
 }
 
 extension TableDescription {

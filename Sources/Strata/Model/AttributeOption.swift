@@ -29,6 +29,26 @@ public struct AttributeOption: Sendable {
 
     let kind: Kind
 
+    /// The message of a rule for values; nil for other options.
+    var rule: String? {
+        switch kind {
+        case .required: Self.requiredMessage
+        case .check(let message, _, _): message
+        default: nil
+        }
+    }
+
+    static let requiredMessage = "must not be nil"
+
+    /// The message of the rule that a value breaks, if this is one and it does.
+    func fault(of value: StoredValue) -> String? {
+        switch kind {
+        case .required: value == .null ? Self.requiredMessage : nil
+        case .check(let message, _, let isValid): value != .null && !isValid(value) ? message : nil
+        default: nil
+        }
+    }
+
     /// No two objects have the same value. Any number may have none.
     public static let unique = AttributeOption(kind: .unique)
     /// No two objects have the same value, and what a save does with an inserted object that has the value of another one.

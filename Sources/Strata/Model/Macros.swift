@@ -26,6 +26,13 @@
 public macro Model(_ options: ModelOption..., table: String? = nil, originalName: String? = nil) =
     #externalMacro(module: "StrataMacros", type: "ModelMacro")
 
+/// The class that the expansion of `@Model` combines with what a model inherits from, so that a superclass does not compile.
+///
+/// A model has no superclass, since its storage is one row. Share code by a protocol.
+public class ModelWithoutSuperclass {
+    init() {}
+}
+
 /// Options of an attribute, or of a to-one relationship without an inverse of its own.
 ///
 /// `originalName` is the name that the property had in stores of earlier versions, whose values it takes over.

@@ -64,10 +64,16 @@ public struct ColumnSchema: Sendable {
     /// What the column begins with where it is added to rows that are there, as the declaration says; nil where it says
     /// nothing. Bytes that are kept outside of the row are given as such.
     var defaultValue: (@Sendable () throws -> StoredValue)?
+    /// The Swift type of the values, for messages.
+    var typeName: String { heldType.map { "\($0)" } ?? "id" }
+    /// The rules that are checked before a row is written, in the words of the messages.
+    var rules: [String] { options.compactMap(\.rule) }
     /// The type whose values the column holds; nil for a relationship.
     var heldType: (any AttributeValue.Type)?
     /// Whether a value of the column's type is one of the attribute's; nil where each is.
     var accepts: (@Sendable (StoredValue) -> Bool)?
+    /// A value as the attribute's type stores it; nil if it is not a value of the type.
+    var normalized: (@Sendable (StoredValue) -> StoredValue?)?
 }
 
 /// A relationship without a column of its own.
@@ -183,9 +189,11 @@ extension ColumnSchema {
         )
         heldType = Value.heldType
         let whole: [any AttributeValue.Type] = [
-            Int.self, Int64.self, Bool.self, Double.self, Date.self, String.self, Data.self, ExternalData.self,
+            Int.self, Int64.self, Double.self, Date.self, String.self, Data.self, ExternalData.self,
         ]
-        if !whole.contains(where: { $0 == type }) { accepts = { Value(storedValue: $0) != nil } }
+        if whole.contains(where: { $0 == type }) { return }
+        accepts = { Value(storedValue: $0) != nil }
+        normalized = { value in Value(storedValue: value).flatMap { try? $0.storedValue } }
     }
 }
 

@@ -14,7 +14,7 @@ public struct ObjectID<Object: Model>: Sendable, Hashable {
     }
 
     /// The numbers that ids may have: they leave room for the fingerprint.
-    static var numbers: Range<Int64> { 1..<(1 << 48) }
+    static var numbers: Range<Int64> { ObjectIDNumbers.all }
 
     /// The id of an object that is not inserted yet.
     @inlinable public static var unassigned: ObjectID { ObjectID(packed: 0) }
@@ -26,6 +26,11 @@ public struct ObjectID<Object: Model>: Sendable, Hashable {
     @inlinable public var number: Int64 { packed & 0xFFFF_FFFF_FFFF }
 
     var fingerprint: UInt16 { UInt16(truncatingIfNeeded: packed >> 48) }
+}
+
+/// The numbers that ids of all models may have.
+enum ObjectIDNumbers {
+    static var all: Range<Int64> { 1..<(1 << 48) }
 }
 
 extension ObjectID: Comparable {

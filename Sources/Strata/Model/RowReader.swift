@@ -12,28 +12,65 @@ public struct RowReader {
         self.fingerprint = Int64(bitPattern: UInt64(fingerprint) << 48)
     }
 
+    // The value of a column is looked up once. With `sqlite3_column_type` and `sqlite3_column_int64` it would be looked up twice, which
+    // takes twice as long.
+
     /// Reads an integer.
-    public func read(_ type: Int64.Type, at column: Int32) throws -> Int64 { sqlite3_column_int64(statement, column) }
-    /// Reads a number.
-    public func read(_ type: Double.Type, at column: Int32) throws -> Double {
-        sqlite3_column_double(statement, column)
+    ///
+    /// - Throws: ``StrataError/Code/undecodable`` where the column holds something else.
+    public func read(_ type: Int64.Type, at column: Int32) throws -> Int64 {
+        let value = sqlite3_column_value(statement, column)
+        guard sqlite3_value_type(value) == SQLITE_INTEGER else { throw undecodable("Int64", at: column) }
+        return sqlite3_value_int64(value)
     }
-    /// Reads a truth value: all but 0 is true.
+
+    /// Reads a number.
+    ///
+    /// - Throws: ``StrataError/Code/undecodable`` where the column holds something else.
+    public func read(_ type: Double.Type, at column: Int32) throws -> Double {
+        let value = sqlite3_column_value(statement, column)
+        guard Self.isNumber(value) else { throw undecodable("Double", at: column) }
+        return sqlite3_value_double(value)
+    }
+
+    /// Reads a truth value, which is 0 or 1.
+    ///
+    /// - Throws: ``StrataError/Code/undecodable`` where the column holds something else.
     public func read(_ type: Bool.Type, at column: Int32) throws -> Bool {
-        sqlite3_column_int64(statement, column) != 0
+        let value = sqlite3_column_value(statement, column)
+        guard sqlite3_value_type(value) == SQLITE_INTEGER else { throw undecodable("Bool", at: column) }
+        switch sqlite3_value_int64(value) {
+        case 0: return false
+        case 1: return true
+        default: throw undecodable("Bool", at: column)
+        }
     }
 
     /// Reads an integer.
+    ///
+    /// - Throws: ``StrataError/Code/undecodable`` where the column holds something else.
     public func read(_ type: Int.Type, at column: Int32) throws -> Int {
-        Int(truncatingIfNeeded: sqlite3_column_int64(statement, column))
+        let value = sqlite3_column_value(statement, column)
+        guard sqlite3_value_type(value) == SQLITE_INTEGER else { throw undecodable("Int", at: column) }
+        return Int(truncatingIfNeeded: sqlite3_value_int64(value))
     }
 
     /// Reads a text.
-    public func read(_ type: String.Type, at column: Int32) throws -> String { string(at: column) }
+    ///
+    /// - Throws: ``StrataError/Code/undecodable`` where the column holds something else.
+    public func read(_ type: String.Type, at column: Int32) throws -> String {
+        let value = sqlite3_column_value(statement, column)
+        guard sqlite3_value_type(value) == SQLITE_TEXT else { throw undecodable("String", at: column) }
+        return Self.string(value)
+    }
 
     /// Reads a date, stored as seconds since 2001.
+    ///
+    /// - Throws: ``StrataError/Code/undecodable`` where the column holds something else.
     public func read(_ type: Date.Type, at column: Int32) throws -> Date {
-        Date(timeIntervalSinceReferenceDate: sqlite3_column_double(statement, column))
+        let value = sqlite3_column_value(statement, column)
+        guard Self.isNumber(value) else { throw undecodable("Date", at: column) }
+        return Date(timeIntervalSinceReferenceDate: sqlite3_value_double(value))
     }
 
     /// Reads a value from the form in which its type stores it.
@@ -48,23 +85,46 @@ public struct RowReader {
     }
 
     /// Reads a text; nil for NULL.
+    ///
+    /// - Throws: ``StrataError/Code/undecodable`` where the column holds something else.
     public func read(_ type: String?.Type, at column: Int32) throws -> String? {
-        isNull(at: column) ? nil : string(at: column)
+        let value = sqlite3_column_value(statement, column)
+        switch sqlite3_value_type(value) {
+        case SQLITE_TEXT: return Self.string(value)
+        case SQLITE_NULL: return nil
+        default: throw undecodable("String", at: column)
+        }
     }
 
     /// Reads an integer; nil for NULL.
+    ///
+    /// - Throws: ``StrataError/Code/undecodable`` where the column holds something else.
     public func read(_ type: Int64?.Type, at column: Int32) throws -> Int64? {
-        isNull(at: column) ? nil : sqlite3_column_int64(statement, column)
+        let value = sqlite3_column_value(statement, column)
+        switch sqlite3_value_type(value) {
+        case SQLITE_INTEGER: return sqlite3_value_int64(value)
+        case SQLITE_NULL: return nil
+        default: throw undecodable("Int64", at: column)
+        }
     }
 
     /// Reads an integer; nil for NULL.
+    ///
+    /// - Throws: ``StrataError/Code/undecodable`` where the column holds something else.
     public func read(_ type: Int?.Type, at column: Int32) throws -> Int? {
-        isNull(at: column) ? nil : Int(truncatingIfNeeded: sqlite3_column_int64(statement, column))
+        try read(Int64?.self, at: column).map { Int(truncatingIfNeeded: $0) }
     }
 
     /// Reads a number; nil for NULL.
+    ///
+    /// - Throws: ``StrataError/Code/undecodable`` where the column holds something else.
     public func read(_ type: Double?.Type, at column: Int32) throws -> Double? {
-        isNull(at: column) ? nil : sqlite3_column_double(statement, column)
+        let value = sqlite3_column_value(statement, column)
+        switch sqlite3_value_type(value) {
+        case SQLITE_FLOAT, SQLITE_INTEGER: return sqlite3_value_double(value)
+        case SQLITE_NULL: return nil
+        default: throw undecodable("Double", at: column)
+        }
     }
 
     /// Reads a value from the form in which its type stores it; nil for NULL.
@@ -75,11 +135,15 @@ public struct RowReader {
     }
 
     /// Reads the id of the object that a relationship leads to; nil for NULL.
+    ///
+    /// - Throws: ``StrataError/Code/undecodable`` where the column holds no id.
     public func read<Object: Model>(_ type: Object?.Type, at column: Int32) throws -> ObjectID<Object>? {
-        isNull(at: column) ? nil : read(ObjectID<Object>.self, at: column)
+        guard let number = try read(Int64?.self, at: column) else { return nil }
+        guard ObjectID<Object>.numbers.contains(number) else { throw undecodable("id", at: column) }
+        return ObjectID(packed: fingerprint | number)
     }
 
-    /// Reads an id of this store.
+    /// Reads the id of a row, which SQLite keeps as an integer whatever is stored.
     public func read<Object: Model>(_ type: ObjectID<Object>.Type, at column: Int32) -> ObjectID<Object> {
         ObjectID(packed: fingerprint | sqlite3_column_int64(statement, column))
     }
@@ -93,20 +157,33 @@ public struct RowReader {
 
     func isNull(at column: Int32) -> Bool { sqlite3_column_type(statement, column) == SQLITE_NULL }
 
-    func string(at column: Int32) -> String {
-        guard let text = sqlite3_column_text(statement, column) else { return "" }
-        let count = Int(sqlite3_column_bytes(statement, column))
+    func string(at column: Int32) -> String { Self.string(sqlite3_column_value(statement, column)) }
+
+    private static func string(_ value: OpaquePointer?) -> String {
+        guard let text = sqlite3_value_text(value) else { return "" }
+        let count = Int(sqlite3_value_bytes(value))
         return String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self)
     }
 
+    private static func isNumber(_ value: OpaquePointer?) -> Bool {
+        let type = sqlite3_value_type(value)
+        return type == SQLITE_FLOAT || type == SQLITE_INTEGER
+    }
+
+    @inline(never)
+    private func undecodable(_ type: String, at column: Int32) -> StrataError {
+        UndecodableValue(value: value(at: column), type: type, column: name(of: column)).error
+    }
+
     func value(at column: Int32) -> StoredValue {
-        switch sqlite3_column_type(statement, column) {
-        case SQLITE_INTEGER: return .integer(sqlite3_column_int64(statement, column))
-        case SQLITE_FLOAT: return .real(sqlite3_column_double(statement, column))
-        case SQLITE_TEXT: return .text(string(at: column))
+        let value = sqlite3_column_value(statement, column)
+        switch sqlite3_value_type(value) {
+        case SQLITE_INTEGER: return .integer(sqlite3_value_int64(value))
+        case SQLITE_FLOAT: return .real(sqlite3_value_double(value))
+        case SQLITE_TEXT: return .text(Self.string(value))
         case SQLITE_BLOB:
-            let count = Int(sqlite3_column_bytes(statement, column))
-            guard count > 0, let bytes = sqlite3_column_blob(statement, column) else { return .blob(Data()) }
+            let count = Int(sqlite3_value_bytes(value))
+            guard count > 0, let bytes = sqlite3_value_blob(value) else { return .blob(Data()) }
             return .blob(Data(bytes: bytes, count: count))
         default: return .null
         }

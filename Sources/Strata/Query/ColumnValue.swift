@@ -45,9 +45,26 @@ extension Dictionary: ColumnValue where Key: AttributeValue & Codable, Value: At
 /// An attribute type whose values the store orders as `<` does.
 ///
 /// Columns of such a type can be compared with `<`, `<=`, `>`, `>=`, ``Column/between(_:)`` and asked for their minimum
-/// and maximum. All numbers, `String`, `Date` and `UUID` conform. An enum of yours whose raw values stand in the order
-/// of its `<` may conform too; a `Codable` type kept as JSON must not.
+/// and maximum. All numbers, `String`, `Date` and `UUID` conform. A raw-representable type of yours conforms by saying so, and is
+/// compared by its raw values:
+///
+/// ```swift
+/// enum Urgency: Int, OrderedAttributeValue { case low = 1, normal, high }
+/// Ticket.where { $0.urgency >= .normal }.sorted { $0.urgency.descending }
+/// ```
+///
+/// If you write a `<` for the type, it must agree with the order of the raw values. A `Codable` type kept as JSON must not conform.
 public protocol OrderedAttributeValue: AttributeValue, Comparable {}
+
+extension OrderedAttributeValue where Self: RawRepresentable, RawValue: OrderedAttributeValue {
+    /// Whether the first raw value is smaller. Texts are compared by their bytes, as the store does.
+    public static func < (left: Self, right: Self) -> Bool {
+        guard let first = left.rawValue as? String, let second = right.rawValue as? String else {
+            return left.rawValue < right.rawValue
+        }
+        return first.utf8.lexicographicallyPrecedes(second.utf8)
+    }
+}
 
 /// An attribute type that can be summed up.
 public protocol NumericAttributeValue: OrderedAttributeValue {

@@ -32,10 +32,10 @@ public struct GroupedQuery<Object: Model, Key: Sendable, KeyColumns: Sendable>: 
     }
 
     /// Sorted by this expression, from the smallest value to the largest, where the sorts so far leave a choice.
-    public func sorted<Value: ColumnValue>(
-        _ column: (GroupColumns<Object, KeyColumns>) -> Column<Grouped<Object>, Value>
-    ) -> GroupedQuery {
-        sorted { column($0).ascending }
+    public func sorted<Expression: SortExpression>(
+        _ expression: (GroupColumns<Object, KeyColumns>) -> Expression
+    ) -> GroupedQuery where Expression.Root == Grouped<Object> {
+        sorted { expression($0)._$sortKey }
     }
 
     /// Sorted by these keys, the first of them first, where the sorts so far leave a choice.

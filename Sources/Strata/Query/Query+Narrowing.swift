@@ -20,7 +20,7 @@ extension Query {
 
     /// The objects that this query's condition or the other's asks for.
     ///
-    /// Limit, offset and sorts are the other's where it sets them. A query without a condition counts as not asking for
+    /// Sorts, limit and offset are joined as by ``merging(_:)``. A query without a condition counts as not asking for
     /// anything here, so that the result has the condition of the other one.
     public func or(_ other: Query) -> Query {
         var query = joined(with: other)
@@ -32,7 +32,9 @@ extension Query {
 
     /// The objects that both queries ask for.
     ///
-    /// Limit, offset and sorts are the other's where it sets them, and otherwise this one's.
+    /// The result is as if the calls that made the other query followed here: its sorts decide where the sorts so far
+    /// leave a choice, or replace them if they come from ``reordered(_:)-((Object.Columns)->SortKey<Object>)``. Its limit
+    /// and offset, if it sets them, replace those so far.
     public func merging(_ other: Query) -> Query {
         var query = joined(with: other)
         if let added = other._$parts.condition {
@@ -45,7 +47,8 @@ extension Query {
     private func joined(with other: Query) -> Query {
         let other = other._$parts
         return changed { parts in
-            if !other.sorts.isEmpty { parts.sorts = other.sorts }
+            parts.sorts = other.isReordered ? other.sorts : parts.sorts + other.sorts
+            parts.isReordered = parts.isReordered || other.isReordered
             parts.limit = other.limit ?? parts.limit
             parts.offset = other.offset ?? parts.offset
             parts.isDistinct = parts.isDistinct || other.isDistinct

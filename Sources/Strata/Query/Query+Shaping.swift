@@ -11,24 +11,27 @@ extension Query {
         return changed { $0.sorts += keys }
     }
 
-    /// Sorted by this column, from the smallest value to the largest, where the sorts so far leave a choice.
-    public func sorted<Value: ColumnValue>(_ column: (Object.Columns) -> Column<Object, Value>) -> Query {
-        sorted { column($0).ascending }
+    /// Sorted by this expression, from the smallest value to the largest, where the sorts so far leave a choice.
+    public func sorted<Expression: SortExpression>(_ expression: (Object.Columns) -> Expression) -> Query
+    where Expression.Root == Object {
+        sorted { expression($0)._$sortKey }
     }
 
-    /// Sorted by this key instead of the sorts so far.
-    public func reordered(_ key: (Object.Columns) -> SortKey<Object>) -> Query {
-        changed { $0.sorts = [] }.sorted(key)
-    }
+    /// Sorted by this key instead of the sorts so far. In a scope, instead of the sorts of the query that it is chained on.
+    public func reordered(_ key: (Object.Columns) -> SortKey<Object>) -> Query { withoutSorts.sorted(key) }
 
-    /// Sorted by this column, from the smallest value to the largest, instead of the sorts so far.
-    public func reordered<Value: ColumnValue>(_ column: (Object.Columns) -> Column<Object, Value>) -> Query {
-        reordered { column($0).ascending }
-    }
+    /// Sorted by this expression, from the smallest value to the largest, instead of the sorts so far.
+    public func reordered<Expression: SortExpression>(_ expression: (Object.Columns) -> Expression) -> Query
+    where Expression.Root == Object { withoutSorts.sorted(expression) }
 
     /// Sorted by these keys instead of the sorts so far. With none of them, in the order of their ids.
-    public func reordered(_ keys: (Object.Columns) -> [SortKey<Object>]) -> Query {
-        changed { $0.sorts = [] }.sorted(keys)
+    public func reordered(_ keys: (Object.Columns) -> [SortKey<Object>]) -> Query { withoutSorts.sorted(keys) }
+
+    private var withoutSorts: Query {
+        changed {
+            $0.sorts = []
+            $0.isReordered = true
+        }
     }
 
     /// At most so many objects. A later limit replaces an earlier one.

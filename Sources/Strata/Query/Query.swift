@@ -16,7 +16,7 @@
 /// - **Grouping**: ``grouped(by:)-((Object.Columns)->_)``
 ///
 /// Named scopes are static members of the model that hold a query. They chain on every query of that model:
-/// `Article.published.recent`.
+/// `Article.published.recent`. Scopes with arguments are methods in an extension of ``DerivableQuery``.
 ///
 /// - Note: The order of calls does not matter to what they mean. `where` after `limit` filters first and limits what is
 ///   left, as a fetch request of Core Data does.
@@ -29,7 +29,7 @@
 ///
 /// Isolation: a value, usable anywhere.
 @dynamicMemberLookup
-public struct Query<Object: Model>: Sendable {
+public struct Query<Object: Model>: Sendable, DerivableQuery {
     // A member with a plain name would hide the scope of that name.
     var _$parts: QueryParts
 
@@ -38,6 +38,12 @@ public struct Query<Object: Model>: Sendable {
     /// This query narrowed by a named scope, a static member of the model: see ``merging(_:)``.
     public subscript(dynamicMember scope: KeyPath<Object.Type, Query<Object>>) -> Query<Object> {
         merging(Object.self[keyPath: scope])
+    }
+
+    /// Reports members of the model that are not scopes.
+    @available(*, unavailable, message: "a scope with arguments is a method in an extension of DerivableQuery")
+    public subscript<Value>(dynamicMember member: KeyPath<Object.Type, Value>) -> Value {
+        Object.self[keyPath: member]
     }
 
     func changed(_ change: (inout QueryParts) -> Void) -> Query {
@@ -53,6 +59,8 @@ struct QueryParts: Sendable {
     /// What is searched for; where there are no sorts, the best matches come first.
     var search: SearchPattern?
     var sorts: [SortNode] = []
+    /// Whether the sorts take the place of those of a query that this one is merged into.
+    var isReordered = false
     var limit: Int?
     var offset: Int?
     var isDistinct = false
@@ -91,10 +99,9 @@ extension Model {
     /// All objects in the order of one key.
     public static func sorted(_ key: (Columns) -> SortKey<Self>) -> Query<Self> { Query().sorted(key) }
 
-    /// All objects in the order of one column, from the smallest value to the largest.
-    public static func sorted<Value: ColumnValue>(_ column: (Columns) -> Column<Self, Value>) -> Query<Self> {
-        Query().sorted(column)
-    }
+    /// All objects in the order of one expression, from the smallest value to the largest.
+    public static func sorted<Expression: SortExpression>(_ expression: (Columns) -> Expression) -> Query<Self>
+    where Expression.Root == Self { Query().sorted(expression) }
 
     /// All objects in the order of several keys, the first of them first.
     public static func sorted(_ keys: (Columns) -> [SortKey<Self>]) -> Query<Self> { Query().sorted(keys) }

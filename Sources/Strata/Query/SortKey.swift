@@ -30,3 +30,27 @@ struct SortNode: Sendable {
         SortNode(expression: expression, isDescending: !isDescending, nilsFirst: nilsFirst.map { !$0 })
     }
 }
+
+/// An expression that a query can be sorted by without a direction, from the smallest value to the largest: a column, a
+/// calculation with columns, an id, or a to-one relationship.
+///
+/// A to-one relationship sorts by the id of the object that it leads to; objects without one come first. Objects that
+/// lead to the same object are neighbours. For another order, name a column of it: `Article.sorted { $0.author.name }`.
+public protocol SortExpression<Root>: Sendable {
+    /// The model of the objects, or the groups of it.
+    associatedtype Root
+
+    var _$sortKey: SortKey<Root> { get }
+}
+
+extension Column: SortExpression {
+    public var _$sortKey: SortKey<Root> { ascending }
+}
+
+extension IDColumn: SortExpression {
+    public var _$sortKey: SortKey<Root> { ascending }
+}
+
+extension ToOne: SortExpression {
+    public var _$sortKey: SortKey<Root> { IDColumn<Root, Destination>(_$path).ascending }
+}

@@ -213,8 +213,7 @@ extension ObjectContext {
 
     /// Says whether the member is there again: not where others have removed it too, or a commit is just writing that.
     private func takeBackDelete(of row: JoinRow, _ join: Int) throws -> Bool {
-        let part = Part(numbers: [row._$number], changes: [.insert(row)])
-        return try editLayer { try store.layers.takeBackDelete(of: part, entity: join, in: id, store.schema, $0) }
+        try !takeBackDeletes(of: Part(numbers: [row._$number], changes: [.insert(row)]), entity: join).isEmpty
     }
 
     func remove<Owner: Model>(_ object: some Model, from owner: Owner, _ relationship: Int) throws {

@@ -12,7 +12,7 @@
 ///
 /// Isolation: that of its owner.
 @dynamicMemberLookup
-public struct Many<Object: Model> {
+public struct Many<Object: Model>: DerivableQuery {
     let owner: any Model
     let relationship: Int
 
@@ -23,8 +23,17 @@ public struct Many<Object: Model> {
 
     /// The members that a named scope of their model asks for: `author.articles.published`.
     public subscript(dynamicMember scope: KeyPath<Object.Type, Query<Object>>) -> Members<Object> {
-        members(query.merging(Object.self[keyPath: scope]))
+        merging(Object.self[keyPath: scope])
     }
+
+    /// Reports members of the model that are not scopes.
+    @available(*, unavailable, message: "a scope with arguments is a method in an extension of DerivableQuery")
+    public subscript<Value>(dynamicMember member: KeyPath<Object.Type, Value>) -> Value {
+        Object.self[keyPath: member]
+    }
+
+    /// The members that a query of their model asks for as well: see ``Query/merging(_:)``.
+    public func merging(_ other: Query<Object>) -> Members<Object> { members(query.merging(other)) }
 
     /// The query for the members.
     public var query: Query<Object> {
@@ -46,10 +55,9 @@ public struct Many<Object: Model> {
     /// The members in the order of one key.
     public func sorted(_ key: (Object.Columns) -> SortKey<Object>) -> Members<Object> { members(query.sorted(key)) }
 
-    /// The members in the order of one column, from the smallest value to the largest.
-    public func sorted<Value: ColumnValue>(_ column: (Object.Columns) -> Column<Object, Value>) -> Members<Object> {
-        members(query.sorted(column))
-    }
+    /// The members in the order of one expression, from the smallest value to the largest.
+    public func sorted<Expression: SortExpression>(_ expression: (Object.Columns) -> Expression) -> Members<Object>
+    where Expression.Root == Object { members(query.sorted(expression)) }
 
     /// The members in the order of several keys.
     public func sorted(_ keys: (Object.Columns) -> [SortKey<Object>]) -> Members<Object> { members(query.sorted(keys)) }
@@ -145,15 +153,24 @@ public struct Many<Object: Model> {
 ///
 /// Isolation: that of the owner.
 @dynamicMemberLookup
-public struct Members<Object: Model> {
+public struct Members<Object: Model>: DerivableQuery {
     let owner: any Model
     /// The query behind it, which may be run in other contexts too.
     public let query: Query<Object>
 
     /// The members that a named scope asks for as well: see ``Query/merging(_:)``.
     public subscript(dynamicMember scope: KeyPath<Object.Type, Query<Object>>) -> Members<Object> {
-        changed(query.merging(Object.self[keyPath: scope]))
+        merging(Object.self[keyPath: scope])
     }
+
+    /// Reports members of the model that are not scopes.
+    @available(*, unavailable, message: "a scope with arguments is a method in an extension of DerivableQuery")
+    public subscript<Value>(dynamicMember member: KeyPath<Object.Type, Value>) -> Value {
+        Object.self[keyPath: member]
+    }
+
+    /// The members that a query of their model asks for as well: see ``Query/merging(_:)``.
+    public func merging(_ other: Query<Object>) -> Members { changed(query.merging(other)) }
 
     private func changed(_ query: Query<Object>) -> Members { Members(owner: owner, query: query) }
 
@@ -165,10 +182,9 @@ public struct Members<Object: Model> {
     public func sorted(_ key: (Object.Columns) -> SortKey<Object>) -> Members { changed(query.sorted(key)) }
     /// The members sorted by these keys where the sorts so far leave a choice.
     public func sorted(_ keys: (Object.Columns) -> [SortKey<Object>]) -> Members { changed(query.sorted(keys)) }
-    /// The members in the order of one column, from the smallest to the largest.
-    public func sorted<Value: ColumnValue>(_ column: (Object.Columns) -> Column<Object, Value>) -> Members {
-        changed(query.sorted(column))
-    }
+    /// The members sorted by this expression, from the smallest value to the largest, where the sorts so far leave a choice.
+    public func sorted<Expression: SortExpression>(_ expression: (Object.Columns) -> Expression) -> Members
+    where Expression.Root == Object { changed(query.sorted(expression)) }
     /// At most so many members.
     public func limit(_ count: Int) -> Members { changed(query.limit(count)) }
     /// The members without the first so many.

@@ -9,6 +9,11 @@ enum BatchSQL {
         "CREATE TEMP TABLE \"strata_batch_\(entity)\" (\"id\" INTEGER PRIMARY KEY, \"round\" INTEGER NOT NULL)"
     }
 
+    /// Lets the rows of one round be found without a walk over all of them.
+    static func indexRounds(_ entity: Int) -> String {
+        "CREATE INDEX temp.\"strata_batch_\(entity)_rounds\" ON \"strata_batch_\(entity)\" (\"round\")"
+    }
+
     static func dropIDs(_ entity: Int) -> String { "DROP TABLE \(idTable(entity))" }
 
     static func insertIDs(_ table: String, _ select: String) -> String {

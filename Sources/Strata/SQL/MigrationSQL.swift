@@ -130,6 +130,21 @@ enum MigrationSQL {
         return "SELECT \"id\", \(name) FROM \(table.quotedIdentifier) WHERE \(name) IS NOT NULL"
     }
 
+    /// Ids and values of the rows after an id, up to a limit, also of those without a value.
+    static func selectValues(of column: String, in table: String) -> String {
+        "SELECT \"id\", \(column.quotedIdentifier) FROM \(table.quotedIdentifier) WHERE \"id\" > ? ORDER BY \"id\" LIMIT ?"
+    }
+
+    static func updateValue(of column: String, in table: String) -> String {
+        "UPDATE \(table.quotedIdentifier) SET \(column.quotedIdentifier) = ? WHERE \"id\" = ?"
+    }
+
+    /// The id of the row of another table that leads to a row by a column.
+    static func referring(_ other: String, _ column: String, to table: String) -> String {
+        "SELECT turned.\"id\" FROM \(other.quotedIdentifier) AS turned "
+            + "WHERE turned.\(column.quotedIdentifier) = \(copied("id", from: table))"
+    }
+
     /// The first values that more than one row has, each with the ids of two.
     static func duplicates(of columns: [String], in table: String) -> String {
         let names = columns.map(\.quotedIdentifier)

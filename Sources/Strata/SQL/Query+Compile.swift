@@ -57,8 +57,9 @@ struct SelectBuilder {
         filter = ""
         if let membership = parts.membership { try restrict(to: membership) }
         if let condition = parts.condition {
-            let text = try writer.condition(condition, in: &scope)
-            filter = filter.isEmpty ? " WHERE " + text : filter + " AND " + text
+            let isTerm = !filter.isEmpty
+            let text = try writer.condition(condition, isTerm: isTerm, in: &scope)
+            filter += (isTerm ? " AND " : " WHERE ") + text
         }
     }
 

@@ -127,6 +127,8 @@ struct FTS5 {
 final class FTS5Tokenizer {
     private let functions: fts5_tokenizer
     private let instance: OpaquePointer
+    /// Whether its words stand side by side, and not over each other.
+    private let dividesTexts: Bool
 
     fileprivate init(_ tokenizer: SearchTokenizer, _ api: UnsafeMutablePointer<fts5_api>) throws {
         var context: UnsafeMutableRawPointer?
@@ -147,12 +149,20 @@ final class FTS5Tokenizer {
         }
         self.functions = functions
         self.instance = instance
+        dividesTexts = tokenizer != .substrings
     }
 
     deinit { functions.xDelete(instance) }
 
-    /// Whether a text has any words.
-    func hasWords(_ text: String) throws -> Bool { try !words(of: text, FTS5_TOKENIZE_QUERY, limit: 1).isEmpty }
+    /// The words of a text that is looked for, each of which is looked for by itself.
+    func searchedWords(of text: String) throws -> [String] {
+        guard dividesTexts else {
+            return try text.split(whereSeparator: \.isWhitespace).map { String($0) }
+                .filter { try !words(of: $0, FTS5_TOKENIZE_QUERY, limit: 1).isEmpty }
+        }
+        let bytes = Array(text.utf8)
+        return try words(of: text, FTS5_TOKENIZE_QUERY, limit: .max).map { String(decoding: bytes[$0], as: UTF8.self) }
+    }
 
     /// Where the words of a text that is searched stand, in bytes of UTF-8.
     func words(of text: String) throws -> [Range<Int>] { try words(of: text, FTS5_TOKENIZE_DOCUMENT, limit: .max) }

@@ -3,13 +3,19 @@
 /// SQL has three truth values and Swift two. Negations are driven down to the terms first. What is left above a term is
 /// AND, OR, WHERE and EXISTS, to which NULL and false are one; a negated term says `IS NOT TRUE` where it could be NULL.
 /// So terms stay plain comparisons, for which SQLite finds an index.
+///
+/// SQLite's parser has room for 100 open parentheses and operators. So there are only those parentheses that the meaning,
+/// or the shape of a long chain, depends on.
 extension SQLWriter {
+    /// - Parameter isTerm: whether the caller joins the text with others by AND.
     mutating func condition(
         _ node: ConditionNode,
         negated: Bool = false,
+        isTerm: Bool = false,
         in scope: inout SQLScope
     ) throws -> String {
-        try nested { try $0.clause(node, negated: negated, in: &scope) }
+        let text = try nested { try $0.clause(node, negated: negated, in: &scope) }
+        return isTerm && node.isDisjunction(negated: negated) ? "(\(text))" : text
     }
 
     private mutating func clause(
@@ -21,11 +27,11 @@ extension SQLWriter {
         case .constant(let value):
             return value != negated ? "1" : "0"
         case .and(let terms):
-            return try joined(terms[...], negated ? " OR " : " AND ", negated: negated, in: &scope)
+            return try joined(terms[...], isAnd: !negated, negated: negated, in: &scope)
         case .or(let terms):
-            return try joined(terms[...], negated ? " AND " : " OR ", negated: negated, in: &scope)
+            return try joined(terms[...], isAnd: negated, negated: negated, in: &scope)
         case .not(let inner):
-            return try condition(inner, negated: !negated, in: &scope)
+            return try clause(inner, negated: !negated, in: &scope)
         case .isNull(let operand):
             return try expression(operand, in: &scope) + (negated ? " IS NOT NULL" : " IS NULL")
         case .equal(let left, let right):
@@ -52,19 +58,20 @@ extension SQLWriter {
     /// SQLite refuses expressions that are 1,000 levels deep, and a chain has a level for each term. A tree has not.
     private mutating func joined(
         _ terms: ArraySlice<ConditionNode>,
-        _ sign: String,
+        isAnd: Bool,
         negated: Bool,
         in scope: inout SQLScope
     ) throws -> String {
+        let sign = isAnd ? " AND " : " OR "
         if terms.count <= 8 {
             var texts: [String] = []
-            for term in terms { texts.append(try condition(term, negated: negated, in: &scope)) }
-            return "(" + texts.joined(separator: sign) + ")"
+            for term in terms { texts.append(try condition(term, negated: negated, isTerm: isAnd, in: &scope)) }
+            return texts.joined(separator: sign)
         }
         let middle = terms.startIndex + terms.count / 2
-        let left = try joined(terms[..<middle], sign, negated: negated, in: &scope)
-        let right = try joined(terms[middle...], sign, negated: negated, in: &scope)
-        return "(" + left + sign + right + ")"
+        let left = try joined(terms[..<middle], isAnd: isAnd, negated: negated, in: &scope)
+        let right = try joined(terms[middle...], isAnd: isAnd, negated: negated, in: &scope)
+        return "\(left)\(sign)(\(right))"
     }
 
     private mutating func equal(
@@ -119,7 +126,7 @@ extension SQLWriter {
         if match == .prefix, options.isEmpty {
             let term = "\(operand) >= \(bind(.text(text)))"
             guard let end = TextFolding.end(ofPrefix: text) else { return term }
-            return "(\(term) AND \(operand) < \(bind(.text(end))))"
+            return "\(term) AND \(operand) < \(bind(.text(end)))"
         }
         if match == .regex { return "strata_regex(\(bind(.text(text))), \(operand))" }
         if match == .equal, options.isEmpty { return "\(operand) = \(bind(.text(text)))" }
@@ -131,6 +138,18 @@ extension SQLWriter {
         case .suffix: return "strata_suffix(\(operand), \(parameter), \(flags))"
         case .like: return "strata_like(\(operand), \(parameter), \(flags))"
         case .contains, .regex: return "strata_contains(\(operand), \(parameter), \(flags))"
+        }
+    }
+}
+
+extension ConditionNode {
+    /// Whether its SQL, or that of its negation, is terms joined by OR.
+    fileprivate func isDisjunction(negated: Bool) -> Bool {
+        switch self {
+        case .and: negated
+        case .or: !negated
+        case .not(let inner): inner.isDisjunction(negated: !negated)
+        default: false
         }
     }
 }

@@ -37,7 +37,7 @@ extension SQLWriter {
     mutating func rows(of members: MembersNode, in scope: inout SQLScope) throws -> String {
         var (inner, link) = try self.members(members, in: &scope)
         if let condition = members.condition {
-            link += " AND " + (try self.condition(condition, in: &inner))
+            link += " AND " + (try self.condition(condition, isTerm: true, in: &inner))
         }
         return "FROM \(inner.from) WHERE \(link)"
     }

@@ -74,8 +74,8 @@ struct SearchSource {
 
     let index: SearchIndex
     let parts: [Part]
-    /// Whether a text has any words.
-    let hasWords: (String) throws -> Bool
+    /// The words of a text that is looked for.
+    let words: (String) throws -> [String]
     /// What there is to know about all rows together, and about those that match each of some phrases.
     let statistics: ([Phrase]) throws -> SearchStatistics
 
@@ -85,7 +85,7 @@ struct SearchSource {
         return SearchSource(
             index: index,
             parts: [storedPart(model.table)],
-            hasWords: { !$0.isEmpty },
+            words: { $0.split(whereSeparator: \.isWhitespace).map(String.init) },
             statistics: { SearchStatistics(rows: 0, words: 0, matches: $0.map { _ in nil }) }
         )
     }
@@ -97,7 +97,7 @@ struct SearchSource {
     /// A pattern as FTS5 reads it, and its phrases in the order in which they stand there. See "Full-text Query Syntax" in
     /// https://www.sqlite.org/fts5.html
     func match(_ pattern: SearchPattern, in column: String? = nil) throws -> (text: String, phrases: [Phrase]) {
-        var writer = PatternWriter(hasWords: hasWords)
+        var writer = PatternWriter(words: words)
         guard let text = try writer.text(pattern.node) else { return ("\"\"", []) }
         return (column.map { "{\($0.quotedIdentifier)} : (\(text))" } ?? text, writer.phrases)
     }
@@ -105,12 +105,12 @@ struct SearchSource {
 
 /// Puts the text of a pattern together.
 private struct PatternWriter {
-    let hasWords: (String) throws -> Bool
+    let words: (String) throws -> [String]
     var phrases: [SearchSource.Phrase] = []
     private var isWanted = true
     private var depth = 0
 
-    init(hasWords: @escaping (String) throws -> Bool) { self.hasWords = hasWords }
+    init(words: @escaping (String) throws -> [String]) { self.words = words }
 
     /// Nil where a node has no words, and so matches nothing. Of such a node there are no phrases either.
     mutating func text(_ node: SearchPattern.Node) throws -> String? {
@@ -125,20 +125,16 @@ private struct PatternWriter {
         defer { depth -= 1 }
         switch node {
         case .phrase(let text, let isPrefix):
-            guard try hasWords(text) else { return nil }
-            // A NUL would end the pattern.
-            let phrase = text.replacing("\0", with: " ").quotedIdentifier + (isPrefix ? " *" : "")
-            phrases.append(SearchSource.Phrase(text: phrase, isWanted: isWanted))
-            return phrase
-        case .all(let nodes): return try joined(nodes, " ")
-        case .any(let nodes), .or(let nodes): return try joined(nodes, " OR ")
-        case .near(let texts, let distance):
+            return try words(text).isEmpty ? nil : phrase(text, isPrefix: isPrefix)
+        case .all(let text, let beginnings): return joined(try phrases(text, beginnings), " ")
+        case .any(let text): return joined(try phrases(text), " OR ")
+        case .or(let nodes): return joined(try nodes.compactMap { try self.text($0) }, " OR ")
+        case .near(let text, let distance):
             guard distance >= 0 else {
                 throw StrataError(.invalidQuery, "near(…, within: \(distance)): the least distance is 0.")
             }
             // No text has more words.
-            return try joined(texts.map { .phrase($0, isPrefix: false) }, " ")
-                .map { "NEAR\($0.dropLast()), \(min(distance, 1_000_000_000)))" }
+            return joined(try phrases(text), " ").map { "NEAR\($0.dropLast()), \(min(distance, 1_000_000_000)))" }
         case .and(let nodes):
             let (before, texts) = (phrases.count, try nodes.map { try text($0) })
             let found = texts.compactMap(\.self)
@@ -157,9 +153,26 @@ private struct PatternWriter {
         }
     }
 
-    private mutating func joined(_ nodes: [SearchPattern.Node], _ sign: String) throws -> String? {
-        let texts = try nodes.compactMap { try text($0) }
-        return texts.isEmpty ? nil : "(\(texts.joined(separator: sign)))"
+    /// The words of a text, each of them a phrase.
+    private mutating func phrases(_ text: String, _ beginnings: SearchPattern.Beginnings = .none) throws -> [String] {
+        let words = try words(text)
+        var texts: [String] = []
+        for (index, word) in words.enumerated() {
+            let isLast = index == words.count - 1
+            texts.append(phrase(word, isPrefix: beginnings == .all || (beginnings == .last && isLast)))
+        }
+        return texts
+    }
+
+    private mutating func phrase(_ text: String, isPrefix: Bool) -> String {
+        // A NUL would end the pattern.
+        let phrase = text.replacing("\0", with: " ").quotedIdentifier + (isPrefix ? " *" : "")
+        phrases.append(SearchSource.Phrase(text: phrase, isWanted: isWanted))
+        return phrase
+    }
+
+    private func joined(_ texts: [String], _ sign: String) -> String? {
+        texts.isEmpty ? nil : "(\(texts.joined(separator: sign)))"
     }
 }
 

@@ -67,6 +67,7 @@ enum SchemaSQL {
 
     static let readRecord =
         "SELECT \"format\", \"version\", \"description\" FROM \"strata_schema\" WHERE \"id\" = 1"
+    static let readVersion = "SELECT \"version\" FROM \"strata_schema\" WHERE \"id\" = 1"
     static let readLayout = "SELECT \"name\", \"sql\" FROM \"strata_layout\" ORDER BY \"name\""
     static let readSteps = "SELECT \"name\" FROM \"strata_steps\" ORDER BY \"position\""
     static let setRecord =

@@ -1,17 +1,22 @@
 /// The checks that attributes declare.
 enum RowCheck {
-    /// Complexity: O(columns with declarations).
+    /// - Parameter edited: the columns that were set; nil for all. The values of other columns are not part of the edit, and may be
+    ///   older than the rule.
+    /// - Complexity: O(columns with declarations).
     static func check<Row: StoredRow>(
         _ row: UnsafePointer<Row>,
+        _ edited: ColumnSet?,
         _ info: EntityInfo,
         _ failures: inout [StrataError.Detail]
     ) {
-        for column in info.numbers {
+        // Derived columns are set with the others.
+        let edited = edited?.union(info.derived)
+        for column in info.numbers where edited?.contains(column) ?? true {
             // Most columns that are looked at are numbers with nothing else declared; these are looked at most cheaply.
             if let value = try? Row._$value(row, at: column), !value.isNaN(of: info.columns[column]) { continue }
             check(row, column, info, &failures)
         }
-        for column in info.checked { check(row, column, info, &failures) }
+        for column in info.checked where edited?.contains(column) ?? true { check(row, column, info, &failures) }
     }
 
     /// Checks one column.
@@ -44,11 +49,7 @@ enum RowCheck {
             fail("is not a number (NaN), which SQLite cannot keep", value)
         }
         for option in declared.options {
-            switch option.kind {
-            case .required where value == .null: fail("must not be nil", value)
-            case .check(let message, _, let isValid) where value != .null && !isValid(value): fail(message, value)
-            default: break
-            }
+            if let message = option.fault(of: value) { fail(message, value) }
         }
     }
 }

@@ -9,9 +9,9 @@ final class Schema: Sendable {
     let oneToOne: [ColumnSet]
     /// Those that have timestamps.
     let stamped: [any AnyEntity]
+    /// The entities whose inserted objects may be other ones (``UniqueConflict/update``).
+    let updating: [Int]
     /// Which hooks any of the models has, so that what nobody has is not looked for.
-    /// Whether inserted objects of any model may be other ones.
-    let hasUpdating: Bool
     let hasSaveHooks, hasDeleteHooks, hasFetchHooks, hasValidations: Bool
     /// What follows commits, by the index of the entity.
     let followers: [(entity: Int, type: any CommitFollower.Type)]
@@ -37,7 +37,7 @@ final class Schema: Sendable {
         oneToOne = entities.map(\.info.oneToOne)
         stamped = entities.filter(\.info.isStamped)
         let hooks = entities.map(\.info.hooks)
-        hasUpdating = entities.contains { !$0.info.updating.isEmpty }
+        updating = entities.map(\.info).filter { !$0.updating.isEmpty }.map(\.index)
         hasSaveHooks = hooks.contains(where: \.runBeforeSave)
         hasDeleteHooks = hooks.contains { $0.willDelete.run != nil }
         hasFetchHooks = hooks.contains { $0.didFetch.run != nil }
@@ -136,9 +136,14 @@ final class Schema: Sendable {
     func model(_ entity: Int) -> (any Model.Type)? { entity < models.count ? models[entity] : nil }
 
     static func unknown(_ model: any Model.Type) -> StrataError {
-        StrataError(
+        // The models of these modules belong together.
+        let lists = ["StrataPipeline": "Pipeline.models", "StrataCloud": "CloudAccount.models"]
+        let list = lists[String(String(reflecting: model).prefix { $0 != "." })]
+        return StrataError(
             .unknownModel,
-            "\(model) is no model of this stack. Name it in ContextStack.open(_:models:)."
+            "\(model) is not a model of this stack. "
+                + (list.map { "Open the stack with `models: [...] + \($0)`." }
+                    ?? "Name it in ContextStack.open(_:models:).")
         )
     }
 
@@ -162,10 +167,12 @@ final class Schema: Sendable {
 /// An entity with the type of its rows.
 final class Entity<Row: StoredRow>: AnyEntity {
     let info: EntityInfo
-    /// Checks a row against declarations and the model's own rules.
-    let check: @Sendable (UnsafePointer<Row>) -> [StrataError.Detail]
+    /// Checks a row against the declarations of the columns that were set (nil for all) and the model's own rules.
+    let check: Check
 
-    init(info: EntityInfo, check: @escaping @Sendable (UnsafePointer<Row>) -> [StrataError.Detail]) {
+    typealias Check = @Sendable (UnsafePointer<Row>, _ edited: ColumnSet?) -> [StrataError.Detail]
+
+    init(info: EntityInfo, check: @escaping Check) {
         self.info = info
         self.check = check
     }
@@ -198,6 +205,13 @@ protocol AnyEntity: AnyObject, Sendable {
         _ found: inout [StrataError.Detail]
     ) throws
 
+    func findDangling(
+        in level: [Segment],
+        _ schema: Schema,
+        isThere: (_ entity: Int, _ number: Int64) throws -> Bool,
+        _ found: inout [StrataError.Detail]
+    ) throws
+
     // Rolling back
     func keepBytes(of part: any AnyPart, _ connection: Connection) throws
     func hasOnlyEmptied(_ column: Int, of number: Int64, from target: Int64, in layers: Layers, context: Int) -> Bool
@@ -206,10 +220,13 @@ protocol AnyEntity: AnyObject, Sendable {
     func gather(_ job: CommitJob) -> (any AnyPart)?
     func neededRows(_ job: CommitJob, only: Int64?) -> [(entity: Int, number: Int64)]
     func takeAlong(_ number: Int64, _ job: CommitJob) throws -> Bool
+    func findHolders(_ job: CommitJob) throws -> [Int64: Int64]
+    func moveReferences(_ job: CommitJob) throws
+    func restateAbsorbing(_ holders: [Int64: Int64], _ job: CommitJob) throws
     func expandDeletes(_ job: CommitJob) throws
     func follow(
         _ reference: IncomingReference,
-        deleted number: Int64,
+        deleted numbers: [Int64],
         of deletedInfo: EntityInfo,
         _ job: CommitJob
     ) throws -> [Int64]
@@ -224,7 +241,7 @@ protocol AnyEntity: AnyObject, Sendable {
     func writeDerived(on connection: Connection, _ report: (_ rows: Int) throws -> Void) throws
 
     // Batches
-    func runBatch(_ sql: String, _ values: [StoredValue], _ job: BatchJob) throws -> NumberRuns
+    func runBatch(_ sql: String, _ values: [StoredValue], edited: ColumnSet, _ job: BatchJob) throws -> NumberRuns
     func insertRow(_ values: [StoredValue], _ job: BatchJob) throws
     func updateRow(
         _ number: Int64,

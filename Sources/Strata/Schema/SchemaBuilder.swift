@@ -346,7 +346,7 @@ struct SchemaBuilder {
 
     func makeEntities() -> [any AnyEntity] {
         infos.map { info in
-            if info.isJoin { return Entity<JoinRow>(info: EntityInfo(info)) { _ in [] } }
+            if info.isJoin { return Entity<JoinRow>(info: EntityInfo(info)) { _, _ in [] } }
             var info = info
             let order = schemas[info.index].relationships.map(\.name)
             info.relationships.sort {
@@ -357,9 +357,9 @@ struct SchemaBuilder {
     }
 
     private static func makeEntity<Object: Model>(_ model: Object.Type, _ info: EntityInfo) -> any AnyEntity {
-        Entity<Object.Row>(info: info) { row in
+        Entity<Object.Row>(info: info) { row, edited in
             var validation = Validation<Object>(number: Object.Row._$number(row))
-            RowCheck.check(row, info, &validation.details)
+            RowCheck.check(row, edited, info, &validation.details)
             Object._$validate(row, &validation)
             return validation.details
         }

@@ -158,7 +158,7 @@ extension Connection {
                 ),
             ]
         }
-        return SearchSource(index: index, parts: parts, hasWords: tokenizer.hasWords) { [parts, pending] phrases in
+        return SearchSource(index: index, parts: parts, words: tokenizer.searchedWords) { [parts, pending] phrases in
             var statistics = SearchStatistics(rows: 0, words: 0, matches: phrases.map { $0.isWanted ? 0 : nil })
             for part in parts {
                 let totals = try self.row(SearchSQL.totals(part.table))

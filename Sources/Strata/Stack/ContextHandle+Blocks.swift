@@ -28,10 +28,10 @@ extension ContextHandle {
     }
 
     /// - Parameters:
-    ///   - stack: what is the stack inside of the block.
+    ///   - stack: the stack inside the block.
     ///   - dropping: whether the context ends with the block.
-    ///   - isLimited: whether the block waits for a place among the readers; not where an engine runs it, which those in the places may
-    ///     wait for.
+    ///   - isLimited: whether the block waits for a place in the reader pool. Blocks of engines do not: blocks with a place may wait for
+    ///     them.
     nonisolated(nonsending) func run<T: Sendable>(
         stack: [ContextHandle],
         dropping: Bool = false,
@@ -40,9 +40,7 @@ extension ContextHandle {
     ) async throws -> T {
         let scope = try core.enter(self, stack: stack, dropping: dropping)
         defer { core.callerGoesOn() }
-        if isLimited { try await takePlace(scope) }
-        defer { if scope.hasPlace { core.engine.leavePlace() } }
-        return try await owner.run(scope, body)
+        return try await owner.run(scope, isLimited: isLimited && needsPlace(scope), body)
     }
 
     nonisolated(nonsending) func run<T>(
@@ -53,22 +51,12 @@ extension ContextHandle {
     ) async throws -> sending T {
         let scope = try core.enter(self, stack: stack, dropping: dropping)
         defer { core.callerGoesOn() }
-        if isLimited { try await takePlace(scope) }
-        defer { if scope.hasPlace { core.engine.leavePlace() } }
-        return try await owner.run(scope, body)
+        return try await owner.run(scope, isLimited: isLimited && needsPlace(scope), body)
     }
 
-    /// Takes a place among the readers, or waits for one, where the block is one of those that do: of an unnamed private context, and within
-    /// no other block. Those outside of it may wait for what it does.
-    private nonisolated(nonsending) func takePlace(_ scope: BlockScope) async throws {
-        guard name == nil, kind != .main, merging != .pinned, scope.runningAncestors.isEmpty else { return }
-        do {
-            try await core.engine.takePlace(scope)
-        } catch {
-            _ = scope.end()
-            core.leave()
-            throw error
-        }
-        scope.hasPlace = true
+    /// Whether a block takes a place in the reader pool: the outermost blocks of unnamed private contexts. An outer block may wait for a nested
+    /// one.
+    private func needsPlace(_ scope: BlockScope) -> Bool {
+        name == nil && kind != .main && merging != .pinned && scope.runningAncestors.isEmpty
     }
 }

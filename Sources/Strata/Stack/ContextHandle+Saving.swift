@@ -30,7 +30,7 @@ extension ContextHandle {
     }
 
     /// Commits this context together with what others, its parents, have made ready.
-    nonisolated(nonsending) func commit(with others: [Int: Set<Int>]) async throws {
+    nonisolated(nonsending) func commit(with others: [Int: PreparedLayer]) async throws {
         if kind == .main {
             defer { core.callerGoesOn() }
             try await owner.commit(core.enter(self, stack: [self]), with: others)

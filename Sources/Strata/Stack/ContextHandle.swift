@@ -2,7 +2,8 @@
 ///
 /// The context lives as long as somebody holds a handle of it; a named one is held by its stack until
 /// ``ContextStack/reset()`` or ``ContextStack/close()``. An unnamed context that goes with unsaved changes logs how many
-/// were lost. Handles of one context are the same object, equal and hashed by identity.
+/// were lost at the level `debug`: letting it go is the way to cancel what it was made for. Handles of one context are the
+/// same object, equal and hashed by identity.
 public final class ContextHandle: Sendable, Identifiable, Hashable, CustomStringConvertible {
     /// A number that no other context of this stack has had.
     public let id: Int
@@ -17,7 +18,7 @@ public final class ContextHandle: Sendable, Identifiable, Hashable, CustomString
     public let parent: ContextHandle?
 
     /// Whether the objects of the context take part in Swift's `Observation`: main's do, others by
-    /// ``ContextStack/create(_:named:reads:observable:)``.
+    /// ``ContextStack/create(_:named:parent:reads:merging:observable:)``.
     public let isObservable: Bool
 
     let core: StackCore

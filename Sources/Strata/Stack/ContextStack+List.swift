@@ -34,19 +34,21 @@ extension ContextStack {
         try core.withList { $0.popLast() }
     }
 
-    /// Makes a context over the current one without putting it on the stack.
+    /// Makes a context over the current one, or over `parent`, without putting it on the stack.
     ///
     /// - Parameters:
     ///   - kind: what it works on.
     ///   - name: under which it is found; without one it goes with its last handle.
+    ///   - parent: the context that it saves to. A root always saves to the store.
     ///   - reads: what it shows above the store.
     ///   - merging: when it shows what others have done. Main always merges at once.
     ///   - observable: whether its objects take part in Swift's `Observation`. Those of main always do.
-    /// - Throws: as ``push(_:named:)-(_,_)`` does.
+    /// - Throws: as ``push(_:named:)-(_,_)`` does; `unknownName` or `foreignContext` for the parent.
     @discardableResult
     public func create(
         _ kind: ContextKind,
         named name: ContextName? = nil,
+        parent: ContextChoice = .current,
         reads: ContextReads = .parents,
         merging: ContextMerging = .atNextBlock,
         observable: Bool = false
@@ -55,7 +57,7 @@ extension ContextStack {
         return try core.make(
             kind,
             named: name,
-            parent: current,
+            parent: core.handle(of: parent),
             reads: reads,
             merging: merging,
             isObservable: observable

@@ -165,7 +165,7 @@ extension StackCore {
         }
         guard isKnown else { return }
         Task.detached { [self] in
-            reportLost(await owner.drop(), of: title, at: "the end of its last handle")
+            reportLost(await owner.drop(), of: title, at: "the end of its last handle", level: .debug)
             state.withLock { _ = $0.owners.removeValue(forKey: id) }
             leave()
         }
@@ -173,6 +173,7 @@ extension StackCore {
 
     /// Logs how many changes were lost, if any were.
     func reportLost(_ count: Int, of title: String, at moment: String, level: Logger.Level = .warning) {
-        if count > 0 { log(level, "Context \(title) dropped \(count) unsaved changes at \(moment).") }
+        guard count > 0 else { return }
+        log(level, "Context \(title) dropped \(count) unsaved \(count == 1 ? "change" : "changes") at \(moment).")
     }
 }

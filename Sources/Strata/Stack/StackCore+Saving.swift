@@ -3,8 +3,8 @@ extension StackCore {
     /// otherwise it stops at a failure.
     nonisolated(nonsending) func save(_ list: [ContextHandle]) async throws {
         if list.count > 1, let current = list.last, isChain(list) {
-            var ready: [Int: Set<Int>] = [:]
-            defer { engine.layers.thaw(Set(ready.values.joined())) }
+            var ready: [Int: PreparedLayer] = [:]
+            defer { engine.layers.thaw(Set(ready.values.flatMap(\.segments))) }
             for handle in list.dropLast() {
                 ready[handle.id] = try await handle.run(stack: [handle], isLimited: false) { try $0.prepareForChain() }
             }

@@ -2,44 +2,44 @@ import CStrataSQLite
 import GRDB
 import Synchronization
 
-/// Copies the journal into the store once it is large (SQLite's checkpoint), and has it begun anew.
+/// Copies a large journal into the store and restarts the journal (SQLite's checkpoint).
 ///
-/// SQLite would do that by itself, behind each commit that finds a thousand pages in the journal. But while somebody reads a
-/// state that is not copied yet, it can neither copy all of it nor begin it anew, and tries again at each commit, with two waits
-/// for the disk. Here a checkpoint that was stopped short is tried again when the snapshots that were in its way are closed, and
-/// when the journal has grown by as much again.
+/// By default SQLite tries a checkpoint after each commit, if the journal has at least 1,000 pages. A reader with an older snapshot
+/// makes such a checkpoint incomplete: SQLite then tries again after every commit, and waits for the disk twice each time. This class
+/// replaces SQLite's automatic checkpoints. It retries an incomplete one when the snapshots in its way are closed, and after 1,000 more
+/// pages.
 ///
-/// The connection that writes does it: SQLite before 3.51.3 can damage a file where one connection copies while another one writes
-/// (https://sqlite.org/wal.html#walresetbug).
+/// The writer's connection runs the checkpoints: before version 3.51.3, SQLite can damage a file if one connection runs a checkpoint
+/// while another one writes (https://sqlite.org/wal.html#walresetbug).
 ///
 /// Isolation: used inside the database's writer, one access at a time.
 final class Checkpoints {
-    /// How many pages the journal may have before it is copied, as SQLite has it.
+    /// The journal's size, in pages, from which a commit runs a checkpoint. This is SQLite's default.
     static let pages = 1000
-    /// How often closed snapshots may bring about another try before the journal has grown again.
+    /// The limit of retries by closed snapshots until the journal has grown by ``pages``.
     private static let repeats = 8
 
     private let pointer: OpaquePointer
     private let snapshots: OpenSnapshots
-    /// How many pages the journal has after the last commit.
+    /// The journal's size after the last commit, in pages.
     fileprivate var pageCount = 0
-    /// With how many pages it is tried again.
+    /// The journal's size, in pages, from which the next commit runs a checkpoint.
     private var due = pages
     private var repeatsLeft = 0
     private var isStopped = false
-    /// How often it was tried, for tests.
+    /// The number of checkpoints that were tried, for tests.
     private(set) var count = 0
 
-    /// Whether a busy store is waited for only as long as readers take that are about to end.
+    /// Whether SQLite's busy handler gives up after about 2 ms. A checkpoint waits only for readers that are about to end.
     @TaskLocal static var isBrief = false
 
-    /// - Parameter pointer: the connection that writes, which nobody but us has.
+    /// - Parameter pointer: the writer's connection. Its owner must be this process's store.
     init(_ pointer: OpaquePointer, _ snapshots: OpenSnapshots) {
         self.pointer = pointer
         self.snapshots = snapshots
     }
 
-    /// Takes the place of SQLite's own checkpoints. ``stop()`` must come before this is let go.
+    /// Replaces SQLite's automatic checkpoints. Call ``stop()`` before the last reference to this object ends.
     func start() {
         sqlite3_wal_hook(
             pointer,
@@ -56,18 +56,18 @@ final class Checkpoints {
         sqlite3_wal_hook(pointer, nil, nil)
     }
 
-    /// After a commit.
+    /// Runs a checkpoint if the last commit has made the journal large.
     ///
-    /// Complexity: O(1); each time that a thousand pages have been written, O(that) and two waits for the disk.
+    /// Complexity: O(1). Once per 1,000 written pages: O(pages), and two waits for the disk.
     func afterCommit() {
         guard pageCount >= due else { return }
         due = pageCount + Self.pages
         repeatsLeft = Self.repeats
-        // What they need stays, and nothing behind it can be copied.
+        // Pages that were written after an open snapshot cannot be copied.
         if !snapshots.isBlocking { run() }
     }
 
-    /// After the snapshots are closed that had stopped a checkpoint short.
+    /// Retries an incomplete checkpoint after the snapshots in its way are closed.
     func afterSnapshots() {
         guard !isStopped, pageCount >= Self.pages, repeatsLeft > 0, !snapshots.isBlocking else { return }
         repeatsLeft -= 1
@@ -76,8 +76,8 @@ final class Checkpoints {
 
     private func run() {
         count += 1
-        // With RESTART, which keeps others from writing meanwhile, the next commit is written at the beginning of the journal.
-        // Readers that come now read the store alone, so it is only those before them that are waited for.
+        // RESTART locks out other writers, and makes the next commit write at the beginning of the journal. New readers do not need the
+        // journal once it is copied, so SQLite waits only for earlier readers.
         let code = Self.$isBrief.withValue(true) {
             sqlite3_wal_checkpoint_v2(pointer, nil, SQLITE_CHECKPOINT_RESTART, nil, nil)
         }
@@ -85,7 +85,7 @@ final class Checkpoints {
             pageCount = 0
             due = Self.pages
         } else {
-            // Readers are in the way, also of other processes, or the disk: the next commit meets that reason.
+            // Readers of this or another process are in the way, or the disk failed. The next commit reports a failed disk.
             snapshots.noteBlocked()
         }
     }

@@ -36,18 +36,23 @@ final class FileWatch: Sendable {
 
     /// What to wait before each look, in milliseconds. The first is short enough for what is committed at once, all together they are
     /// long enough for a slow disk.
-    private static let delays = [2, 6, 12, 25, 50, 100, 200, 400, 800, 2000, 5000]
+    static let delays = [2, 6, 12, 25, 50, 100, 200, 400, 800, 2000, 5000]
+
+    private let delays: [Int]
 
     private let state = Mutex(State())
     private let queue = DispatchQueue(label: "strata.file", qos: .utility)
     private static let key = DispatchSpecificKey<ObjectIdentifier>()
 
-    init() { queue.setSpecific(key: Self.key, value: ObjectIdentifier(self)) }
+    init(delays: [Int] = FileWatch.delays) {
+        self.delays = delays
+        queue.setSpecific(key: Self.key, value: ObjectIdentifier(self))
+    }
 
     /// Begins to watch, unless it has already.
     ///
-    /// - Parameter look: what to do after a write; called on a queue of its own, one call at a time.
-    func start(_ path: @autoclosure () -> String, _ look: @escaping @Sendable () -> Void) {
+    /// - Parameter look: what to do after a write; called on a separate queue, one call at a time. It says whether it could look.
+    func start(_ path: @autoclosure () -> String, _ look: @escaping @Sendable () -> Bool) {
         state.withLock { state in
             guard !state.isStarted, !state.isStopped else { return }
             state.isStarted = true
@@ -70,33 +75,33 @@ final class FileWatch: Sendable {
     }
 
     /// Where the kernel watches no more files for this user, it is looked now and then.
-    private static func timer(_ queue: DispatchQueue, _ look: @escaping @Sendable () -> Void) -> Watch {
+    private static func timer(_ queue: DispatchQueue, _ look: @escaping @Sendable () -> Bool) -> Watch {
         let timer = DispatchSource.makeTimerSource(queue: queue)
         timer.schedule(deadline: .now() + 1, repeating: 1)
-        timer.setEventHandler(handler: look)
+        timer.setEventHandler { _ = look() }
         timer.activate()
         return Watch(source: timer) { true }
     }
 
     /// Begins to look, also where it is being looked because of an earlier write: soon, and then at growing distances.
-    private func noteWrite(_ look: @escaping @Sendable () -> Void) {
+    private func noteWrite(_ look: @escaping @Sendable () -> Bool) {
         let number = state.withLock { state in
             state.lastWrite += 1
             return state.lastWrite
         }
-        lookAgain(Self.delays[...], after: number, look)
+        lookAgain(delays[...], after: number, look)
     }
 
-    /// Looks after the next delay, and so on until there is none left or there was another write.
-    private func lookAgain(_ delays: ArraySlice<Int>, after write: Int, _ look: @escaping @Sendable () -> Void) {
+    /// Looks after each delay in turn, until all have passed and it could look, or there was another write.
+    private func lookAgain(_ delays: ArraySlice<Int>, after write: Int, _ look: @escaping @Sendable () -> Bool) {
         guard let delay = delays.first else { return }
         queue.asyncAfter(deadline: .now() + .milliseconds(delay)) { [weak self] in
             guard let self, let arm = state.withLock({ $0.lastWrite == write ? $0.watch?.arm : nil }) else { return }
             // What is written before that is looked at now, and what is written later is told of.
             let isTold = arm()
-            look()
+            let hasLooked = look()
             let rest = delays.dropFirst()
-            lookAgain(rest.isEmpty && !isTold ? Self.delays.suffix(1) : rest, after: write, look)
+            lookAgain(rest.isEmpty && !(isTold && hasLooked) ? self.delays.suffix(1) : rest, after: write, look)
         }
     }
 

@@ -3,21 +3,20 @@ import Synchronization
 
 /// Hands out ids from ranges that the store reserves durably (H28).
 ///
-/// Isolation: any. Taking an id is a lock and an addition. Ranges are fetched in the background, the first one when the store is
-/// opened and the next when half of one is gone. Only where that did not come in time a range is reserved on the spot: whoever
-/// holds the writer does it in the transaction that runs, others wait for the writer. The main actor waits for the first range
-/// alone; later it is told that the writer is busy.
+/// Isolation: any. Taking an id is a lock and an addition. A background queue reserves ranges: the first one when the store is
+/// opened, the next one when half of a range is used. If no id is left, a transaction that takes ids reserves a range for itself, and
+/// other callers wait for the writer. The main actor waits for the first range only. Later it gets `busy`.
 final class IDSource: Sendable {
     private struct State {
         var range: Range<Int64> = 1..<1
-        /// What comes when the range is gone.
+        /// The ranges to use after this one.
         var following: [Range<Int64>] = []
         var isFetching = false
         var hasFetched = false
         var reserve: (@Sendable (Int64) throws -> Int64)?
     }
 
-    /// So many that a long write does not outlast what is reserved in advance. A store can be opened 268 million times.
+    /// Enough for the inserts that a program makes during a long write. A store can be opened 268 million times.
     static let rangeSize: Int64 = 1 << 20
     /// Whether a range may begin with this number: ids have 48 bits beside the fingerprint.
     static func isRange(from first: Int64) -> Bool { first > 0 && first <= 1 << 48 - rangeSize }
@@ -31,7 +30,7 @@ final class IDSource: Sendable {
 
     /// Lets ids be taken, and begins to fetch the first range.
     ///
-    /// - Parameter reserve: reserves so many ids and gives the first one; waits for the writer where another thread has it.
+    /// - Parameter reserve: reserves a number of ids and returns the first one. It waits for the writer if another thread holds it.
     func start(_ reserve: @escaping @Sendable (Int64) throws -> Int64) {
         state.withLock { state in
             state.reserve = reserve
@@ -46,8 +45,7 @@ final class IDSource: Sendable {
         queue.sync {}
     }
 
-    /// - Throws: ``StrataError`` where no id is left and a new range cannot be reserved; on the main actor `busy` where that would
-    ///   have to be waited for.
+    /// - Throws: ``StrataError`` if no id is left and no range can be reserved; `busy` on the main actor, which does not wait.
     func take() throws -> Int64 {
         while true {
             let taken: Int64? = state.withLock { state in
@@ -74,7 +72,7 @@ final class IDSource: Sendable {
     }
 
     private func fetchNow() throws {
-        // Whoever waits for the queue may have this thread's transaction to wait for.
+        // The queue may be waiting for the transaction of this thread.
         if StoreWriter.isInside { return try fetch() }
         guard MainExecutor.isCurrent, state.withLock({ $0.hasFetched }) else {
             return try queue.sync { try fetchIfGone() }
@@ -91,7 +89,7 @@ final class IDSource: Sendable {
         )
     }
 
-    /// On the queue: unless somebody else has done so.
+    /// Runs on the queue. Another caller may have fetched a range meanwhile.
     private func fetchIfGone() throws {
         if state.withLock({ $0.following.isEmpty }) { try fetch() }
     }

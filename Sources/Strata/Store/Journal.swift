@@ -2,9 +2,9 @@ import Foundation
 
 /// The file beside the store in which commits lie until they are copied into it (SQLite's write-ahead log).
 ///
-/// It is begun anew where nobody reads a state that is not copied yet: see ``Checkpoints``. Whoever takes one snapshot after the
-/// other, as a pinned context does that merges, always reads such a state. So the journal is copied between two snapshots, once it
-/// is large: see ``StoreWriter/copyJournalIfLarge()``.
+/// It can restart only if all of it is copied into the store and all readers have newer snapshots: see ``Checkpoints``. A pinned context
+/// that merges takes one snapshot after another, so a large journal is copied between two of them: see
+/// ``StoreWriter/copyJournalIfLarge()``.
 ///
 /// Isolation: any.
 struct Journal: Sendable {

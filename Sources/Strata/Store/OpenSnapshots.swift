@@ -1,20 +1,20 @@
 import Synchronization
 
-/// The snapshots of this process that are open, so that a checkpoint that an older one has stopped short can go on once that is closed.
+/// The open snapshots of a store in this process. They show when an incomplete checkpoint can be completed.
 ///
 /// Isolation: any.
 final class OpenSnapshots: Sendable {
     fileprivate struct State {
-        /// The numbers of those that are open. There are as many as connections that read.
+        /// The numbers of the open snapshots.
         var open: Set<UInt64> = []
         var last: UInt64 = 0
-        /// Those up to this number have stopped a checkpoint short; 0 for none.
+        /// Open snapshots up to this number have made a checkpoint incomplete; 0 if none has.
         var blocking: UInt64 = 0
     }
 
     private let state = Mutex(State())
 
-    /// A new snapshot is about to be taken. Gives its number.
+    /// Notes that a snapshot is about to be taken, and returns its number.
     func open() -> UInt64 {
         state.withLock { state in
             state.last += 1
@@ -23,7 +23,7 @@ final class OpenSnapshots: Sendable {
         }
     }
 
-    /// Whether the last of those that were in the way of a checkpoint is gone with this one.
+    /// Notes that a snapshot is closed. Returns whether it was the last one in the way of a checkpoint.
     func close(_ number: UInt64) -> Bool {
         state.withLock { state in
             state.open.remove(number)
@@ -32,7 +32,7 @@ final class OpenSnapshots: Sendable {
         }
     }
 
-    /// A checkpoint was stopped short: maybe by those that are open now.
+    /// Notes that a checkpoint was incomplete, maybe because of the snapshots that are open now.
     func noteBlocked() {
         state.withLock { state in
             state.blocking = state.last
@@ -40,12 +40,12 @@ final class OpenSnapshots: Sendable {
         }
     }
 
-    /// Whether a snapshot is open that has stopped a checkpoint short.
+    /// Whether a snapshot is open that has made a checkpoint incomplete.
     var isBlocking: Bool { state.withLock { $0.blocking > 0 } }
 }
 
 extension OpenSnapshots.State {
-    /// Forgets those in the way once none of them is open. Whether that is so.
+    /// Resets ``blocking`` if none of those snapshots is open. Returns whether it has.
     fileprivate mutating func unblock() -> Bool {
         guard !open.contains(where: { $0 <= blocking }) else { return false }
         blocking = 0

@@ -15,9 +15,9 @@ final class Reader: @unchecked Sendable {
     /// How many use it: a pinned context, and the cursors that read its snapshot beside it.
     private var userCount = 1
     private let writer: StoreWriter
-    /// That of the snapshot, among those of the process.
+    /// The number of the snapshot in ``OpenSnapshots``.
     private var snapshot: UInt64 = 0
-    /// Whether it is the one of a block that has a place among the readers.
+    /// Whether a block with a place in the pool uses it.
     var isOfPlace = false
 
     init(

@@ -2,34 +2,34 @@ import DequeModule
 import Dispatch
 import Synchronization
 
-/// The connections that read, and how many blocks may use them at one time.
+/// The connections that read, and the limit of blocks that use them at the same time.
 ///
-/// A block of its own takes a place before it begins, and waits for one in the order of calls. All others are given a reader
-/// whenever they ask: blocks within blocks, which may be what those in the places wait for; named contexts and main, which are
-/// few; cursors and live queries. What they use is counted, so that fewer places are given.
+/// A background block takes a place before it begins, and waits for one in the order of calls. All other users get a reader at once:
+/// nested blocks, because blocks with a place may wait for them; named contexts and main, because there are few; cursors and live
+/// queries. Their readers count against the limit of places.
 ///
 /// Isolation: any.
 final class ReaderPool: Sendable {
     private struct State {
         var idle: [Reader] = []
-        /// How many there are, those in use among them.
+        /// The number of open connections, used or idle.
         var openCount = 0
-        /// How many blocks have a place.
+        /// The number of blocks with a place.
         var places = 0
-        /// How many are used by others.
+        /// The number of readers that other users have.
         var others = 0
         var waiters: Deque<Waiter> = []
-        /// How often a place was left, to see whether anything goes on.
+        /// The number of blocks that have left their place. It shows whether blocks end.
         var leaveCount = 0
-        /// Whether somebody looks whether anything goes on.
+        /// Whether ``watch()`` has a timer.
         var isWatched = false
         var isClosed = false
 
         func hasRoom(_ limit: Int) -> Bool { places == 0 || places + others < limit }
 
-        /// Gives places to those who have waited longest.
+        /// Gives places to the blocks that have waited longest.
         ///
-        /// - Parameter isForced: whether one is given though there is no room.
+        /// - Parameter isForced: whether one block gets a place above the limit.
         mutating func serve(_ limit: Int, isForced: Bool = false) -> [CheckedContinuation<Void, any Error>] {
             var served: [CheckedContinuation<Void, any Error>] = []
             while !waiters.isEmpty, hasRoom(limit) || isForced && served.isEmpty {
@@ -49,7 +49,7 @@ final class ReaderPool: Sendable {
     private let cacheSize: Int
     private let state = Mutex(State())
 
-    /// If nobody has left a place for so long, those inside may be waiting for whoever waits here: then one more is let in.
+    /// If no block ends for this time, the running blocks may be waiting for one that waits here. Then one more block runs.
     private static let patience = DispatchTimeInterval.seconds(2)
 
     init(
@@ -117,7 +117,7 @@ final class ReaderPool: Sendable {
         reader.connection.overlay.show([:])
         reader.connection.readRecord = nil
         let isKept = state.withLock { state in
-            // Those above the limit were needed once.
+            // Readers above the limit served a peak.
             guard !state.isClosed, state.openCount <= limit else { return false }
             state.idle.append(reader)
             return true
@@ -155,15 +155,15 @@ final class ReaderPool: Sendable {
                 watch()
             }
         } onCancel: {
-            // It stays in the queue, where it is passed over.
+            // The waiter stays in the queue, and `serve` skips it.
             waiter.grant()?.resume(throwing: CancellationError())
         }
     }
 
-    /// How many connections are open, for tests.
+    /// The number of open connections, for tests.
     var count: Int { state.withLock { $0.openCount } }
 
-    /// How many wait for a place, for tests.
+    /// The number of blocks that wait for a place, for tests.
     var waitingCount: Int { state.withLock { $0.waiters.count } }
 
     /// Leaves a place.
@@ -182,7 +182,7 @@ final class ReaderPool: Sendable {
         for continuation in served { continuation.resume() }
     }
 
-    /// While anybody waits, sees to it that things go on.
+    /// Checks repeatedly that blocks end, while other blocks wait.
     private func watch() {
         let seen: Int? = state.withLock { state in
             guard !state.waiters.isEmpty, !state.isWatched else { return nil }

@@ -68,8 +68,11 @@ final class Store: Sendable {
             ids = IDSource(fingerprint: identity.fingerprint)
         } catch {
             folder?.remove()
-            if let passed = error as? PassedError { throw passed.error }
-            throw StrataError(grdb: error)
+            let path = location.path
+            if let passed = error as? PassedError {
+                throw (passed.error as? StrataError)?.whileOpening(path) ?? passed.error
+            }
+            throw StrataError(grdb: error).whileOpening(path)
         }
         ids.start { [writer] count in try writer.reserveIDs(count) }
     }
@@ -173,8 +176,7 @@ final class Store: Sendable {
     func watchFile() {
         guard temporaryFolder == nil else { return }
         fileWatch.start(journal.path) { [weak self] in
-            // Where the store cannot be read, whoever reads next is told.
-            try? self?.takeInForeignCommits()
+            self?.following { try $0.takeInForeignCommits() } ?? true
         }
     }
 

@@ -78,9 +78,10 @@ enum StoreFile {
     private static func requireWritable(_ place: String, of path: String) throws {
         guard access(place, W_OK) == 0 else {
             let reason = String(cString: strerror(errno))
+            let cause = place == path ? "" : ", since its folder '\(place)' cannot"
             throw StrataError(
                 .readOnly,
-                "'\(path)' cannot be written, since '\(place)' cannot: \(reason). A store writes its file and, beside it, "
+                "'\(path)' cannot be written\(cause): \(reason). A store writes its file and, beside it, "
                     + "a journal. Check the permissions of the file and its folder."
             )
         }

@@ -25,6 +25,16 @@ public struct StoreLocation: Sendable {
     /// For tests: a store of its own for each stack, in memory where the system has a folder for that, gone at `close()`.
     public static let inMemory = StoreLocation(kind: .inMemory)
 
+    /// The file; nil for a store in memory.
+    var path: String? {
+        switch kind {
+        case .file(let url): url.path
+        case .userData: try? StoreFile.userDataURL().path
+        case .inMemory: nil
+        case .pool(let pool): pool.path
+        }
+    }
+
     /// A pool of your own, whose tables stand beside Strata's and whose observers hear of Strata's commits.
     ///
     /// The pool's configuration is used for Strata's readers too. You close it yourself, after the stack.

@@ -31,9 +31,13 @@ struct StoreIdentity: Sendable {
     static func read(on connection: Connection, mayWrite: Bool) throws -> StoreIdentity? {
         var stored: (fingerprint: Int64, nextID: Int64, place: String, migrations: Int64)?
         try connection.statement(SchemaSQL.readStore).run([]) { row in
+            func integer(_ index: Int32) throws -> Int64 {
+                guard case .integer(let number) = row.value(at: index) else { throw damaged }
+                return number
+            }
             stored = (
-                try row.read(Int64.self, at: 1), try row.read(Int64.self, at: 0), row.string(at: 2),
-                try row.read(Int64.self, at: 3)
+                try integer(1), try integer(0), row.string(at: 2),
+                try integer(3)
             )
         }
         guard var stored, IDSource.isRange(from: stored.nextID) else { throw damaged }

@@ -12,15 +12,15 @@ final class StoreWriter: Sendable {
     let isOwned: Bool
     /// Used inside the database's writer only, which runs one access at a time.
     private let connection: Exclusive<Connection>
-    /// Nil for somebody else's database, which has checkpoints of its own. Used inside the database's writer.
+    /// Nil for the user's own database, where SQLite runs automatic checkpoints. Used inside the database's writer.
     private let checkpoints: Exclusive<Checkpoints>?
-    /// Where checkpoints are done that no commit does.
+    /// Runs checkpoints between commits.
     private let checkpointQueue = DispatchQueue(label: "strata.checkpoint", qos: .utility)
     /// Whether the running thread is in a transaction of a writer's.
     @TaskLocal static var isInside = false
     /// How many writes are under way or wait for their turn.
     private let writeCount = Atomic(0)
-    /// Ids that a transaction has reserved for objects which outlive it, though it failed. Used inside the database's writer.
+    /// Ids that a failed transaction has reserved. Used inside the database's writer.
     private let owedIDs = Exclusive(OwedIDs())
     /// The snapshots of the readers of this store.
     let snapshots: OpenSnapshots
@@ -105,16 +105,16 @@ final class StoreWriter: Sendable {
 
     // MARK: Checkpoints
 
-    /// Lets go of a snapshot, and has the journal copied where that was in the way.
+    /// Notes that a snapshot is closed, and retries a checkpoint that it has made incomplete.
     func snapshotHasEnded(_ number: UInt64) {
         guard snapshots.close(number), let checkpoints else { return }
-        // Whoever has read may be the main actor, which does not wait for the disk.
+        // The caller may be the main actor, which does not wait for the disk.
         checkpointQueue.async { [weak self] in
             self?.database.writeWithoutTransaction { _ in checkpoints.use { $0.afterSnapshots() } }
         }
     }
 
-    /// Copies the journal where a pinned context stands between two snapshots, if it is large and nobody is writing.
+    /// Copies a large journal between two snapshots of a pinned context, unless a transaction is running.
     ///
     /// Complexity: O(1) while the journal is small.
     func copyJournalIfLarge() {
@@ -122,13 +122,12 @@ final class StoreWriter: Sendable {
         database.writeWithoutTransaction { _ in checkpoints.use { $0.afterSnapshots() } }
     }
 
-    /// How many checkpoints were tried, for tests.
+    /// The number of checkpoints that were tried, for tests.
     var checkpointCount: Int { database.writeWithoutTransaction { _ in checkpoints?.use { $0.count } ?? 0 } }
 
     // MARK: Ids
 
-    /// Reserves a range of ids, and gives the first one: in a transaction of its own or, where the thread is in one of this writer's
-    /// already, as part of that.
+    /// Reserves a range of ids, and returns the first one. Inside a transaction of this writer, the reservation is part of it.
     func reserveIDs(_ count: Int64) throws -> Int64 {
         do {
             return try database.unsafeReentrantWrite { db in
@@ -191,23 +190,23 @@ final class StoreWriter: Sendable {
     }
 }
 
-/// Ids that a transaction has reserved for objects which outlive it. Where it fails, its reservation is gone, and they are
-/// reserved again before anybody else is given them.
+/// Ids that a transaction has reserved for objects of a context. If the transaction fails, its rollback removes the reservation, but
+/// the objects keep their ids. The ids are then reserved again before another caller can get them.
 final class OwedIDs {
-    /// All ids below this one are given out; 0 where that is in the store.
+    /// All ids below this one are used; 0 if the store's counter says so.
     private var end: Int64 = 0
 
     func note(_ end: Int64) { self.end = max(self.end, end) }
 
     func isPaid() { end = 0 }
 
-    /// Reserves them in the transaction that runs.
+    /// Reserves the ids in the running transaction.
     func pay(on connection: Connection) throws {
         guard end > 0, let next = try connection.integer(SchemaSQL.readNextID), next < end else { return }
         try connection.execute(SchemaSQL.reserveIDs, [.integer(end - next)])
     }
 
-    /// Reserves them in a transaction of their own. Where that fails, the next one does it.
+    /// Reserves the ids in a separate transaction. If that fails, the next transaction reserves them.
     func payApart(on connection: Connection) {
         guard end > 0 else { return }
         do {

@@ -126,15 +126,18 @@ extension Entity {
 
 extension ObjectTracker {
     func undo(_ part: any AnyPart, of group: UndoHistory.Group, _ context: ObjectContext) throws {
-        for change in part.typed(Object.Row.self).changes {
+        let part = part.typed(Object.Row.self)
+        for change in part.changes {
             switch change.kind {
             case .insert, .restore: try undoInsert(change, context)
             case .update, .orphan: try undoUpdate(change, context)
-            case .delete: try undoDelete(change, context)
+            // All of them at once.
+            case .delete: break
             // It was inserted and deleted at once.
             case .withdrawn: break
             }
         }
+        if part.kinds.contains(.delete) { try undoDeletes(part.changes.filter { $0.kind == .delete }, context) }
     }
 
     private func undoInsert(_ change: Change<Object.Row>, _ context: ObjectContext) throws {
@@ -155,34 +158,51 @@ extension ObjectTracker {
         }
     }
 
-    private func undoDelete(_ change: Change<Object.Row>, _ context: ObjectContext) throws {
-        let number = change.row._$number
-        guard try context.object(number, entity: entity, Object.self) == nil else { return }
+    /// Brings rows back that are not there.
+    ///
+    /// Where a delete lies in this context's own layer, over a row, it is taken out, as if it had never been made. Any other row is
+    /// brought back by an edit: its delete was saved, or others have deleted it too.
+    private func undoDeletes(_ deletes: [Change<Object.Row>], _ context: ObjectContext) throws {
+        let index = entity.info.index
+        let gone = try deletes.filter { try context.object($0.row._$number, entity: entity, Object.self) == nil }
         context.publish()
         let layers = context.store.layers.state.withLock { $0.layers }
-        let isStored = !layers.isInserted(number, entity: entity.info.index, by: context.id)
-        if isStored, layers.isDeleted(number, entity: entity.info.index, in: context.id) {
-            let part = Part(numbers: [number], changes: [change])
-            let isBack = try context.editLayer {
-                try context.store.layers.takeBackDelete(
-                    of: part,
-                    entity: entity.info.index,
-                    in: context.id,
-                    context.store.schema,
-                    $0
-                )
-            }
-            if isBack {
-                // Not an edit of its own, and yet to be redone.
-                if let object = try context.object(number, entity: entity, Object.self) {
-                    context.undoHistory.record([
-                        entity.info.index: Part(numbers: [number], changes: [.insert(object._$row)])
-                    ])
-                }
-                return
+        var own: [Change<Object.Row>] = []
+        var others: [Change<Object.Row>] = []
+        for change in gone {
+            let number = change.row._$number
+            if layers.isInserted(number, entity: index, by: context.id) {
+                bringBack(change.lastSeen, context)
+            } else if layers.topKind(of: number, entity: index, in: [context.id]) == .delete {
+                own.append(change)
+            } else {
+                others.append(change)
             }
         }
-        if isStored { restore(change.lastSeen, context) } else { bringBack(change.lastSeen, context) }
+        if !own.isEmpty {
+            let back = try context.takeBackDeletes(of: Part(unsorted: own), entity: index)
+            others += own.filter { !back.contains($0.row._$number) }
+            let undone = own.filter { back.contains($0.row._$number) }
+            // No edits of their own, and yet to be redone.
+            if !undone.isEmpty {
+                context.undoHistory.record([index: Part(unsorted: undone.map { .insert($0.lastSeen) })])
+            }
+        }
+        for change in others { restore(change.lastSeen, context) }
+    }
+}
+
+extension ObjectContext {
+    /// Takes deletes out of this context's layer, so that their rows are there again. Gives the numbers of those that are.
+    func takeBackDeletes<Row: StoredRow>(of part: Part<Row>, entity: Int) throws -> Set<Int64> {
+        var back: Set<Int64> = []
+        try editLayer { reading in
+            guard let done = try store.layers.takeBackDeletes(of: part, entity: entity, in: id, store.schema, reading)
+            else { return nil }
+            back = done
+            return !done.isEmpty
+        }
+        return back
     }
 }
 

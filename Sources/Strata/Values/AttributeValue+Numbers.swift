@@ -38,8 +38,11 @@ extension Bool: AttributeValue {
     public var storedValue: StoredValue { .integer(self ? 1 : 0) }
 
     public init?(storedValue: StoredValue) {
-        guard case .integer(let value) = storedValue else { return nil }
-        self = value != 0
+        switch storedValue {
+        case .integer(0): self = false
+        case .integer(1): self = true
+        default: return nil
+        }
     }
 }
 
@@ -55,7 +58,10 @@ extension Double: AttributeValue {
         }
     }
 
-    public static func isSame(_ left: Double, _ right: Double) -> Bool { left.bitPattern == right.bitPattern }
+    /// To the bit, but for -0.0, which SQLite keeps as 0.0.
+    public static func isSame(_ left: Double, _ right: Double) -> Bool {
+        left == right || left.bitPattern == right.bitPattern
+    }
 }
 
 extension Float: AttributeValue {
@@ -69,7 +75,10 @@ extension Float: AttributeValue {
         if isInfinite && value.isFinite { return nil }
     }
 
-    public static func isSame(_ left: Float, _ right: Float) -> Bool { left.bitPattern == right.bitPattern }
+    /// To the bit, but for -0.0, which SQLite keeps as 0.0.
+    public static func isSame(_ left: Float, _ right: Float) -> Bool {
+        left == right || left.bitPattern == right.bitPattern
+    }
 }
 
 extension Decimal: AttributeValue {

@@ -59,7 +59,7 @@ extension RemoteError {
         case .invalidURL, .emptyHost, .emptyScheme:
             return RemoteError(
                 .misconfigured,
-                "No request can be made for \(host): \(error)",
+                "No request can be made for \(host): \(words(of: error))",
                 key: key,
                 underlying: error
             )
@@ -71,16 +71,21 @@ extension RemoteError {
     }
 
     private static func unreachable(_ error: any Error, host: String, key: RemoteKey?) -> RemoteError {
-        RemoteError(.unreachable, "\(host) cannot be reached: \(error)", key: key, underlying: error)
+        RemoteError(.unreachable, "\(host) cannot be reached: \(words(of: error))", key: key, underlying: error)
     }
 
     private static func answerLost(_ error: any Error, host: String, key: RemoteKey?) -> RemoteError {
         RemoteError(
             .answerLost,
-            "The connection to \(host) ended before the answer did: \(error)",
+            "The connection to \(host) ended before the answer did: \(words(of: error))",
             key: key,
             underlying: error
         )
+    }
+
+    /// What an error says. NIO closes a bracket in front of the number of a system error that it has not opened.
+    private static func words(of error: any Error) -> String {
+        "\(error)".replacing(") (errno: ", with: " (errno: ")
     }
 
     private static func isUnreachable(_ code: CInt) -> Bool {

@@ -108,11 +108,14 @@ struct ModelChecks {
     }
 
     /// A macro cannot tell a superclass from a protocol by its name alone, so it looks for the one that everybody
-    /// knows, and for overrides.
+    /// knows, and for overrides. Of others the compiler tells: see ``ModelMacro/superclassCheck(of:)``.
     private func checkInheritance(_ declaration: ClassDeclSyntax) {
         for inherited in declaration.inheritanceClause?.inheritedTypes ?? [] {
             if inherited.type.trimmedDescription.hasSuffix("NSObject") {
-                reportSuperclass(at: inherited)
+                reportSuperclass(
+                    at: inherited.type,
+                    fixIt: declaration.inheritanceClause.map { .remove(inherited, from: $0) }
+                )
             } else if inherited.type.description.split(whereSeparator: \.isWhitespace).last == "Sendable" {
                 context.report(
                     "sendable",
@@ -129,11 +132,12 @@ struct ModelChecks {
         }
     }
 
-    private func reportSuperclass(at node: some SyntaxProtocol) {
+    private func reportSuperclass(at node: some SyntaxProtocol, fixIt: FixIt? = nil) {
         context.report(
             "superclass",
             at: node,
-            "a model has no superclass, since Strata has no inheritance of models; share code by a protocol"
+            "a model has no superclass, since Strata has no inheritance of models; share code by a protocol",
+            fixIt: fixIt
         )
     }
 }

@@ -57,6 +57,22 @@ extension FixIt {
         )
     }
 
+    /// Takes a type away from those that a declaration inherits from.
+    static func remove(_ inherited: InheritedTypeSyntax, from clause: InheritanceClauseSyntax) -> FixIt {
+        // Not by `filter`, which makes a list of copies with other ids.
+        let others = clause.inheritedTypes.compactMap { $0.id == inherited.id ? nil : $0.type.trimmedDescription }
+        let rest = TokenSyntax(
+            .identifier(others.isEmpty ? "" : ": " + others.joined(separator: ", ")),
+            leadingTrivia: clause.leadingTrivia,
+            trailingTrivia: clause.trailingTrivia,
+            presence: .present
+        )
+        return FixIt(
+            message: ModelFixIt(message: "remove '\(inherited.type.trimmedDescription)'"),
+            changes: [.replace(oldNode: Syntax(clause), newNode: Syntax(rest))]
+        )
+    }
+
     /// Takes an attribute away.
     static func remove(_ attribute: AttributeSyntax) -> FixIt {
         // What follows on the same line moves to where the attribute began.

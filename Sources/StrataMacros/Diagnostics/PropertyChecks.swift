@@ -9,6 +9,7 @@ struct PropertyChecks {
     let context: any MacroExpansionContext
 
     func run() {
+        RepetitionChecks(declaration: declaration, context: context).run()
         if declaration.attributes.attribute(named: "Derived") != nil {
             if let binding = declaration.bindings.first { checkName(binding) }
             return DerivedChecks(declaration: declaration, model: model, context: context).run()

@@ -12,7 +12,16 @@ extension ModelMacro {
     /// The initialiser that the framework makes objects with.
     static func rowInitializer(of model: ParsedModel) -> DeclSyntax {
         let head = "\(model.memberAccess.prefix)init(_$row: Row)"
-        return "\(raw: SourceText.block(head, ["self._$row = _$row"]))"
+        return "\(raw: SourceText.block(head, superclassCheck(of: model) + ["self._$row = _$row"]))"
+    }
+
+    /// A line that does not compile if the model has a superclass, whose stored properties the generated initialisers would
+    /// leave out. A class stands first among the types that are inherited from, and a type is of one class at most.
+    private static func superclassCheck(of model: ParsedModel) -> [String] {
+        guard let type = model.declaration.inheritanceClause?.inheritedTypes.first?.type,
+            !type.is(AttributedTypeSyntax.self)
+        else { return [] }
+        return ["typealias _$Superclass = any Strata.ModelWithoutSuperclass & \(type.trimmedDescription)"]
     }
 
     /// The memberwise initialiser. Storage is one `Row`, so this is the only designated one for users.

@@ -37,10 +37,15 @@ struct PropertyOptions {
 extension AttributeListSyntax {
     /// The attribute of that name, also where it is qualified with its module's.
     func attribute(named name: String) -> AttributeSyntax? {
-        lazy.compactMap { $0.as(AttributeSyntax.self) }.first {
-            if let type = $0.attributeName.as(IdentifierTypeSyntax.self) { return type.name.text == name }
-            guard let type = $0.attributeName.as(MemberTypeSyntax.self), type.name.text == name else { return false }
-            return ["Strata", "Swift"].contains(type.baseType.trimmedDescription)
-        }
+        lazy.compactMap { $0.as(AttributeSyntax.self) }.first { $0.isNamed(name) }
+    }
+}
+
+extension AttributeSyntax {
+    /// Whether this is its name, also if that is qualified with its module's.
+    func isNamed(_ name: String) -> Bool {
+        if let type = attributeName.as(IdentifierTypeSyntax.self) { return type.name.text == name }
+        guard let type = attributeName.as(MemberTypeSyntax.self), type.name.text == name else { return false }
+        return ["Strata", "Swift"].contains(type.baseType.trimmedDescription)
     }
 }

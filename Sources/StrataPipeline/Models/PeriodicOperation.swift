@@ -8,7 +8,7 @@ public import Strata
 @Model(.index("nextAt"), table: "PeriodicOperation")
 public final class PeriodicOperation {
     /// Its name, one of which there is but once.
-    @Attribute(.unique) public internal(set) var name: String
+    @Attribute(.unique(onConflict: .update)) public internal(set) var name: String
     /// Where it is queued.
     public internal(set) var pipeline: PipelineName
     /// In which lane.

@@ -22,7 +22,8 @@ extension ObjectContext {
     ///   - priority: with which priority.
     ///   - overlap: what happens when it is due and the one before is still queued.
     ///   - schedule: when.
-    /// Two contexts that make the same one at the same time are told by the second commit, `notUnique`, as of any unique attribute.
+    ///
+    /// Two contexts that make the same one at the same time make one; what the later commit says counts.
     ///
     /// - Throws: what encoding throws; what the store reports.
     @discardableResult

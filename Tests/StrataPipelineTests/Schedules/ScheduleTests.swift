@@ -117,6 +117,58 @@ import Testing
         try await stage.close()
     }
 
+    @Test("workers that say the same at their first start all commit it, and there is one")
+    func firstStart() async throws {
+        let folder = try ScratchFolder()
+        for round in 0..<5 {
+            var stacks: [ContextStack] = []
+            for _ in 0..<4 {
+                stacks.append(
+                    try await ContextStack.open(
+                        .sqlite(folder.file("first.sqlite")),
+                        models: Pipeline.models,
+                        stack: .rootOnly
+                    )
+                )
+            }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for stack in stacks {
+                    group.addTask {
+                        try await stack.background { context in
+                            let name = Named(name: "tick")
+                            try context.schedule("nightly \(round)", name, in: .work, .every(.seconds(60)))
+                            try context.commit()
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let count = try await stacks[0].background { try $0.count(PeriodicOperation.all) }
+            #expect(count == round + 1)
+            for stack in stacks { try await stack.close() }
+        }
+    }
+
+    @Test("a schedule that two contexts make at the same time is one, and what the later commit says counts")
+    func sameTime() async throws {
+        let stage = try await Stage.open()
+        let start = stage.clock.now
+        let stack = stage.stack
+        try await stack.background { context in
+            try context.schedule("tick", Named(name: "mine"), in: .work, priority: 2, .every(.seconds(100)))
+            try await stack.background(parent: .named(.root)) { other in
+                try other.schedule("tick", Named(name: "theirs"), in: .work, .every(.seconds(60)))
+                try other.commit()
+            }
+            await stage.pipeline.settled()
+            try context.commit()
+        }
+        await stage.pipeline.settled()
+        let row = try await Self.row(stage)
+        #expect(row.priority == 2 && row.nextAt == start.addingTimeInterval(100))
+        try await stage.close()
+    }
+
     private static func set(_ stage: Stage, isPaused: Bool) async throws {
         try await stage.stack.background { context in
             try context.first(PeriodicOperation.all)?.isPaused = isPaused

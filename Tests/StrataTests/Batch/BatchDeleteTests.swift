@@ -1,3 +1,4 @@
+import CStrataSQLite
 import Foundation
 import Testing
 
@@ -78,5 +79,35 @@ import Testing
             #expect(try context.fetch(Author.all).map(\.name) == ["mine"])
         }
         try await stack.close()
+    }
+
+    /// The steps of SQLite's that a batch takes to gather what goes with the first row of a chain.
+    private func steps(_ length: Int) async throws -> Int {
+        let stack = try await ContextStack.open(.inMemory, models: [Step.self], stack: .rootOnly)
+        try await stack.background { context in
+            var last: Step?
+            for number in 0..<length { last = context.insert(Step(number: number, previous: last)) }
+            try context.commit()
+        }
+        var steps = 0
+        _ = try stack.core.engine.batch(author: nil, for: "test") { job in
+            try job.delete(Step.where { $0.previous == nil })
+            let info = try #require(job.gatheredInfos.first)
+            let column = try #require(info.columns.firstIndex { $0.name == "previous" })
+            let source = BatchSQL.Cascade.referring(info, column: column)
+            let sql = BatchSQL.gatherCascade(source, from: info.index, into: BatchSQL.idTable(info.index))
+            let statement = try job.connection.statement(sql)
+            steps = Int(sqlite3_stmt_status(statement.pointer, SQLITE_STMTSTATUS_VM_STEP, 0))
+        }
+        let left = try await stack.background { try $0.count(Step.all) }
+        #expect(left == 0)
+        try await stack.close()
+        return steps
+    }
+
+    @Test("a chain costs as much for each of its rows, however long it is")
+    func chain() async throws {
+        let (short, long) = (try await steps(500), try await steps(4000))
+        #expect(short > 0 && long < short * 10, "\(short) steps for 500 rows, \(long) for 4,000")
     }
 }

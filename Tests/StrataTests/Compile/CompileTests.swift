@@ -66,7 +66,31 @@ struct CompileTests {
         let diagnostics = try await CompileCases.rejected(.plain).outcomes[name] ?? []
         // The query begins in the fourth line.
         #expect(diagnostics.contains { $0.isError && $0.line >= 4 }, "accepted")
-        #expect(!diagnostics.contains { $0.message.contains("in reasonable time") })
+        for text in ["in reasonable time", "failed to produce diagnostic"] {
+            #expect(!diagnostics.contains { $0.message.contains(text) }, "\(diagnostics.map(\.message))")
+        }
+    }
+
+    @Test(
+        "The compiler names wrong sorts and wrong scopes",
+        arguments: [
+            ("Predicate-Sort-by-to-many.swift", "'ToMany<Author, Article>' conform to 'SortExpression'"),
+            ("Predicate-Sort-by-a-condition.swift", "'Condition<Article>' conform to 'SortExpression'"),
+            ("Predicate-Scope-with-arguments.swift", "cannot refer to static method 'viewed(atLeast:)'"),
+        ]
+    )
+    func sortsAndScopes(_ name: String, _ message: String) async throws {
+        let messages = try await CompileCases.rejected(.plain).outcomes[name]?.filter(\.isError).map(\.message) ?? []
+        #expect(messages.contains { $0.contains(message) }, "\(messages)")
+    }
+
+    @Test("A model with a superclass does not compile, whose stored properties would be left out")
+    func superclass() async throws {
+        let file = CompileCases.folder.appendingPathComponent("Alone-Superclass.swift")
+        let outcome = try await Compiler().compile([file], [])
+        let message = "cannot contain class 'Base' because it already contains class 'ModelWithoutSuperclass'"
+        #expect(!outcome.succeeded && outcome.text.contains(message), "\(outcome.text)")
+        #expect(outcome.text.components(separatedBy: " error: ").count == 2, "\(outcome.text)")
     }
 
     @Test(

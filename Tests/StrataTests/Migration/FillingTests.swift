@@ -42,6 +42,22 @@ import Testing
         #expect(found == ["\(count)|\(count)|\(count)"])
     }
 
+    @Test("one that is not an expression over the old rows is refused by its name")
+    func wrong() async throws {
+        let folder = try ScratchFolder()
+        let url = try await make(folder)
+        for filling in ["lenght(body)", "length(text)", "length(", "1; DROP TABLE Doc"] {
+            try await folder.expectRefusal(
+                url,
+                [Positioned.Doc.self],
+                Migration().backup(.none).filling("Doc.position", with: filling),
+                .database,
+                "The filling of Doc.position",
+                "(\(filling))"
+            )
+        }
+    }
+
     @Test("one that makes other rows than there are is refused, and so is one that gives nothing")
     func rows() async throws {
         let folder = try ScratchFolder()

@@ -139,7 +139,7 @@ import Testing
                     name TEXT
                     country TEXT
                     fee REAL
-                    born REAL optional
+                    born REAL optional of Date
                     unique (name)
                     index (country)
                     index (country, name)
@@ -166,7 +166,14 @@ import Testing
                 content: .model("Ärger"),
                 name: "a \"b\"\nc.d, (e)",
                 columns: [
-                    ColumnDescription(name: "unique", type: .text, isOptional: true, content: .decimal),
+                    ColumnDescription(
+                        name: "unique",
+                        type: .text,
+                        isOptional: true,
+                        content: .decimal,
+                        valueType: "Decimal",
+                        rules: ["must be \"odd\",\n(or even)", "of to"]
+                    ),
                     ColumnDescription(name: "to the", type: .blob, isOptional: false, content: .reference("x y")),
                 ],
                 uniques: [["unique", "to the"]],

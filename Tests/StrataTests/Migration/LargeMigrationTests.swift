@@ -63,8 +63,8 @@ extension ScratchFolder {
         let activities = all.map(\.activity).reduce(into: [String]()) { if $0.last != $1 { $0.append($1) } }
         #expect(
             activities == [
-                "Backing up", "Copying Customer", "Making 'Leg_customer_index'", "Step 'count'",
-                "Making 'Customer_fullName_unique'", "Done",
+                "Backing up", "Copying Customer", "Indexing Leg", "Step 'count'", "Checking unique values of Customer",
+                "Done",
             ]
         )
         #expect(all.filter { $0.activity == "Copying Customer" }.count > 3)

@@ -40,6 +40,7 @@ extension StockWorld {
         let edits = levels[level]?.entries.map(\.edit) ?? []
         var result = view(parent)
         if result.apply(edits) { return [.conflict] }
+        if isMissing(edits, in: result, false) { return [.missingReference] }
         return result.hasDuplicates(among: edits) ? [.notUnique] : []
     }
 

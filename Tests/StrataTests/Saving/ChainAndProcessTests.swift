@@ -30,7 +30,7 @@ import Testing
         try await house.edit(id, in: .main, a: 2)
         let (root, main) = (try house.stack[.root], try house.stack[.main])
         let ready = try await root.run(stack: [root]) { try $0.prepareForChain() }
-        defer { house.stack.core.engine.layers.thaw(ready) }
+        defer { house.stack.core.engine.layers.thaw(ready.segments) }
         try await house.stack.save(.main)
         try await main.commit(with: [root.id: ready])
         #expect(try house.stored(id) == [2, 0, 0])

@@ -10,6 +10,8 @@ struct History: CustomStringConvertible {
         case plain
         /// Deletes, batch deletes, undo, redo, `.mine` and `.theirs` too.
         case full
+        /// The same of few rows, with many more deletes, undos and redos.
+        case undoing
 
         var testDescription: String { rawValue }
     }
@@ -110,15 +112,23 @@ extension History.Step: CustomStringConvertible {
         _ generator: inout SeededGenerator,
         seen: (_ row: Int64, _ column: Int) -> Int?
     ) -> History.Step {
-        let policies: [MergePolicy] = world == .full ? [.error, .error, .mine, .theirs] : [.error]
+        let policies: [MergePolicy] = world != .plain ? [.error, .error, .mine, .theirs] : [.error]
         let policy = policies.randomElement(using: &generator)!
+        if world == .undoing, rows.count > 2 {
+            switch Int.random(in: 0..<40, using: &generator) {
+            case 0..<8: return .undo
+            case 8..<11: return .redo
+            case 11..<18: return .delete(rows.randomElement(using: &generator)!)
+            default: break
+            }
+        }
         switch Int.random(in: 0..<112, using: &generator) {
         case 100..<104:
             let steps = (0..<Int.random(in: 1...4, using: &generator)).map { index in
                 inSavepoint(number, index, rows, world, policy, &generator)
             }
             return .savepoint(steps, isTakenBack: Bool.random(using: &generator))
-        case 104..<(world == .full ? 107 : 112):
+        case 104..<(world == .plain ? 112 : 107):
             let low = Int.random(in: 0...(number * 10), using: &generator)
             return .batchSet(low...(low + number), Int.random(in: 0..<3, using: &generator), number * 10 + 2)
         case 107:
@@ -135,7 +145,7 @@ extension History.Step: CustomStringConvertible {
                 return .set(row, column, seen)
             }
             return .set(row, column, number * 10 + 1)
-        case ..<62 where world == .full:
+        case ..<62 where world != .plain:
             return rows.randomElement(using: &generator).map(Self.delete) ?? .insert(number * 10)
         case ..<78: return .save(policy)
         case ..<90: return .commit(policy)
@@ -158,7 +168,7 @@ extension History.Step: CustomStringConvertible {
         switch Int.random(in: 0..<10, using: &generator) {
         case 0, 1: return .insert(number * 10 + 3 + index)
         case 2, 3: return .save(policy)
-        case 4 where world == .full: return .delete(row)
+        case 4 where world != .plain: return .delete(row)
         case 5:
             return .savepoint(
                 [.set(row, 0, number * 10 + 7), .insert(number * 10 + 3 + index)],

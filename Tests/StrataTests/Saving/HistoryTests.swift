@@ -4,7 +4,7 @@ import Testing
 
 /// Random histories of several contexts, held against ``ReferenceModel`` after each step (C16 to C18, H18 to H22, H27).
 ///
-/// `STRATA_SAVING_SEED` and `STRATA_SAVING_WORLD` (`plain` or `full`) run one again, `STRATA_SAVING_STEPS` and
+/// `STRATA_SAVING_SEED` and `STRATA_SAVING_WORLD` (`plain`, `full` or `undoing`) run one again, `STRATA_SAVING_STEPS` and
 /// `STRATA_SAVING_LENGTH` more, fewer or longer ones, `STRATA_SAVING_HISTORY` the history that a failure has printed.
 @Suite struct SavingHistoryTests {
     private static let environment = ProcessInfo.processInfo.environment
@@ -12,7 +12,9 @@ import Testing
 
     @Test(
         "C16 C17 C18 H18-H22 H27 random histories: views, store and outcomes are those of the reference model",
-        arguments: environment["STRATA_SAVING_WORLD"].flatMap(History.World.init).map { [$0] } ?? [.plain, .full]
+        arguments: environment["STRATA_SAVING_WORLD"].flatMap(History.World.init).map { [$0] } ?? [
+            .plain, .full, .undoing,
+        ]
     )
     func histories(_ world: History.World) async throws {
         if let text = Self.environment["STRATA_SAVING_HISTORY"] {
@@ -43,6 +45,12 @@ import Testing
             // A delete and its undo lie apart in a layer, and the row changes beneath both.
             "root insert 740; root save; deep delete 740; deep save mine; deep undo; network insert 1180; deep save mine; "
                 + "root set 740 b 1351",
+            // A delete over what an undo has brought back.
+            "other insert 20; other commit; other delete 20; other save; other undo; other delete 20; other undo; other redo; "
+                + "other undo; other commit",
+            "main insert 20; main commit; main delete 20; main commit; main undo; main delete 20; main undo; main save; root commit",
+            // What others have set beneath stays where an undo takes back a delete over a delete of the parent's.
+            "other insert 20; other commit mine; other delete 20; root set 20 a 291; main delete 20; other undo; other save",
         ]
     )
     func fixed(_ history: String) async throws { try await check(History(history), "the fixed history") }

@@ -62,9 +62,7 @@ extension ReferenceModel {
             let isNew = before[number] == nil && store[number] != nil
             leaveBehind(number, net, written[number] ?? [], wentAlong, isNew, context, whole)
             for level in order { settleNew(number, in: level) }
-            for level in order where !path.contains(level) || whole.contains(level) {
-                settleSeen(number, written[number] ?? [], in: level)
-            }
+            for level in order { settleSeen(number, written[number] ?? [], in: level) }
         }
         tidy()
         return .success

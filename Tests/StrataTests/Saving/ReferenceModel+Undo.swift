@@ -79,6 +79,8 @@ extension ReferenceModel {
             levels[context]?[number]?.removeAll(where: \.isDelete)
             record(.insert(number), in: context)
         } else {
+            // The own delete has come to nothing, whatever lies beneath later.
+            if !entries.contains(where: \.isInsert) { levels[context]?[number]?.removeAll(where: \.isDelete) }
             levels[context, default: [:]][number, default: []].append(
                 Entry(carriers: [context], change: .update([:], row: values), restores: true)
             )

@@ -19,24 +19,29 @@ struct SearchOracle {
 
     private func matches(_ node: SearchPattern.Node, _ text: Text) -> Bool {
         switch node {
-        case .phrase(let phrase, let isPrefix):
-            return text.columns.contains { !places(of: words(phrase), isPrefix, in: $0.words).isEmpty }
-        case .all(let nodes):
-            let nodes = nodes.filter { !phrases($0).isEmpty }
-            return !nodes.isEmpty && nodes.allSatisfy { matches($0, text) }
-        case .any(let nodes), .or(let nodes): return nodes.contains { matches($0, text) }
+        case .phrase(let phrase, let isPrefix): return has((words(phrase), isPrefix), text)
+        case .all:
+            let phrases = phrases(node)
+            return !phrases.isEmpty && phrases.allSatisfy { has($0, text) }
+        case .any: return phrases(node).contains { has($0, text) }
+        case .or(let nodes): return nodes.contains { matches($0, text) }
         case .and(let nodes): return nodes.allSatisfy { matches($0, text) }
         case .not(let node, let other): return matches(node, text) && !matches(other, text)
-        case .near(let texts, let distance):
+        case .near(let near, let distance):
             // Of two words.
-            guard texts.count == 2 else { return false }
+            let near = words(near)
+            guard near.count == 2 else { return false }
             return text.columns.contains { column in
                 let (left, right) = (
-                    places(of: [texts[0]], false, in: column.words), places(of: [texts[1]], false, in: column.words)
+                    places(of: [near[0]], false, in: column.words), places(of: [near[1]], false, in: column.words)
                 )
                 return left.contains { left in right.contains { abs($0 - left) - 1 <= distance } }
             }
         }
+    }
+
+    private func has(_ phrase: Phrase, _ text: Text) -> Bool {
+        text.columns.contains { !places(of: phrase.words, phrase.isPrefix, in: $0.words).isEmpty }
     }
 
     private func words(_ text: String) -> [String] {
@@ -58,9 +63,15 @@ struct SearchOracle {
         if let text, !matches(node, text) { return [] }
         return switch node {
         case .phrase(let text, let isPrefix): words(text).isEmpty ? [] : [(words(text), isPrefix)]
-        case .all(let nodes), .any(let nodes), .or(let nodes), .and(let nodes): nodes.flatMap { phrases($0, in: text) }
+        case .all(let text, let beginnings):
+            words(text).enumerated().map { index, word in
+                let isLast = index == words(text).count - 1
+                return ([word], beginnings == .all || (beginnings == .last && isLast))
+            }
+        case .any(let text): words(text).map { ([$0], false) }
+        case .or(let nodes), .and(let nodes): nodes.flatMap { phrases($0, in: text) }
         case .not(let node, _): phrases(node, in: text)
-        case .near(let texts, _): texts.map { (words($0), false) }
+        case .near(let text, _): words(text).map { ([$0], false) }
         }
     }
 

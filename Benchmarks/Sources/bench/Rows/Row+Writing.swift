@@ -110,8 +110,8 @@ extension Row {
 
     /// The loop of a service: each object read, changed in three of its columns and committed, in a block of its own.
     ///
-    /// Equal: the reference reads on one connection, in a transaction, and writes on another one, in a transaction for each row, at the
-    /// same synchronous level; SQLite copies its journal for it. Strata's hops to a block and back are timed as well.
+    /// Equal: the reference reads on one connection, in a transaction, and writes on another one, in a transaction for each row, at
+    /// the same synchronous level. SQLite runs automatic checkpoints for it. Strata's hops to a block and back are timed as well.
     static func edits(_ sizes: Sizes, _ synchronous: Synchronous) -> Row {
         Row(
             work: synchronous == .full ? .editFull : .editNormal,
@@ -124,9 +124,11 @@ extension Row {
             let reader = try Database(round.file, synchronous)
             let ids = round.values.entries.prefix(round.sizes.edits).map(\.id)
             let watch = Stopwatch()
-            let (beginReading, endReading) = (try reader.prepare("BEGIN"), try reader.prepare("COMMIT"))
+            let beginReading = try reader.prepare("BEGIN")
+            let endReading = try reader.prepare("COMMIT")
             let select = try reader.prepare(EntryTable.select + " WHERE id=?")
-            let (begin, commit) = (try writer.prepare("BEGIN IMMEDIATE"), try writer.prepare("COMMIT"))
+            let begin = try writer.prepare("BEGIN IMMEDIATE")
+            let commit = try writer.prepare("COMMIT")
             let update = try writer.prepare(EntryTable.update)
             for id in ids {
                 try beginReading.run()

@@ -5,7 +5,9 @@ extension RemoteError {
     /// The message as a person is told it, with a full stop. The text of a library below it is left out, but for the reason that the system has given.
     var sentence: String {
         var text = message
-        if let raw = underlying.map({ "\($0)" }), !raw.isEmpty, text.hasSuffix(raw) {
+        // A message may have mended the brackets of what it quotes.
+        let raws = underlying.map { ["\($0)", "\($0)".replacing(") (errno: ", with: " (errno: ")] } ?? []
+        if let raw = raws.first(where: { !$0.isEmpty && text.hasSuffix($0) }) {
             text.removeLast(raw.count)
             while let last = text.last, last == ":" || last == " " { text.removeLast() }
             if let code = raw.firstMatch(of: /\(errno: (\d+)\)/).flatMap({ Int32($0.1) }) {

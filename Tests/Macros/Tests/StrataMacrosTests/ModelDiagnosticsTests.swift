@@ -82,7 +82,20 @@ struct ModelDiagnosticsTests {
         ),
         .init("generic", "@Model final class A<T> {}", at: "<T>", "declare a model for each type"),
         .init("in a generic type", "struct B<T> {\n    @Model final class A {}\n}", at: "A", "move it out"),
-        .init("superclass", "@Model final class A: NSObject {}", at: "NSObject", "share code by a protocol"),
+        .init(
+            "superclass",
+            "@Model final class A: NSObject {}",
+            at: "NSObject",
+            "share code by a protocol",
+            fixed: "@Model final class A {}"
+        ),
+        .init(
+            "superclass and protocols",
+            "@Model final class A: NSObject, B, C {}",
+            at: "NSObject",
+            "share code by a protocol",
+            fixed: "@Model final class A: B, C {}"
+        ),
         .init("override", "@Model final class A: B {\n    override func c() {}\n}", at: "override", "no superclass"),
         .init("H3: Sendable", "@Model final class A: @unchecked Sendable {}", at: "@unchecked Sendable", "rows or ids"),
         .init(

@@ -47,6 +47,46 @@ struct PropertyDiagnosticsTests {
         .init("transient without a value", property: "@Transient var a: Int", at: "a: Int", "give it a default value"),
     ]
 
+    static let repetitions: [WrongDeclaration] = [
+        .init(
+            "attribute",
+            property: "@Attribute(.unique) @Attribute(.notEmpty, .length(2...3)) var a: String",
+            at: "@Attribute(.notEmpty, .length(2...3))",
+            "write '@Attribute(.unique, .notEmpty, .length(2...3))'",
+            fixed: "@Attribute(.unique, .notEmpty, .length(2...3)) var a: String"
+        ),
+        .init(
+            "on separate lines, with a name",
+            property: "@Attribute(.unique, originalName: \"b\")\n    @Strata.Attribute(.indexed)\n    var a: String",
+            at: "@Strata.Attribute(.indexed)",
+            "a property has one '@Attribute'",
+            fixed: "@Attribute(.unique, .indexed, originalName: \"b\")\n    var a: String"
+        ),
+        .init(
+            "two names",
+            property: "@Attribute(originalName: \"b\") @Attribute(originalName: \"c\") var a: String",
+            at: "@Attribute(originalName: \"c\")",
+            "move these options to the first one"
+        ),
+        .init(
+            "relationship",
+            property: "@Relationship(inverse: \\B.a) @Relationship(deleteRule: .cascade) var a: Many<B>",
+            at: "@Relationship(deleteRule: .cascade)",
+            "write '@Relationship(deleteRule: .cascade, inverse: \\B.a)'",
+            fixed: "@Relationship(deleteRule: .cascade, inverse: \\B.a) var a: Many<B>"
+        ),
+        .init(
+            "derived",
+            property: "@Derived @Derived(.indexed) var a: Int { 1 }",
+            at: "@Derived(.indexed)",
+            "write '@Derived(.indexed)'",
+            fixed: "@Derived(.indexed) var a: Int { 1 }"
+        ),
+    ]
+
+    @Test("A second macro of one kind, which would be ignored, is diagnosed", arguments: repetitions)
+    func repetition(_ wrong: WrongDeclaration) { wrong.check() }
+
     static let derived: [WrongDeclaration] = [
         .init("stored", property: "@Derived var a: Int = 1", at: "a: Int = 1", "write 'var a: String { … }'"),
         .init(

@@ -1,0 +1,171 @@
+import Foundation
+
+extension CommitJob {
+    /// Makes inserts updates of the rows that they are by their unique values (``UniqueConflict/update``).
+    ///
+    /// The contexts have done so before the transaction, see ``ObjectContext/absorbInserted(_:)``. Other writers may have committed
+    /// since, so the commit looks again in the store, where no other writer can commit now. Changes by those writers are older.
+    func absorbInserted() throws {
+        guard !schema.updating.isEmpty else { return }
+        var absorbing: [Int: [Int64: Int64]] = [:]
+        for index in schema.updating {
+            let holders = try schema.entities[index].findHolders(self)
+            if holders.isEmpty { continue }
+            absorbing[index] = holders
+            for reference in schema.entities[index].info.incoming {
+                let references = MovedReferences(column: reference.column, holders: holders)
+                moved[reference.entity, default: []].append(references)
+            }
+        }
+        for entity in moved.keys { try schema.entities[entity].moveReferences(self) }
+        for index in schema.updating { try schema.entities[index].restateAbsorbing(absorbing[index] ?? [:], self) }
+    }
+}
+
+extension Entity {
+    /// The stored rows with the unique values of rows of this commit, by the number of the latter. The rows of the commit are inserts, and
+    /// rows that have absorbed inserts and that another writer has deleted since.
+    func findHolders(_ job: CommitJob) throws -> [Int64: Int64] {
+        let part = job.taken[info.index]?.typed(Row.self)
+        var holders: [Int64: Int64] = [:]
+        if let part, part.kinds.contains(.insert) {
+            let wentAlong = job.wentAlong[info.index] ?? []
+            // A parent's row that goes along is absorbed when the parent saves.
+            for change in part.changes where change.kind == .insert && !wentAlong.contains(change.row._$number) {
+                holders[change.row._$number] = try freeHolder(of: change.row, part, job)
+            }
+        }
+        for known in job.request.absorbing[info.index]?.typed(Row.self).changes ?? [] {
+            let number = known.row._$number
+            if try hasInserted(number, job) || stored(number, job) != nil { continue }
+            holders[number] = try freeHolder(of: known.row, part, job)
+        }
+        return holders
+    }
+
+    /// The stored row with the unique values of another row. Nil if this commit changes these values of it, or if a parent has changed them
+    /// without saving: such values are refused (H24).
+    private func freeHolder(of row: Row, _ part: Part<Row>?, _ job: CommitJob) throws -> Int64? {
+        for unique in info.updating {
+            guard let holder = try holder(of: row, unique, job) else { continue }
+            let parents = job.foreignPath.map { job.layers.top(holder, entity: info.index, in: [$0], Row.self) }
+            let isFree = (parents + [part?[holder]]).allSatisfy { change in
+                change.map { $0.kind.isUpdate && !unique.contains(where: $0.columns.contains) } ?? true
+            }
+            if isFree { return holder }
+        }
+        return nil
+    }
+
+    /// Whether a context has inserted a row and not saved it.
+    private func hasInserted(_ number: Int64, _ job: CommitJob) -> Bool {
+        job.layers.contains(.insert, of: number, entity: info.index, in: job.path)
+    }
+
+    /// Points references of this commit to the rows that have absorbed inserted ones.
+    func moveReferences(_ job: CommitJob) throws {
+        guard let references = job.moved[info.index], let part = job.taken[info.index]?.typed(Row.self) else { return }
+        var moved: [Change<Row>] = []
+        let changes = try part.changes.map { change in
+            guard let other = change.moving(references) else { return change }
+            for reference in references where info.oneToOne.contains(reference.column) {
+                try freeOneToOne(reference.column, for: other.row, part, job)
+            }
+            moved.append(Change(kind: .update, columns: ColumnSet(), row: other.row, base: nil))
+            return other
+        }
+        guard !moved.isEmpty else { return }
+        job.taken[info.index] = Part(numbers: part.numbers, changes: changes)
+        adjust(Part(unsorted: moved), job)
+    }
+
+    /// Empties the one-to-one references of stored rows to an object that a row of this commit refers to now.
+    private func freeOneToOne(_ column: Int, for row: Row, _ part: Part<Row>, _ job: CommitJob) throws {
+        guard case .integer(let destination) = try row._$value(at: column) else { return }
+        var others: [Row] = []
+        try job.connection.statement(info.sql.selectReferring[column]).run([.integer(destination)]) { reader in
+            others.append(try Row(_$from: reader))
+        }
+        for var other in others where other._$number != row._$number {
+            if let change = part[other._$number], change.kind == .delete || change.columns.contains(column) { continue }
+            let base = Base(seen: other, stored: other, sequence: job.base)
+            try other._$set(.null, at: column)
+            let columns = info.derived.union(ColumnSet(column))
+            consequences(job).add(Change(kind: .update, columns: columns, row: other, base: base))
+        }
+    }
+
+    /// Gives the absorbing rows all values of the inserted ones, on top of their newest stored state.
+    ///
+    /// - Parameter holders: the rows that were found in the store, by the number of the row that they absorb.
+    func restateAbsorbing(_ holders: [Int64: Int64], _ job: CommitJob) throws {
+        let known = job.request.absorbing[info.index]?.typed(Row.self)
+        if known == nil && holders.isEmpty { return }
+        let part = job.taken[info.index]?.typed(Row.self)
+        var edits: [Int64: Change<Row>?] = [:]
+        var withdrawn: [Change<Row>] = []
+        for change in known?.changes ?? [] where holders[change.row._$number] == nil {
+            let number = change.row._$number
+            if hasInserted(number, job) { continue }
+            var row = change.row
+            if let edited = part?[number] {
+                guard edited.kind.isUpdate else { continue }
+                row._$copy(edited.columns, from: edited.row)
+            }
+            edits[number] = .some(try restated(number, as: row, part?[number], job))
+        }
+        for (number, holder) in holders.sorted(by: { $0.key < $1.key }) {
+            guard let change = part?[number] ?? known?[number] else { continue }
+            edits[number] = .some(nil)
+            if change.kind == .insert {
+                withdrawn.append(Change(kind: .withdrawn, columns: ColumnSet(), row: change.row, base: nil))
+            } else {
+                adjust(Change(kind: .delete, columns: ColumnSet(), row: change.row, base: nil), job)
+            }
+            edits[holder] = .some(try restated(holder, as: change.row, change, job))
+        }
+        let changes = (part?.changes ?? []).filter { edits[$0.row._$number] == nil } + edits.values.compactMap(\.self)
+        job.taken[info.index] = changes.isEmpty ? nil : Part(unsorted: changes)
+        guard !withdrawn.isEmpty else { return }
+        let gone = Part(unsorted: withdrawn)
+        job.withdrawn[info.index] = job.withdrawn[info.index]?.followed(by: gone) ?? gone
+    }
+
+    /// The change that gives a stored row all values of another one; nil if it has them already.
+    ///
+    /// - Parameter edited: the change that has the time of the update.
+    private func restated(
+        _ number: Int64,
+        as row: Row,
+        _ edited: Change<Row>?,
+        _ job: CommitJob
+    ) throws -> Change<Row>? {
+        job.conflicts.removeAll { $0.model == info.name && $0.number == number }
+        guard let stored = try stored(number, job)?.row else {
+            // Another writer has deleted it, which is older too.
+            let columns = ColumnSet(first: info.columns.count).subtracting(info.automatic)
+            let base = Base(seen: row, stored: row, sequence: job.base, beneath: .gone)
+            return Change(kind: .restore, columns: columns, row: row, base: base)
+        }
+        var columns = row._$differences(from: stored).subtracting(info.automatic)
+        var restated = stored
+        restated._$copy(columns, from: row)
+        if let updatedAt = info.updatedAt, !columns.isEmpty {
+            columns.insert(updatedAt)
+            if let edited, edited.kind == .insert || edited.columns.contains(updatedAt) {
+                restated._$copy(ColumnSet(updatedAt), from: edited.row)
+            } else {
+                try restated._$set(.real(Date().timeIntervalSinceReferenceDate), at: updatedAt)
+            }
+        }
+        if !columns.isEmpty { columns.formUnion(info.derived) }
+        let change = Change(
+            kind: .update,
+            columns: columns,
+            row: restated,
+            base: Base(seenInStore: stored, sequence: job.base)
+        )
+        adjust(change, job)
+        return columns.isEmpty ? nil : change
+    }
+}

@@ -1,0 +1,60 @@
+/// A to-one column, and the rows that have absorbed others which the column may refer to.
+struct MovedReferences: Sendable {
+    let column: Int
+    /// The absorbing rows, by the number of the absorbed one.
+    let holders: [Int64: Int64]
+}
+
+extension Layers {
+    /// Points references in the layers to the rows that have absorbed others.
+    mutating func move(_ references: [MovedReferences], entity: Int) {
+        for (context, level) in levels {
+            let moved = level.map { $0.parts[entity]?.moving(references) }
+            guard moved.contains(where: { $0 != nil }) else { continue }
+            self[context] = zip(level, moved).map { segment, part in
+                var segment = segment
+                if let part { segment.parts[entity] = part }
+                return segment
+            }
+        }
+    }
+}
+
+extension LayerStore.State {
+    /// Records that the rows of an entity have changed in all layers.
+    mutating func noteAll(of entity: Int) {
+        for (context, level) in layers.levels {
+            for part in level.compactMap({ $0.parts[entity] }) { note(.layer(context), [entity: part]) }
+        }
+    }
+}
+
+extension Part {
+    func moving(_ references: [MovedReferences]) -> (any AnyPart)? {
+        var hasMoved = false
+        let moved = changes.map { change in
+            guard let other = change.moving(references) else { return change }
+            hasMoved = true
+            return other
+        }
+        return hasMoved ? Part(numbers: numbers, changes: moved) : nil
+    }
+}
+
+extension Change {
+    /// The same change with its references moved; nil if it has none of them.
+    func moving(_ references: [MovedReferences]) -> Change? {
+        guard kind.isVisible || kind == .orphan else { return nil }
+        var moved: Change?
+        for reference in references {
+            guard case .integer(let number)? = try? row._$value(at: reference.column),
+                let holder = reference.holders[number]
+            else { continue }
+            var change = moved ?? self
+            // Such a column holds integers, so this succeeds.
+            try? change.row._$set(.integer(holder), at: reference.column)
+            moved = change
+        }
+        return moved
+    }
+}

@@ -1,0 +1,193 @@
+/// Holds the values of a column against its new type or its new rules.
+///
+/// SQLite stores an `Int` as it does a `Bool`, an array as a set, a `Double` as a `Float`. So a column whose Swift type is another now
+/// needs no copy, but some of its values may be none of the new type, or be stored in another way.
+struct ValueCheck {
+    /// The name of the table.
+    let table: String
+    /// The name of the column.
+    let column: String
+    /// Model and property, for messages.
+    let subject: String
+    let model: String
+    let declared: ColumnSchema
+    /// Whether the values were of another type, or come from an expression.
+    let isOfNewType: Bool
+    /// Whether values may be rewritten though that changes a number, since the user says where they come from.
+    let isFilled: Bool
+    /// The messages of the rules that are new.
+    let rules: [String]
+    /// The one value that all rows have; nil where they have their own.
+    private let constant: StoredValue?
+
+    /// Nil if there is nothing to check.
+    ///
+    /// - Parameter inOldTable: whether the values are looked at where they are before the migration.
+    init?(_ change: TableChange, _ column: ColumnChange, _ declared: ColumnSchema?, inOldTable: Bool = false) {
+        guard let declared, !column.isCalculated else { return nil }
+        if inOldTable {
+            table = change.old.name
+            if let kept = column.kept {
+                (self.column, constant) = (kept.name, nil)
+            } else if column.old == nil, case .value(let value) = column.source {
+                (self.column, constant) = ("id", value)
+            } else {
+                return nil
+            }
+        } else {
+            (table, self.column, constant) = (change.new.name, column.new.name, nil)
+        }
+        model = change.new.subject
+        subject = "\(model).\(column.new.name)"
+        self.declared = declared
+        isFilled = column.isFilled
+        isOfNewType = declared.normalized != nil && (column.isFilled || column.isOfNewType)
+        rules = column.newRules
+        if !isOfNewType, rules.isEmpty { return nil }
+    }
+
+    /// What is wrong with a value, if anything is.
+    func fault(of value: StoredValue) -> String? {
+        if isOfNewType, value != .null {
+            guard declared.holds(value), let normalized = declared.normalized?(value) else {
+                return "must be a value of \(declared.typeName)"
+            }
+            if !isFilled, declared.type != .text, !normalized.isSame(as: value) {
+                return "must be a number that \(declared.typeName) keeps exactly"
+            }
+        }
+        for option in declared.options {
+            if let rule = option.rule, rules.contains(rule), let message = option.fault(of: value) { return message }
+        }
+        return nil
+    }
+
+    /// What a value is replaced by; the value itself where it stays.
+    ///
+    /// - Throws: what making a default value throws.
+    func replacement(of value: StoredValue) throws -> StoredValue {
+        guard value != .null else { return isFillable ? try declared.defaultValue?() ?? .null : .null }
+        return isOfNewType ? declared.normalized?(value) ?? value : value
+    }
+
+    /// `3 rows`
+    static func rows(_ count: Int) -> String { count == 1 ? "1 row" : "\(count) rows" }
+
+    /// Whether rows without a value get the default one.
+    var isFillable: Bool { rules.contains(AttributeOption.requiredMessage) && declared.heldType != ExternalData.self }
+
+    /// Gives each row, in portions of so many, the id first.
+    func forEachPortion(
+        on connection: Connection,
+        _ body: ([(number: Int64, value: StoredValue)]) throws -> Void
+    ) throws {
+        let select = try connection.statement(MigrationSQL.selectValues(of: column, in: table))
+        var last = Int64.min
+        while true {
+            var rows: [(number: Int64, value: StoredValue)] = []
+            try select.run([.integer(last), .integer(500)]) { row in
+                rows.append((try row.read(Int64.self, at: 0), constant ?? row.value(at: 1)))
+            }
+            guard let end = rows.last?.number else { return }
+            try body(rows)
+            last = end
+        }
+    }
+
+    /// How many rows break what, and how many get another value, by what they get.
+    func count(on connection: Connection) throws -> (faults: [String: Int], filled: Int, rewritten: Int) {
+        var (faults, filled, rewritten): ([String: Int], Int, Int) = ([:], 0, 0)
+        try forEachPortion(on: connection) { rows in
+            for (_, value) in rows {
+                let replacement = try replacement(of: value)
+                if let fault = fault(of: value == .null ? replacement : value) {
+                    faults[fault, default: 0] += 1
+                } else if !replacement.isSame(as: value) {
+                    if value == .null { filled += 1 } else { rewritten += 1 }
+                }
+            }
+        }
+        return (faults, filled, rewritten)
+    }
+}
+
+extension MigrationRun {
+    /// Holds what rows have against what the models say now, after the last step, and rewrites what is stored in another way now.
+    func checkValues() throws {
+        var faults: [String] = []
+        var details: [StrataError.Detail] = []
+        for change in pending.changes.changed {
+            for column in change.columns {
+                let declared = schema.columnSchema(column.new.name, of: change.new)
+                guard let check = ValueCheck(change, column, declared) else { continue }
+                meter.begin("Checking \(check.model)")
+                let found = try run(check, &details)
+                for (fault, count) in found.sorted(by: { $0.key < $1.key }) {
+                    faults.append("\(check.subject) \(fault) (\(ValueCheck.rows(count)))")
+                }
+            }
+        }
+        guard !faults.isEmpty else { return }
+        throw StrataError(
+            .schemaMismatch,
+            "The store holds values that the models do not allow, and nothing was changed: \(faults.joined(separator: ", ")). Repair "
+                + "them by a step of the migration, or by .filling.",
+            details: details
+        )
+    }
+
+    /// Gives the number of rows that break something, by what it is.
+    private func run(_ check: ValueCheck, _ details: inout [StrataError.Detail]) throws -> [String: Int] {
+        var faults: [String: Int] = [:]
+        let update = MigrationSQL.updateValue(of: check.column, in: check.table)
+        try check.forEachPortion(on: connection) { rows in
+            try cancellation.check()
+            for (number, value) in rows {
+                let replacement = try check.replacement(of: value)
+                if let fault = check.fault(of: value == .null ? replacement : value) {
+                    faults[fault, default: 0] += 1
+                    guard details.count < 5 else { continue }
+                    details.append(
+                        StrataError.Detail(
+                            model: check.model,
+                            number: number,
+                            column: check.declared.name,
+                            message: "\(fault): \(value)",
+                            mine: value
+                        )
+                    )
+                } else if !replacement.isSame(as: value) {
+                    try connection.execute(update, [replacement, .integer(number)])
+                }
+            }
+        }
+        return faults
+    }
+}
+
+extension PendingMigration {
+    /// What a plan says of the values in the rows: lines for what is done, and for why the store is refused.
+    func examineValues(_ schema: Schema, on connection: Connection) throws -> (changes: [String], refusals: [String]) {
+        var (lines, refusals): ([String], [String]) = ([], [])
+        for change in changes.changed {
+            for column in change.columns {
+                let declared = schema.columnSchema(column.new.name, of: change.new)
+                guard let check = ValueCheck(change, column, declared, inOldTable: true) else { continue }
+                let (faults, filled, rewritten) = try check.count(on: connection)
+                if filled > 0 { lines.append("give \(check.subject) its default value in \(ValueCheck.rows(filled))") }
+                if rewritten > 0 { lines.append("convert \(check.subject) in \(ValueCheck.rows(rewritten))") }
+                for (fault, count) in faults.sorted(by: { $0.key < $1.key }) {
+                    if hasStepsToRun {
+                        lines.append("steps must repair \(check.subject), which \(fault), in \(ValueCheck.rows(count))")
+                    } else {
+                        refusals.append(
+                            "\(check.subject) \(fault), and \(ValueCheck.rows(count)) \(count == 1 ? "breaks" : "break") this. Repair them by a step of the migration, or write "
+                                + ".filling(\"\(check.subject)\", with: \"…\") with an expression of SQL over the old row."
+                        )
+                    }
+                }
+            }
+        }
+        return (lines, refusals)
+    }
+}

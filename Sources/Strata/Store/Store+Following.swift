@@ -1,0 +1,24 @@
+extension Store {
+    /// Takes in commits that are in the file and not known to the layers, where no caller waits for the result.
+    ///
+    /// An error ends live queries and sequences of changes, which would otherwise wait for commits that never come. A file that cannot
+    /// be read at this moment (all descriptors are in use, for instance) is logged.
+    ///
+    /// - Returns: false if the file must be looked at again.
+    @discardableResult
+    func following(_ takeIn: (Store) throws -> Void) -> Bool {
+        do {
+            try takeIn(self)
+            layers.note(failure: nil)
+        } catch {
+            let error = StrataError(grdb: error)
+            if error.code == .closed { return true }
+            if error.isOfAccess {
+                telemetry.logger?.warning("new commits cannot be read from the store at this moment: \(error)")
+                return false
+            }
+            layers.note(failure: error)
+        }
+        return true
+    }
+}

@@ -1,0 +1,66 @@
+import SwiftDiagnostics
+import SwiftSyntax
+import SwiftSyntaxMacros
+
+/// Finds macros that are attached to a property twice: only the first one is read.
+struct RepetitionChecks {
+    let declaration: VariableDeclSyntax
+    let context: any MacroExpansionContext
+
+    func run() {
+        for name in ["Attribute", "Relationship", "Derived"] {
+            guard let first = declaration.attributes.attribute(named: name) else { continue }
+            // Not by `filter`, which makes a list of copies: a diagnostic at a copy has no place in the source.
+            for element in declaration.attributes {
+                guard let other = element.as(AttributeSyntax.self), other != first, other.isNamed(name) else {
+                    continue
+                }
+                let merged = Self.merged(first, other)
+                context.report(
+                    "repetition",
+                    at: other,
+                    "a property has one '@\(name)' with all of its options; "
+                        + (merged.map { "write '\($0)'" } ?? "move these options to the first one"),
+                    fixIt: merged.map { .merge(other, into: first, as: $0) }
+                )
+                // One fix at a time, since each of them rewrites the first one.
+                break
+            }
+        }
+    }
+
+    /// One attribute with the arguments of two; nil if both have an argument of one label.
+    private static func merged(_ first: AttributeSyntax, _ other: AttributeSyntax) -> String? {
+        let arguments = [first, other].flatMap { attribute in
+            attribute.arguments?.as(LabeledExprListSyntax.self)?.map {
+                ($0.label?.text, $0.expression.trimmedDescription)
+            }
+                ?? []
+        }
+        let labels = arguments.compactMap(\.0)
+        guard Set(labels).count == labels.count else { return nil }
+        // In the order of the parameters.
+        let order = [nil, "deleteRule", "inverse", "ordered", "originalName"]
+        let texts = order.flatMap { label in
+            arguments.filter { $0.0 == label }.map { (label.map { "\($0): " } ?? "") + $0.1 }
+        }
+        return "@\(first.attributeName.trimmedDescription)"
+            + (texts.isEmpty ? "" : "(\(texts.joined(separator: ", ")))")
+    }
+}
+
+extension FixIt {
+    /// Takes an attribute away, and puts another text in the place of the one that it repeats.
+    fileprivate static func merge(_ attribute: AttributeSyntax, into first: AttributeSyntax, as text: String) -> FixIt {
+        let merged = TokenSyntax(
+            .identifier(text),
+            leadingTrivia: first.leadingTrivia,
+            trailingTrivia: first.trailingTrivia,
+            presence: .present
+        )
+        return FixIt(
+            message: ModelFixIt(message: "write '\(text)'"),
+            changes: [.replace(oldNode: Syntax(first), newNode: Syntax(merged))] + FixIt.remove(attribute).changes
+        )
+    }
+}

@@ -1,0 +1,5 @@
+import Strata
+
+func test() {
+    _ = Article.often.viewed(atLeast: 3)
+}

@@ -1,0 +1,5 @@
+import Strata
+
+func test() {
+    _ = Author.sorted { $0.articles }
+}

@@ -1,0 +1,65 @@
+import Foundation
+import StoreModels
+import Testing
+
+@testable import Strata
+
+@Suite("What errors say")
+struct ErrorTextTests {
+    @Test(arguments: [0, 1, 10, 11, 1000])
+    func `the text of an error has ten details, and the number of the others`(_ count: Int) {
+        let details = (1...1000).prefix(count).map {
+            StrataError.Detail(model: "Author", number: Int64($0), column: "name", message: "must not be empty")
+        }
+        let error = StrataError(.validation, "Nothing was saved.", details: details)
+        let lines = error.description.split(separator: "\n")
+        #expect(error.details.count == count)
+        #expect(lines.count == 1 + min(count, 10) + (count > 10 ? 1 : 0))
+        #expect(lines.dropFirst().prefix(10).allSatisfy { $0.hasPrefix("  - Author ") })
+        if count > 10 { #expect(lines.last == "  - and \(count - 10) more") }
+    }
+
+    @Test func `a file that is damaged is named, by what reads it and by what opens it`() async throws {
+        let folder = try ScratchFolder()
+        let url = try await folder.makeBank(transfers: 12)
+        let bytes = try Data(contentsOf: url)
+        var worse = bytes
+        worse.replaceSubrange(4096..., with: Data(repeating: 0xA5, count: bytes.count - 4096))
+        try worse.write(to: url)
+        let whole = try #require(try await errorOfOpening(url))
+        #expect(whole.code == .damagedStore && whole.message.contains("'\(url.path)'"), "\(whole)")
+        try bytes.write(to: url)
+        try folder.sql(url, "DELETE FROM strata_store")
+        let own = try #require(try await errorOfOpening(url))
+        #expect(own.code == .damagedStore && own.message.contains("'\(url.path)'"), "\(own)")
+        // Also where a connection that is open meets it.
+        try bytes.write(to: url)
+        let stack = try await openBank(url)
+        let error = await #expect(throws: StrataError.self) {
+            try await stack.on(.root) { context in
+                let connection = try context.currentView().reader.connection
+                throw StrataError(sqlite: 11, connection: connection.pointer)  // SQLITE_CORRUPT
+            }
+        }
+        #expect(error?.code == .damagedStore && error?.message.contains("bank.sqlite'") == true, "\(error as Any)")
+        try await stack.close()
+    }
+
+    @Test func `a full disk asks to open again where a store was opened, and to save again elsewhere`() {
+        let full = StrataError(sqlite: 13, connection: nil)  // SQLITE_FULL
+        #expect(full.code == .diskFull && full.message.contains("save again"))
+        let opening = full.whileOpening("/x.sqlite")
+        #expect(opening.code == .diskFull && opening.message.contains("open the store again"))
+        #expect(!opening.message.contains("save") && opening.isOfAccess)
+    }
+
+    @Test func `a file or folder without permission is named once`() async throws {
+        // Root may write everywhere.
+        guard getuid() != 0 else { return }
+        let folder = try ScratchFolder()
+        let url = try await folder.makeBank()
+        try FileManager.default.setAttributes([.posixPermissions: 0o400], ofItemAtPath: url.path)
+        let error = try #require(try await errorOfOpening(url))
+        #expect(error.code == .readOnly && error.message.components(separatedBy: url.path).count == 2, "\(error)")
+    }
+}

@@ -1,0 +1,92 @@
+import Strata
+import Testing
+
+/// A parent that has read what a child has saved to it, and the child's commit of that (H18, H19).
+@Suite("H18 values that a parent has read before a child commits them") struct SeenByParentTests {
+    private static let edits = ["delete", "edit a", "edit b"]
+
+    private func edit(_ what: String, _ cell: Cell, _ context: ObjectContext) {
+        switch what {
+        case "delete": context.delete(cell)
+        case "edit a": cell.a = 7
+        default: cell.b = 7
+        }
+    }
+
+    private func result(_ what: String, of a: Int) -> [Int]? {
+        switch what {
+        case "delete": nil
+        case "edit a": [7, 0, 0]
+        default: [a, 7, 0]
+        }
+    }
+
+    @Test("They are no conflict of the parent's later commit", arguments: edits, [false, true])
+    func seen(_ what: String, isSavedOn: Bool) async throws {
+        let house = try await House()
+        let id = try await house.cell(0)
+        try await house.edit(id, in: "deep", a: 1)
+        #expect(try await house.save("deep") == .success)
+        if isSavedOn { #expect(try await house.save(.network) == .success) }
+        try await house.stack.on(.network) { context in
+            let cell = try #require(try context.find(id))
+            #expect(cell.a == 1)
+            self.edit(what, cell, context)
+        }
+        #expect(try await house.commit("deep") == .success)
+        #expect(try house.stored(id) == [1, 0, 0])
+        #expect(try await house.commit(.network) == .success)
+        #expect(try house.stored(id) == result(what, of: 1))
+        try await house.close()
+    }
+
+    @Test("So it is where the parent's block is still open when the child commits", arguments: edits)
+    func openBlock(_ what: String) async throws {
+        let house = try await House()
+        let id = try await house.cell(0)
+        try await house.edit(id, in: "deep", a: 1)
+        #expect(try await house.save("deep") == .success)
+        let deep = house.deep
+        try await house.stack[.network].perform { context in
+            let cell = try #require(try context.find(id))
+            #expect(cell.a == 1)
+            self.edit(what, cell, context)
+            try await deep.commit()
+            try context.commit()
+        }
+        #expect(try house.stored(id) == result(what, of: 1))
+        try await house.close()
+    }
+
+    @Test("What the parent has not read is a conflict", arguments: edits)
+    func unseen(_ what: String) async throws {
+        let house = try await House()
+        let id = try await house.cell(0)
+        try await house.stack.on(.network) { context in
+            self.edit(what, try #require(try context.find(id)), context)
+        }
+        try await house.edit(id, in: .other, a: 1)
+        #expect(try await house.commit(.other) == .success)
+        let outcome = try await house.commit(.network)
+        #expect(outcome == (what == "edit b" ? .success : .conflict(id, "a")))
+        try await house.close()
+    }
+
+    @Test("Nor is a value seen that the child has set after the parent's edit", arguments: ["delete", "edit a"])
+    func laterValue(_ what: String) async throws {
+        let house = try await House()
+        let id = try await house.cell(0)
+        try await house.edit(id, in: .other, a: 1)
+        #expect(try await house.save(.other) == .success)
+        try await house.stack.on(.main) { context in
+            self.edit(what, try #require(try context.find(id)), context)
+        }
+        // A context beside main, whose value main has not seen.
+        try await house.stack.background(parent: .named(.root)) { context in
+            try #require(try context.find(id)).a = 2
+            try context.commit()
+        }
+        #expect(try await house.commit(.main) == .conflict(id, "a"))
+        try await house.close()
+    }
+}
