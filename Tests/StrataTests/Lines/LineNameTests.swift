@@ -113,7 +113,10 @@ enum LaterTexts {
         #expect(written.allSatisfy { $0.contains(#""$version":2"#) } && written.count == 3)
         let new = try await open(later, version: 3)
         try await new.importLines(written)
-        let error = await #expect(throws: StrataError.self) { try await old.importLines(try await lines(new)) }
+        await #expect(throws: StrataError.self) { try await old.importLines(try await lines(new)) }
+        // Also where the models know all names.
+        let newer = written.map { $0.replacingOccurrences(of: #""$version":2"#, with: #""$version":3"#) }
+        let error = await #expect(throws: StrataError.self) { try await old.importLines(newer) }
         #expect(error?.code == .invalidImport)
         #expect(error?.message.contains("line 1, $version is 3: newer models") == true, "\(error?.message ?? "")")
         #expect(try await old.background { try $0.count(EarlierTexts.Text.all) } == 1)

@@ -129,12 +129,12 @@ struct ModelRowTests {
         let row = try Self.everything(optionals: true).snapshot
         #expect(row._$differences(from: row).isEmpty)
         var other = row
-        other.double = 0.0  // equal to -0.0, and other bytes
+        other.double = 0.0  // equal to -0.0, which SQLite keeps as 0.0
         other.string = "e\u{301}"  // equal to é, and other bytes
         other.optionalLevel = nil
         other.parent = nil
         let names = row._$differences(from: other).map { Everything._$schema.columns[$0].name }
-        #expect(names == ["double", "string", "optionalLevel", "parent"])
+        #expect(names == ["string", "optionalLevel", "parent"])
     }
 
     @Test("Copying takes over the named columns and no others, the id neither")
