@@ -44,7 +44,7 @@ extension Entity {
     }
 
     /// The stored row with the unique values of another row. Nil if this commit changes these values of it, or if a parent has changed them
-    /// without saving: such values are refused (H24).
+    /// without saving: only that parent may decide about them, so such values are refused.
     private func freeHolder(of row: Row, _ part: Part<Row>?, _ job: CommitJob) throws -> Int64? {
         for unique in info.updating {
             guard let holder = try holder(of: row, unique, job) else { continue }

@@ -1,5 +1,5 @@
 extension ObjectContext {
-    /// Carries out the delete rules of deleted objects, and of all that is deleted by that, as far as this context sees (C9). Rules
+    /// Carries out the delete rules of deleted objects, and of all that is deleted by that, as far as this context sees. Rules
     /// that deny are left to the save.
     ///
     /// All objects of one model that were deleted in the same round have their rules carried out together, by one query for each

@@ -357,7 +357,7 @@ extension ObjectContext {
         return deletes
     }
 
-    /// Other contexts may have added rows that refer to the deleted ones (H23).
+    /// Other contexts may have added rows that refer to the deleted ones since the delete.
     private func applyDeleteRulesAgain(_ deletes: [(entity: Int, number: Int64)]) throws {
         let deleted = Dictionary(grouping: deletes, by: \.entity).mapValues { $0.map(\.number) }
         try applyDeleteRules(of: deleted)

@@ -33,7 +33,7 @@ struct PreparedSave {
     }
 }
 
-/// A context's changes that are ready for a commit by another context (H27).
+/// A context's changes that are ready for a commit by another context of its chain.
 struct PreparedLayer: Sendable {
     /// The segments, held in place.
     let segments: Set<Int>
@@ -54,7 +54,7 @@ struct SaveBasis: Equatable {
 
 extension ObjectContext {
     /// Whether a save may use its preparation: in the newest state, inserted objects have the same unique values as the same stored objects,
-    /// and no other row refers to a deleted object (H23).
+    /// and no other row refers to a deleted object.
     func isUpToDate(_ prepared: PreparedSave, _ view: View) throws -> Bool {
         guard let basis = prepared.basis, basis != SaveBasis(view, path) else { return true }
         return try !prepared.changes.contains { try $0(view) } && !hasUnabsorbed()
