@@ -148,21 +148,24 @@ import Testing
         try? await task.value
     }
 
-    @Test func `what was sent is known to be another one than what was read before`() async throws {
+    /// - Parameter isRunAgain: whether another commit makes the one that completes the upload start over.
+    @Test(arguments: [false, true])
+    func `what was sent is known to be another one than what was read before`(_ isRunAgain: Bool) async throws {
         let models: [any Model.Type] = [MirrorEntry.self] + CloudAccount.models
         let stack = try await ContextStack.open(.inMemory, models: models, stack: .rootOnly)
         let folder = LocalFolder(root: world.url("a"))
+        let handler = MirrorHandler(
+            stack: stack,
+            folder: folder,
+            conflictName: ConflictName(host: "a") { Date() },
+            bell: Bell(),
+            note: { _ in }
+        )
         let account = try await CloudAccount.open(
             stack,
             id: "mirror",
             remote: FolderRemote(world.url("elsewhere")),
-            handler: MirrorHandler(
-                stack: stack,
-                folder: folder,
-                conflictName: ConflictName(host: "a") { Date() },
-                bell: Bell(),
-                note: { _ in }
-            ),
+            handler: InterruptedHandler(handler: handler, interruptions: isRunAgain ? 1 : 0),
             options: CloudOptions(isSuspended: true)
         )
         for name in ["as it was", "changed"] {
@@ -215,5 +218,33 @@ import Testing
             try transaction.run("UPDATE \"QueuedOperation\" SET \"payload\" = x'00'", [])
         }
         await #expect(throws: (any Error).self) { try await mirror.run() }
+    }
+}
+
+/// A handler of the mirror whose first commits meet another change of the same entry.
+private final class InterruptedHandler: CloudHandler {
+    private let handler: MirrorHandler
+    private let interruptions: Mutex<Int>
+
+    init(handler: MirrorHandler, interruptions: Int) {
+        self.handler = handler
+        self.interruptions = Mutex(interruptions)
+    }
+
+    func content(for request: ContentRequest) async throws -> RemoteBody? { try await handler.content(for: request) }
+
+    func didUpload(_ sections: ContentSections, of node: CloudNode, in cloud: CloudContext) throws {
+        try handler.didUpload(sections, of: node, in: cloud)
+        guard node.name == "changed", interruptions.withLock({ $0 > 0 }) else { return }
+        interruptions.withLock { $0 -= 1 }
+        let (stack, hasChanged) = (handler.stack, DispatchSemaphore(value: 0))
+        Task.detached {
+            defer { hasChanged.signal() }
+            try await stack.background { context in
+                for entry in try context.fetch(MirrorEntry.where { $0.path == "changed" }) { entry.digest = "other" }
+                try context.commit()
+            }
+        }
+        hasChanged.wait()
     }
 }

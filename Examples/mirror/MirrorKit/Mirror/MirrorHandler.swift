@@ -41,9 +41,11 @@ struct MirrorHandler: CloudHandler {
 
     /// What was sent may be of another moment than what the last scan has read: then the next one is not to take what it finds for sent.
     func didUpload(_ sections: ContentSections, of node: CloudNode, in cloud: CloudContext) throws {
-        guard let stamp = sent.take(node.id), let entry = try MirrorEntry.content(of: node, in: cloud),
-            entry.stamp != stamp
-        else { return }
+        let id = node.id
+        guard let stamp = sent[id] else { return }
+        // The block may be run again, and then needs the stamp once more.
+        cloud.context.afterCommit { [sent] in sent.remove(stamp, of: id) }
+        guard let entry = try MirrorEntry.content(of: node, in: cloud), entry.stamp != stamp else { return }
         entry.digest = nil
         bell.ring()
     }
@@ -95,5 +97,10 @@ private final class SentStamps: Sendable {
 
     func note(_ stamp: FileStamp, of node: ObjectID<CloudNode>) { stamps.withLock { $0[node] = stamp } }
 
-    func take(_ node: ObjectID<CloudNode>) -> FileStamp? { stamps.withLock { $0.removeValue(forKey: node) } }
+    subscript(_ node: ObjectID<CloudNode>) -> FileStamp? { stamps.withLock { $0[node] } }
+
+    /// Does nothing where the node has been sent again meanwhile, with another stamp.
+    func remove(_ stamp: FileStamp, of node: ObjectID<CloudNode>) {
+        stamps.withLock { if $0[node] == stamp { $0[node] = nil } }
+    }
 }
