@@ -51,7 +51,8 @@ public final class TaskBroker: OperationRunner {
     ///   - constraints: what knows of the constraints that handlers wait for by ``Outcome/wait(_:)``.
     ///   - retention: how long finished tasks are kept; of all pipelines and brokers that the store has known, those that are closed among them, the
     ///     longest holds.
-    ///   - crashLimit: how often a process may end during one task before that counts as failed.
+    ///   - crashLimit: how often a process may end while one task runs alone in it, before the task counts as failed. If several ran, none of them is
+    ///     counted, and each is tried alone.
     ///   - isJournalled: whether each step of what is queued here is written down, as an ``OperationTransition``.
     ///   - isSuspended: whether it begins suspended, as if ``OperationRunner/suspend()`` had been called once.
     ///   - shutdownGrace: how long handlers may go on when its service group shuts down.

@@ -2,29 +2,38 @@ import Foundation
 import Strata
 
 extension OperationBook {
+    /// Which operations of a pipeline may be taken.
+    struct Selection {
+        /// What their keys begin with; nil for any key, and none.
+        var keys: String?
+        /// Whether those are meant that ran when their process ended, or all others.
+        var isSuspected = false
+    }
+
     /// Takes operations of a pipeline, the best first, at most so many. Those that turn out to have to wait are marked.
     ///
     /// - Returns: what was taken, and whether there may be more to take.
     func claim(
         _ limit: Int,
         of pipeline: PipelineName,
-        keys: String? = nil,
+        _ selection: Selection = Selection(),
         by worker: Int64,
         besides busy: Busy = Busy()
     ) throws -> (claims: [ClaimedOperation], isDry: Bool) {
         var looks = Self.lookLimit
-        return try claim(limit, of: pipeline, keys: keys, by: worker, besides: busy, &looks)
+        return try claim(limit, of: pipeline, selection, by: worker, besides: busy, &looks)
     }
 
     /// - Parameters:
-    ///   - keys: what the keys of the operations begin with that may be taken; nil for all operations.
+    ///   - isTaking: whether to take operations that are ready. Otherwise none is taken, and `isDry` is false if one could be.
     ///   - looks: how many operations may be looked at still.
     func claim(
         _ limit: Int,
         of pipeline: PipelineName,
-        keys: String? = nil,
+        _ selection: Selection = Selection(),
         by worker: Int64,
         besides busy: Busy,
+        isTaking: Bool = true,
         _ looks: inout Int
     ) throws -> (claims: [ClaimedOperation], isDry: Bool) {
         let rules = try rules(pipeline)
@@ -35,8 +44,8 @@ extension OperationBook {
         var passed: Set<Int64> = []
         while claims.count < limit, looks > 0 {
             // One more than needed says whether there are more.
-            let count = min(limit - claims.count + 1, 256) + passed.count
-            let (all, unreadable) = try candidates(count, of: pipeline, keys)
+            let count = min(limit - claims.count, 255) + 1 + passed.count
+            let (all, unreadable) = try candidates(count, of: pipeline, selection)
             // One that nobody can read keeps none of the others.
             for (number, message) in unreadable {
                 try fail(number, message)
@@ -59,6 +68,7 @@ extension OperationBook {
                 case .fails(let prerequisite): failing = (candidate.number, prerequisite)
                 }
             }
+            if !isTaking, !ready.isEmpty { return ([], false) }
             claims += try take(ready, of: pipeline, by: worker)
             if let (number, prerequisite) = failing {
                 try fail(number, Self.reason(prerequisite))
@@ -121,16 +131,13 @@ extension OperationBook {
     private func candidates(
         _ count: Int,
         of pipeline: PipelineName,
-        _ keys: String?
+        _ selection: Selection
     ) throws -> (candidates: [Candidate], unreadable: [(number: Int64, message: String)]) {
         let hasTies = try haveTies()
-        let sql =
-            keys == nil
-            ? hasTies ? QueueSQL.selectTiedCandidates : QueueSQL.selectCandidates
-            : hasTies ? QueueSQL.selectTiedCandidatesOfKeys : QueueSQL.selectCandidatesOfKeys
+        let sql = QueueSQL.selectCandidates(selection, hasTies: hasTies)
         var candidates: [Candidate] = []
         var unreadable: [(number: Int64, message: String)] = []
-        let range = keys.map { Self.range(of: $0) } ?? []
+        let range = selection.keys.map { Self.range(of: $0) } ?? []
         try transaction.rows(sql, [.text(pipeline.rawValue), .integer(Int64(count))] + range) { row in
             do {
                 candidates.append(try Candidate(row, hasTies: hasTies))
@@ -143,7 +150,9 @@ extension OperationBook {
 
     /// Whether an operation of a pipeline is pending whose key begins so.
     func isPending(_ pipeline: PipelineName, keys: String) throws -> Bool {
-        try !candidates(1, of: pipeline, keys).candidates.isEmpty
+        try [false, true].contains { isSuspected in
+            try !candidates(1, of: pipeline, Selection(keys: keys, isSuspected: isSuspected)).candidates.isEmpty
+        }
     }
 
     /// The keys that begin with a text: from this one, and before the next.

@@ -59,11 +59,18 @@ extension OperationBook {
         return news.areAwaited!
     }
 
+    /// Whether any operation is suspected of having ended its process.
+    func areSuspected() throws -> Bool {
+        if news.areSuspected == nil { try lookForTies() }
+        return news.areSuspected!
+    }
+
     private func lookForTies() throws {
         try transaction.rows(QueueSQL.selectAnyTies, []) { row in
             news.haveTies = try news.haveTies ?? row.read(Bool.self, at: 0)
             news.haveItems = try news.haveItems ?? row.read(Bool.self, at: 1)
             news.areAwaited = try news.areAwaited ?? row.read(Bool.self, at: 2)
+            news.areSuspected = try news.areSuspected ?? row.read(Bool.self, at: 3)
         }
     }
 }

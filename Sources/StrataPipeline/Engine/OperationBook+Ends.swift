@@ -36,6 +36,8 @@ extension OperationBook {
         var haveItems: Bool?
         /// Whether any operation waits for a place in its lane; nil where nobody has looked.
         var areAwaited: Bool?
+        /// Whether any operation is suspected of having ended its process; nil before the store was asked.
+        var areSuspected: Bool?
         /// Whether any pipeline keeps a journal; nil where nobody has looked.
         var isJournalled: Bool?
     }
@@ -50,6 +52,8 @@ extension OperationBook {
         var haveNoItems: Bool
         /// Whether it has seen that no operation waits for a place in its lane.
         var isNoneAwaited: Bool
+        /// Whether it has seen that no operation is suspected of having ended its process.
+        var isNoneSuspected: Bool
         /// Whether it has seen that no pipeline keeps a journal.
         var isUnjournalled: Bool
     }
@@ -60,11 +64,12 @@ extension OperationBook {
         if sighting.haveNoTies { news.haveTies = false }
         if sighting.haveNoItems { news.haveItems = false }
         if sighting.isNoneAwaited { news.areAwaited = false }
+        if sighting.isNoneSuspected { news.areSuspected = false }
         if sighting.isUnjournalled { news.isJournalled = false }
         return true
     }
 
-    /// What a sighting is about, but for operations: those that come up await no place yet.
+    /// What a sighting is about, but for operations: those that come up await no place yet, and have never run.
     private static let sighted: [any Model.Type] = [
         OperationDependency.self, OperationHold.self, OperationItem.self, PipelineRecord.self, PeriodicOperation.self,
     ]
@@ -76,6 +81,7 @@ extension OperationBook {
             haveNoTies: news.haveTies == false,
             haveNoItems: news.haveItems == false,
             isNoneAwaited: news.areAwaited == false,
+            isNoneSuspected: news.areSuspected == false,
             isUnjournalled: news.isJournalled == false
         )
     }
@@ -106,7 +112,8 @@ extension OperationBook {
         var operation = operation
         (operation.pipeline, operation.lane) = (holder.pipeline, holder.lane)
         if outcome.isCrash {
-            try rescue(claim.operation, after: holder.crashes)
+            // It is known which one has done it.
+            try rescue(claim.operation, after: holder.crashes, isAlone: true)
             return .lost
         }
         // Somebody has decided meanwhile.

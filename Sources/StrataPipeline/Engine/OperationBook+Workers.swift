@@ -37,10 +37,10 @@ extension OperationBook {
     ///
     /// - Parameter isAlive: whether a worker of this process lives.
     func rescueOfTheDead(_ isAlive: (Int64) -> Bool) throws {
-        for worker in try workers() {
-            let isDead = worker.identity == .own ? !isAlive(worker.number) : worker.identity.isDead
-            if isDead { try rescue(worker.number) }
+        let dead = try workers().filter { worker in
+            worker.identity == .own ? !isAlive(worker.number) : worker.identity.isDead
         }
+        try rescue(dead.map { ($0.number, $0.identity) })
     }
 
     private func workers() throws -> [(number: Int64, identity: WorkerIdentity, beat: Int)] {
@@ -75,9 +75,10 @@ extension OperationBook {
         let workers = Dictionary(uniqueKeysWithValues: try workers().map { ($0.number, $0) })
         let busy = Set(try transaction.numbers(QueueSQL.selectBusyWorkers, []))
         var result: [Int64: Sight] = [:]
+        var dead: [(number: Int64, identity: WorkerIdentity?)] = []
         for worker in busy.union(workers.keys) where worker != own {
             guard let (_, identity, beat) = workers[worker], !identity.isDead else {
-                try rescue(worker)
+                dead.append((worker, workers[worker]?.identity))
                 continue
             }
             let isBusy = busy.contains(worker)
@@ -86,11 +87,12 @@ extension OperationBook {
             var sight = Sight(beat: beat, isBusy: isBusy)
             if let last = known[worker], last.beat == beat, last.isBusy == isBusy { sight.missed = last.missed + 1 }
             if sight.missed >= (isBusy ? Self.missedLimit : Self.idleLimit) {
-                try rescue(worker)
+                dead.append((worker, identity))
             } else {
                 result[worker] = sight
             }
         }
+        try rescue(dead)
         return result
     }
 
@@ -100,25 +102,46 @@ extension OperationBook {
     static let idleLimit = 360
 
     /// Puts back what a worker has left, and forgets it.
-    func rescue(_ worker: Int64) throws {
-        var left: [(number: Int64, crashes: Int)] = []
-        try transaction.rows(QueueSQL.selectActiveOfWorker, [.integer(worker)]) { row in
-            left.append((try row.read(Int64.self, at: 0), try row.read(Int.self, at: 1)))
+    func rescue(_ worker: Int64) throws { try rescue([(worker, nil)]) }
+
+    /// Puts back what workers have left, and forgets them. Those of one process have ended together.
+    ///
+    /// - Parameter workers: with their processes, as far as those are known.
+    private func rescue(_ workers: [(number: Int64, identity: WorkerIdentity?)]) throws {
+        var left: [Int64: [(number: Int64, crashes: Int)]] = [:]
+        for (worker, _) in workers {
+            try transaction.rows(QueueSQL.selectActiveOfWorker, [.integer(worker)]) { row in
+                left[worker, default: []].append((try row.read(Int64.self, at: 0), try row.read(Int.self, at: 1)))
+            }
         }
-        for (number, crashes) in left { try rescue(number, after: crashes) }
-        try forget(worker)
+        for (worker, identity) in workers {
+            let process = workers.filter { $0.number == worker || identity != nil && $0.identity == identity }
+            let isAlone = process.reduce(0) { $0 + (left[$1.number]?.count ?? 0) } == 1
+            for (number, crashes) in left[worker] ?? [] { try rescue(number, after: crashes, isAlone: isAlone) }
+            try forget(worker)
+        }
     }
 
-    /// Puts back an operation whose worker is no more.
+    /// Puts back an operation whose worker is no more. It is suspected of being the reason.
     ///
-    /// - Parameter crashes: how often it has lost its worker before.
-    func rescue(_ number: Int64, after crashes: Int) throws {
+    /// - Parameters:
+    ///   - crashes: how often it has lost its worker before while it ran alone.
+    ///   - isAlone: whether no other operation ran in the process of the worker. Otherwise it is not known which of them was the reason, and the
+    ///     crash does not count.
+    func rescue(_ number: Int64, after crashes: Int, isAlone: Bool) throws {
         guard let standing = try state(of: number) else { return }
         // A crash is counted for itself, and takes no attempt.
-        try transaction.run(QueueSQL.rescue, [.integer(transaction.number), .integer(number)])
+        try transaction.run(
+            QueueSQL.rescue,
+            [.integer(isAlone ? 1 : 0), .integer(transaction.number), .integer(number)]
+        )
+        news.areSuspected = true
         try noteStep(of: number, QueueSQL.rescueColumns)
-        if standing.request == nil, crashes + 1 >= (try rules(standing.pipeline)).crashLimit {
-            return try fail(number, "The process that ran it has ended before it did, \(crashes + 1) times.")
+        if isAlone, standing.request == nil, crashes + 1 >= (try rules(standing.pipeline)).crashLimit {
+            return try fail(
+                number,
+                "The process that ran it has ended before it did, \(crashes + 1) times, with nothing else running there."
+            )
         }
         // Somebody may have asked for something while it ran.
         try carryOut(number)

@@ -68,6 +68,8 @@ extension QueueEngine {
         var sweeps: [Consumer.ID: Sweep] = [:]
         /// Until when rate limits keep consumers from starting more.
         var limited: [Consumer.ID: Date] = [:]
+        /// Until when nothing is started, so that an operation that is suspected of having ended its process runs alone; nil if one may be started.
+        var withheldUntil: Date?
         /// Whether something was let go on while others had looked already.
         var isNews = false
         /// The queues that several take, with those.
@@ -175,7 +177,7 @@ extension QueueEngine {
             work.setBack = isSetBack ? untilBeat - Self.beatInterval : nil
             work.isBeatDue = untilBeat <= 0 || untilBeat > 2 * Self.beatInterval
             work.isTimeUp = work.isBeatDue || state.nextDue.map { $0 <= now } ?? false
-            work.isDue = state.isNews || work.isTimeUp
+            work.isDue = state.isNews || work.isTimeUp || state.withheldUntil.map { $0 <= now } ?? false
             work.haveConstraintsChanged = state.haveConstraintsChanged
             work.haveSchedulesChanged = state.haveSchedulesChanged
             work.isWorking = !state.running.isEmpty
@@ -252,7 +254,9 @@ extension QueueEngine {
         if work.slots > 0 {
             let known = book.news.reports.count
             let worker = done.worker ?? work.worker
-            for consumer in work.served { try claim(for: consumer, work, book, by: worker, &done) }
+            if try claimSuspect(work, book, by: worker, &done) {
+                for consumer in work.served { try claim(for: consumer, work, book, by: worker, &done) }
+            }
             if !work.isWorking, !done.claims.isEmpty { try book.remember(worker) }
             // What has failed with others may have let go on what had been looked at before.
             if book.news.reports.count > known { (done.isNews, done.dry, done.exemptDry) = (true, [], []) }
@@ -282,6 +286,82 @@ extension QueueEngine {
         }
     }
 
+    /// How many operations a consumer may start, and the tokens that its rate limit has left.
+    private func allowance(
+        of consumer: Consumer,
+        _ work: Work,
+        _ book: OperationBook,
+        _ done: inout Done
+    ) throws -> (slots: Int, budget: OperationBook.Budget?) {
+        let ended = work.ended.reduce(0) { $0 + ($1.consumer.id == consumer.id ? 1 : 0) }
+        let slots = min(consumer.freeSlots(afterEnds: ended), work.slots - done.claims.count)
+        guard slots > 0, let limit = consumer.options.rateLimit else { return (slots, nil) }
+        let budget = try book.budget(of: consumer.name, limit)
+        guard budget.pause == 0 else {
+            done.limited[consumer.id] = work.now.later(by: budget.pause)
+            return (0, nil)
+        }
+        return (min(slots, budget.whole), budget)
+    }
+
+    /// Notes that operations of a consumer were claimed.
+    private func noteClaims(
+        _ claims: [ClaimedOperation],
+        of consumer: Consumer,
+        _ budget: OperationBook.Budget?,
+        _ work: Work,
+        _ book: OperationBook,
+        _ done: inout Done
+    ) throws {
+        if var left = budget, !claims.isEmpty {
+            try book.spend(claims.count, of: &left, consumer.name)
+            if left.pause > 0 { done.limited[consumer.id] = work.now.later(by: left.pause) }
+        }
+        done.claims += claims.map { ($0, consumer.id) }
+    }
+
+    /// Starts an operation that is suspected of having ended its process, if one is ready and nothing else has just begun here.
+    ///
+    /// - Returns: whether others may be started.
+    private func claimSuspect(_ work: Work, _ book: OperationBook, by worker: Int64, _ done: inout Done) throws -> Bool
+    {
+        guard try book.areSuspected() else { return true }
+        let trial = try book.trial(of: worker)
+        if trial.isOfSuspect {
+            done.withheldUntil = trial.end
+            return false
+        }
+        for name in try book.suspectedNames() {
+            let takers = work.consumers.values.filter { $0.takes(name) }
+            guard let consumer = takers.first, takers.count == 1 else { continue }
+            let exemptKeys = consumer.options.gate?.exemptKeys
+            if consumer.isGateClosed, exemptKeys == nil { continue }
+            let (slots, budget) = try allowance(of: consumer, work, book, &done)
+            guard slots > 0 else { continue }
+            if case .queues = consumer.scope { try book.declare(name, consumer.rules, isTransient: true) }
+            var looks = OperationBook.lookLimit
+            let found = try book.claim(
+                1,
+                of: name,
+                OperationBook.Selection(keys: consumer.isGateClosed ? exemptKeys : nil, isSuspected: true),
+                by: worker,
+                besides: work.busy,
+                isTaking: trial.end == nil,
+                &looks
+            )
+            try noteClaims(found.claims, of: consumer, budget, work, book, &done)
+            if !found.claims.isEmpty {
+                done.withheldUntil = try book.trial(of: worker).end
+                return false
+            }
+            if trial.end != nil, !found.isDry {
+                done.withheldUntil = trial.end
+                return false
+            }
+        }
+        return true
+    }
+
     private func claim(
         for consumer: Consumer,
         _ work: Work,
@@ -289,25 +369,15 @@ extension QueueEngine {
         by worker: Int64,
         _ done: inout Done
     ) throws {
-        let ended = work.ended.reduce(0) { $0 + ($1.consumer.id == consumer.id ? 1 : 0) }
-        var slots = min(consumer.freeSlots(afterEnds: ended), work.slots - done.claims.count)
+        let (slots, budget) = try allowance(of: consumer, work, book, &done)
         guard slots > 0 else { return }
-        var budget: OperationBook.Budget?
-        if let limit = consumer.options.rateLimit {
-            let found = try book.budget(of: consumer.name, limit)
-            guard found.pause == 0 else {
-                done.limited[consumer.id] = work.now.addingTimeInterval(found.pause)
-                return
-            }
-            slots = min(slots, found.whole)
-            budget = found
-        }
         let claims: [ClaimedOperation]
         let isDry: Bool
         switch consumer.scope {
         case .pipeline(let name) where consumer.isGateClosed:
             guard let keys = consumer.options.gate?.exemptKeys else { return }
-            let found = try book.claim(slots, of: name, keys: keys, by: worker, besides: work.busy)
+            let selection = OperationBook.Selection(keys: keys)
+            let found = try book.claim(slots, of: name, selection, by: worker, besides: work.busy)
             // Nothing is known of the others: what they are is looked at when the gate opens.
             (claims, isDry) = (found.claims, false)
             if found.isDry { done.exemptDry.insert(consumer.id) }
@@ -324,11 +394,7 @@ extension QueueEngine {
             }
             done.sweeps[consumer.id] = sweep
         }
-        if var left = budget, !claims.isEmpty {
-            try book.spend(claims.count, of: &left, consumer.name)
-            if left.pause > 0 { done.limited[consumer.id] = work.now.addingTimeInterval(left.pause) }
-        }
-        done.claims += claims.map { ($0, consumer.id) }
+        try noteClaims(claims, of: consumer, budget, work, book, &done)
         if isDry { done.dry.insert(consumer.id) }
     }
 
@@ -413,6 +479,7 @@ extension QueueEngine {
                 )
                 state.consumers[consumer]?.running.insert(operation.claim.operation)
             }
+            state.withheldUntil = done.withheldUntil
             if let last = done.claims.last { state.lastServed = last.consumer }
             (state.nextDue, state.sighting) = (done.nextDue, done.sighting)
             state.isBusy = work.ended.count > 1 || done.claims.count > 1
@@ -433,7 +500,7 @@ extension QueueEngine {
         // What was not looked at because there was too much has its turn next.
         let isOpen = state.withLock { state in
             state.archiveEnd != nil
-                || freeSlots(afterEnds: 0, state) > 0
+                || state.withheldUntil == nil && freeSlots(afterEnds: 0, state) > 0
                     && state.consumers.values.contains { $0.isClaimable() && $0.limitedUntil == nil }
         }
         if isOpen { scheduleTurn() }
@@ -444,7 +511,9 @@ extension QueueEngine {
         setAlarm(
             at: state.withLock { state in
                 guard state.worker != nil else { return nil }
-                let limits = state.consumers.values.compactMap { $0.isDry ? nil : $0.limitedUntil }
+                let limits =
+                    state.consumers.values.compactMap { $0.isDry ? nil : $0.limitedUntil }
+                    + [state.withheldUntil].compactMap { $0 }
                 return limits.reduce(min(state.nextDue ?? .distantFuture, state.nextBeat)) { min($0, $1) }
             }
         )

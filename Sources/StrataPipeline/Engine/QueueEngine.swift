@@ -36,6 +36,8 @@ final class QueueEngine: StackEngine {
         var ownCommits: Set<Int64> = []
         /// Operations that were left out or taken as done without an attempt, by commits of others, of which is yet to be told.
         var decided: [Int64] = []
+        /// Until when nothing is started, so that an operation that is suspected of having ended its process runs alone; nil if one may be started.
+        var withheldUntil: Date?
         /// Whether operations may have become ready that the engine does not know of.
         var isNews = false
         /// Whether the last turn ended or started several attempts at once: then the next one waits for more.

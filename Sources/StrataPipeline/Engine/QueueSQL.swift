@@ -10,28 +10,55 @@ enum QueueSQL {
     private static let range = "\"id\" BETWEEN ?1 AND ?2"
 
     /// Operations that may be claimed, the best first, with what a claim needs to know of them.
-    static let selectCandidates = selectCandidates(with: "")
-    /// The same with until when they are held, and whether something is queued that they depend on.
-    static let selectTiedCandidates = selectCandidates(with: ties)
-    /// Of those whose keys lie in a range, of which there are few: by the index of the keys, and not by that of all that are pending.
-    static let selectCandidatesOfKeys = selectCandidates(with: "", isOfKeys: true)
-    static let selectTiedCandidatesOfKeys = selectCandidates(with: ties, isOfKeys: true)
+    static let selectCandidates = selectCandidates(OperationBook.Selection())
+
+    /// The operations of a selection that may be claimed.
+    ///
+    /// - Parameter hasTies: whether to ask as well until when they are held, and whether something is queued that they depend on.
+    static func selectCandidates(_ selection: OperationBook.Selection, hasTies: Bool) -> String {
+        switch (selection.keys != nil, selection.isSuspected, hasTies) {
+        case (false, false, false): selectCandidates
+        case (false, false, true): selectTiedCandidates
+        default: selectCandidates(selection, with: hasTies ? ties : "")
+        }
+    }
+    private static let selectTiedCandidates = selectCandidates(OperationBook.Selection(), with: ties)
     private static let ties = """
         , (SELECT max("until") FROM \(holds) WHERE "operation" = o."id"), \
         EXISTS (SELECT 1 FROM \(dependencies) d JOIN \(operations) p ON p."id" = d."prerequisite" \
         WHERE d."dependant" = o."id" AND NOT (p."status" = 4 AND d."whenFailed" = 'run'))
         """
-    private static func selectCandidates(with ties: String, isOfKeys: Bool = false) -> String {
-        let condition =
-            isOfKeys
-            ? "+\"status\" = 0 AND \"pipeline\" = ?1 AND \"key\" >= ?3 AND \"key\" < ?4"
-            : "\"status\" = 0 AND \"pipeline\" = ?1"
+    private static func selectCandidates(_ selection: OperationBook.Selection, with ties: String = "") -> String {
+        // By the index of what there are few of, and not by that of all that are pending.
+        let isOfFew = selection.isSuspected || selection.keys != nil
+        let conditions = [
+            isOfFew ? "+\"status\" = 0" : "\"status\" = 0",
+            selection.isSuspected ? "+\"pipeline\" = ?1" : "\"pipeline\" = ?1",
+            selection.isSuspected ? "\"suspicion\" IS NOT NULL" : "\"suspicion\" IS NULL",
+            selection.keys.map { _ in
+                selection.isSuspected ? "+\"key\" >= ?3 AND +\"key\" < ?4" : "\"key\" >= ?3 AND \"key\" < ?4"
+            },
+        ]
         return """
             SELECT "id", "lane", "sortKey", "commit", "attempts", "epoch", "type", "payload", "payloadVersion", "enqueuedAt", \
             "key"\(ties) \
-            FROM \(operations) o WHERE \(condition) ORDER BY "rank", "commit", "id" LIMIT ?2
+            FROM \(operations) o WHERE \(conditions.compactMap { $0 }.joined(separator: " AND ")) \
+            ORDER BY \(selection.isSuspected ? "\"startedAt\" DESC, " : "")"rank", "commit", "id" LIMIT ?2
             """
     }
+
+    // Operations that ran when their process ended.
+
+    /// The pipelines in which any may be claimed, that of the one first that was started last.
+    static let selectSuspectedNames = """
+        SELECT "pipeline" FROM \(operations) WHERE "suspicion" IS NOT NULL AND +"status" = 0 \
+        GROUP BY "pipeline" ORDER BY max("startedAt") DESC, min("id")
+        """
+    /// What runs in the process of a worker, which may have several of them.
+    static let selectActiveOfProcess = """
+        SELECT "startedAt", "suspicion" FROM \(operations) WHERE "status" = 3 AND ("worker" = ?1 OR "worker" IN \
+        (SELECT "id" FROM "PipelineWorker" WHERE "process" = ?2 AND "processStart" = ?3 AND "machine" = ?4))
+        """
 
     /// The next name under which operations may be claimed.
     static let selectNextPending = """
@@ -138,7 +165,8 @@ enum QueueSQL {
     }
     static let selectAnyTies = """
         SELECT EXISTS (SELECT 1 FROM \(dependencies)) OR EXISTS (SELECT 1 FROM \(holds)), EXISTS (SELECT 1 FROM \(items)), \
-        EXISTS (SELECT 1 FROM \(operations) WHERE "awaitsPlace" IS NOT NULL)
+        EXISTS (SELECT 1 FROM \(operations) WHERE "awaitsPlace" IS NOT NULL), \
+        EXISTS (SELECT 1 FROM \(operations) WHERE "suspicion" IS NOT NULL)
         """
     static let selectOfItems = "SELECT \"id\" FROM \(items) WHERE \"item\" BETWEEN ? AND ?"
     static let selectItemPayload = """
@@ -169,15 +197,17 @@ enum QueueSQL {
     /// Puts an operation back, with fewer attempts where this one is not to count.
     static let putBack = """
         UPDATE \(operations) SET "status" = ?, "worker" = NULL, "attempts" = "attempts" - ?, "constraint" = ?, \
-        "request" = NULL, \(awaitsNothing), "_version" = ? WHERE "id" = ?
+        "request" = NULL, \(awaitsNothing), \(isFree), "_version" = ? WHERE "id" = ?
         """
-    static let putBackColumns = ["status", "worker", "attempts", "constraint", "request", "awaitsPlace"]
+    static let putBackColumns = ["status", "worker", "attempts", "constraint", "request", "awaitsPlace", "suspicion"]
+    /// The end of an attempt, or a person's decision, ends the suspicion.
+    private static let isFree = "\"suspicion\" = NULL"
     static let request = """
         UPDATE \(operations) SET "request" = ?, "_version" = ? WHERE "id" = ? AND "request" IS NULL
         """
     static let retry = """
         UPDATE \(operations) SET "status" = 0, "worker" = NULL, "attempts" = 0, "crashes" = 0, "constraint" = NULL, "request" = NULL, \
-        \(awaitsNothing), "_version" = ? WHERE "id" = ?
+        \(awaitsNothing), \(isFree), "_version" = ? WHERE "id" = ?
         """
     static let retryColumns = putBackColumns + ["crashes"]
     static let setProgress = """
@@ -291,10 +321,10 @@ enum QueueSQL {
     static let selectActiveOfWorker =
         "SELECT \"id\", \"crashes\" FROM \(operations) WHERE \"status\" = 3 AND \"worker\" = ?"
     static let rescue = """
-        UPDATE \(operations) SET "status" = 0, "worker" = NULL, "crashes" = "crashes" + 1, "attempts" = "attempts" - 1, \
-        "_version" = ? WHERE "id" = ?
+        UPDATE \(operations) SET "status" = 0, "worker" = NULL, "crashes" = "crashes" + ?1, \
+        "suspicion" = max(coalesce("suspicion", 0) + 1 - ?1, 1), "attempts" = "attempts" - 1, "_version" = ?2 WHERE "id" = ?3
         """
-    static let rescueColumns = ["status", "worker", "crashes", "attempts"]
+    static let rescueColumns = ["status", "worker", "crashes", "suspicion", "attempts"]
 
     // Declarations.
 
@@ -344,7 +374,7 @@ enum QueueSQL {
         """
     static let beginAnew = """
         UPDATE \(operations) SET "status" = 0, "worker" = NULL, "constraint" = NULL, "request" = NULL, \(awaitsNothing), \
-        "_version" = ? WHERE "id" = ?
+        \(isFree), "_version" = ? WHERE "id" = ?
         """
 
     // The journal.

@@ -10,6 +10,7 @@ public import Strata
     .index("pipeline", "lane", "sortKey", "commit"),
     .index("pipeline", "lane", "rank", "commit", whereNotNil: "awaitsPlace"),
     .index("constraint", whereNotNil: "constraint"),
+    .index("suspicion", whereNotNil: "suspicion"),
     .unique("pipeline", "key", whereNotNil: "key"),
     table: "QueuedOperation"
 )
@@ -49,8 +50,13 @@ public final class QueuedOperation {
     @Attribute(.bookkeeping) public internal(set) var status: OperationStatus = OperationStatus.pending
     /// How often its handler was started, apart from what has used no attempt.
     @Attribute(.bookkeeping) public internal(set) var attempts: Int = 0
-    /// How often the process of its handler has ended before the handler had.
+    /// How often the process of its handler has ended before the handler had, while no other operation ran there.
     @Attribute(.bookkeeping) public internal(set) var crashes: Int = 0
+    /// How often its process has ended while it ran, since its last attempt that came to an end; nil if never. If it ran alone, this does not grow.
+    ///
+    /// Such an operation is started when nothing else has begun in its process within 30 seconds, and nothing else starts there for 30 seconds, or until it
+    /// ends. The time doubles with each of these ends. If the process ends again in that time, the operation is known to be the cause.
+    @Attribute(.bookkeeping) public internal(set) var suspicion: Int?
     /// What failed attempts have said.
     @Attribute(.bookkeeping) public internal(set) var failures: AttemptFailures = AttemptFailures()
     /// True while it waits because as many of its lane run as may at once, and nil otherwise.

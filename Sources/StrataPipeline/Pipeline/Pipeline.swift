@@ -56,7 +56,8 @@ public final class Pipeline: OperationRunner {
     ///     written. Operations that run already go on.
     ///   - retention: how long finished operations are kept; of all pipelines and brokers that the store has known, those that are closed among them,
     ///     the longest holds.
-    ///   - crashLimit: how often a process may end during one operation before that counts as failed.
+    ///   - crashLimit: how often a process may end while one operation runs alone in it, before the operation counts as failed. If several ran, none of
+    ///     them is counted, and each is tried alone: see ``QueuedOperation/suspicion``.
     ///   - isJournalled: whether each step of what is queued here is written down, as an ``OperationTransition``.
     ///   - isSuspended: whether it begins suspended, as if ``suspend()`` had been called once.
     ///   - shutdownGrace: how long handlers may go on when its service group shuts down.

@@ -2,6 +2,7 @@ import Foundation
 import Strata
 import StrataPipeline
 import StoreModels
+import Synchronization
 
 struct Chore: OperationPayload {
     var number: Int
@@ -42,6 +43,26 @@ extension Work {
         }
         await pipeline.close()
         try await stack.close()
+    }
+
+    /// Runs the queued operations until none is left. The operation of number 3 kills the process.
+    ///
+    /// - Parameter count: how many handlers are to run by then, all of which wait for it; 0 for any.
+    static func poison(_ path: String, besides count: Int) async throws {
+        let url = URL(fileURLWithPath: path)
+        let stack = try await ContextStack.open(.sqlite(url), models: Pipeline.models, stack: .rootOnly)
+        let begun = Atomic(0)
+        let pipeline = try await Pipeline.open(stack, named: "chores") { (attempt: Attempt<Chore>) in
+            acknowledge("started \(attempt.payload.number)")
+            begun.add(1, ordering: .relaxed)
+            while begun.load(ordering: .relaxed) < count { try await Task.sleep(for: .milliseconds(1)) }
+            if attempt.payload.number == 3 { kill(getpid(), SIGKILL) }
+            if count > 0 { try await Task.sleep(for: .seconds(60)) }
+            return .done
+        }
+        try await pipeline.drained()
+        try await stack.close()
+        acknowledge("drained")
     }
 
     /// Runs one operation, and says when its handler has begun and is about to return.

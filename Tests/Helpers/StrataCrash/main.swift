@@ -36,6 +36,7 @@ do {
     case "open": try await Work.open(path)
     case "drain": try await Work.drain(path)
     case "handle": try await Work.handle(path)
+    case "poison": try await Work.poison(path, besides: number)
     case "serve": try await Work.serve(path)
     case "steps": try await Work.steps(path, killBefore: number)
     default: throw StrataError(.misuse, "There is no command '\(arguments[1])'.")

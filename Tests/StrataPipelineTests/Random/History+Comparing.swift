@@ -29,6 +29,7 @@ extension History {
             }
             let fields: [(String, AnyHashable, AnyHashable)] = [
                 ("attempts", row.attempts, operation.attempts), ("crashes", row.crashes, operation.crashes),
+                ("suspicion", row.suspicion ?? 0, operation.suspicion),
                 ("failures", row.failures.list.count, operation.failures), ("lane", row.lane, operation.lane),
                 ("priority", row.priority, operation.priority), ("request", row.request?.rawValue, nil as Int?),
                 ("constraint", row.constraint, operation.isConstrained ? "network" : nil as String?),

@@ -16,6 +16,9 @@ struct ModelQueue {
         var isRunning = false
         var attempts = 0
         var crashes = 0
+        /// How often its process has ended while it ran beside others.
+        var suspicion = 0
+        var startedAt = 0
         var failures = 0
     }
 
@@ -58,6 +61,7 @@ struct ModelQueue {
 
     mutating func putBack(_ name: String, counting: Bool, heldFor pause: Int? = nil) {
         queued[name]?.isRunning = false
+        queued[name]?.suspicion = 0
         if !counting { queued[name]?.attempts -= 1 }
         if let pause { hold(name, "retry", for: pause) }
     }
@@ -66,6 +70,7 @@ struct ModelQueue {
         queued[name]?.failures += 1
         if rules.whenFailed == .drop { return finish(name, .dropped) }
         queued[name]?.isRunning = false
+        queued[name]?.suspicion = 0
         queued[name]?.isFailed = true
     }
 
@@ -76,12 +81,16 @@ struct ModelQueue {
         queued[name]?.holds["retry"] = nil
         queued[name]?.attempts = 0
         queued[name]?.crashes = 0
+        queued[name]?.suspicion = 0
     }
 
+    /// Those that ran in a process that ends: one of which it is known that it was the reason, or several of which it is not.
     mutating func crash(_ names: [String]) {
         for name in names {
+            let suspicion = queued[name]!.suspicion
             putBack(name, counting: false)
-            queued[name]?.crashes += 1
+            queued[name]!.suspicion = names.count == 1 ? max(suspicion, 1) : suspicion + 1
+            if names.count == 1 { queued[name]!.crashes += 1 }
             if queued[name]!.crashes >= rules.crashLimit { fail(name) }
         }
     }
@@ -137,21 +146,43 @@ struct ModelQueue {
             && !hasToWait(operation)
     }
 
-    /// Has so many taken that are ready, and gives the names in their order.
+    /// Has so many taken that are ready, and gives the names in their order. One that has lost its process is taken alone.
     mutating func claim(_ limit: Int) -> [String] {
+        if let suspect = readySuspect {
+            take(suspect)
+            return [suspect]
+        }
         var names: [String] = []
         while names.count < limit, let next = queued.values.filter(isReady).min(by: isBefore) {
-            queued[next.name]?.isRunning = true
-            queued[next.name]?.attempts += 1
+            take(next.name)
             names.append(next.name)
         }
         return names
     }
 
+    private mutating func take(_ name: String) {
+        queued[name]?.isRunning = true
+        queued[name]?.attempts += 1
+        queued[name]?.startedAt = now
+    }
+
+    /// Of those that have lost their process and are ready, the one that was started last.
+    private var readySuspect: String? {
+        queued.values.filter { $0.suspicion > 0 && isReady($0) }.min { left, right in
+            left.startedAt != right.startedAt ? left.startedAt > right.startedAt : isBefore(left, right)
+        }?.name
+    }
+
     private var freeSlots: Int { suspensions > 0 ? 0 : rules.limit - running.count }
 
+    /// Whether nothing is started, though there is a place, since one that has lost its process is to run alone for a while.
+    private var isWithheld: Bool {
+        let new = running.filter { now - $0.startedAt < 30 << max($0.suspicion - 1, 0) }
+        return new.contains { $0.suspicion > 0 } || !new.isEmpty && readySuspect != nil
+    }
+
     /// Starts what may be started, and gives the names in their order.
-    mutating func start() -> [String] { claim(freeSlots) }
+    mutating func start() -> [String] { freeSlots > 0 && !isWithheld ? claim(freeSlots) : [] }
 
     /// How an operation may stand in the store: whether it has to wait is found when its turn comes.
     func statuses(of operation: Operation) -> Set<OperationStatus> {
@@ -159,10 +190,11 @@ struct ModelQueue {
         if operation.isFailed { return [.failed] }
         if operation.isConstrained { return [.held] }
         var statuses: Set<OperationStatus> = []
-        if freeSlots == 0 { statuses.insert(.pending) }
+        let isUnseen = freeSlots == 0 || isWithheld
+        if isUnseen { statuses.insert(.pending) }
         if !operation.holds.isEmpty { statuses.insert(.held) }
         // A better one may be meant to have the place that is free in its lane.
-        if hasToWait(operation) || freeSlots == 0 && rules.limitPerLane != nil { statuses.insert(.waiting) }
+        if hasToWait(operation) || isUnseen && rules.limitPerLane != nil { statuses.insert(.waiting) }
         return statuses
     }
 

@@ -150,7 +150,7 @@ final class Stage: Sendable {
         await pipeline.settled()
     }
 
-    /// As if a process elsewhere had claimed so many operations, and had ended before they did.
+    /// As if a process elsewhere had claimed so many operations, and had ended before they did. One that has lost its process is claimed alone.
     ///
     /// - Returns: which.
     func crashElsewhere(claiming limit: Int, _ rules: OperationBook.Rules = OperationBook.Rules()) throws -> [String?] {
@@ -158,7 +158,9 @@ final class Stage: Sendable {
         try stack.transact(author: "test") { transaction in
             let book = OperationBook(transaction: transaction, now: clock.now) { _ in rules }
             let worker = try book.register(WorkerIdentity(process: 1, start: 1, machine: "elsewhere"))
-            names = try book.claim(limit, of: .work, by: worker).claims.map { name(of: $0.claim.operation) }
+            var claims = try book.claim(1, of: .work, OperationBook.Selection(isSuspected: true), by: worker).claims
+            if claims.isEmpty { claims = try book.claim(limit, of: .work, by: worker).claims }
+            names = claims.map { name(of: $0.claim.operation) }
             try book.rescue(worker)
         }
         return names

@@ -1,0 +1,240 @@
+import Foundation
+import StoreModels
+import Strata
+import StrataTesting
+import Testing
+
+@testable import StrataPipeline
+
+private struct Chore: OperationPayload {
+    var number: Int
+}
+
+@Suite("L4 what ran when its process ended is started one at a time", .timeLimit(.minutes(1))) struct SuspectTests {
+    @Test("of eight that ran when one of them killed its process, in each process anew, that one alone fails")
+    func poison() async throws {
+        let folder = try ScratchFolder()
+        let url = folder.file("s.sqlite")
+        let stack = try await ContextStack.open(.sqlite(url), models: Pipeline.models, stack: .rootOnly)
+        try await stack.background { context in
+            for number in 0..<8 { context.enqueue(Chore(number: number), in: "chores") }
+            try context.commit()
+        }
+        var lines = try await Child("poison", url.path, "8").end()
+        #expect(lines.sorted() == (0..<8).map { "started \($0)" })
+        // Each time by the one that is to blame.
+        var kills = 1
+        while kills < 20 {
+            lines = try await Child("poison", url.path, "0").end()
+            if lines.last == "drained" { break }
+            #expect(lines.last == "started 3")
+            kills += 1
+        }
+        #expect((6..<20).contains(kills))
+        let (failed, done) = try await stack.background { context in
+            (try context.rows(QueuedOperation.all), try context.rows(FinishedOperation.all))
+        }
+        #expect(failed.map(\.status) == [.failed] && failed.map(\.crashes) == [5] && failed.map(\.attempts) == [0])
+        #expect(try failed.map { try JSONDecoder().decode(Chore.self, from: $0.payload).number } == [3])
+        #expect(done.map(\.result) == Array(repeating: .completed, count: 7) && done.allSatisfy { $0.attempts == 1 })
+        try await stack.close()
+    }
+
+    /// A stage whose process has ended while operations ran.
+    private static func crashed(_ folder: ScratchFolder, _ names: String...) async throws -> Stage {
+        let first = try await Stage.open(.sqlite(folder.file("s.sqlite")))
+        try await first.commit(names.map { Entry(stringLiteral: $0) })
+        first.pipeline.resume()
+        await first.pipeline.settled()
+        #expect(first.takeStarts() == names)
+        return try await Self.dead(first, folder)
+    }
+
+    /// The process of a stage ends, and another one opens what it has left.
+    private static func dead(_ former: Stage, _ folder: ScratchFolder, crashLimit: Int = 5) async throws -> Stage {
+        // Nothing speaks for the worker any more.
+        former.pipeline.handle.engine.abandon()
+        let stage = try await Stage.open(
+            .sqlite(folder.file("s.sqlite")),
+            crashLimit: crashLimit,
+            clock: VirtualClock(former.clock.now)
+        )
+        stage.learn(from: former)
+        try await former.close()
+        return stage
+    }
+
+    @Test(
+        "none of several counts a crash; each is started alone, before all that is new, which goes on beside one that has run for 30 seconds"
+    )
+    func several() async throws {
+        let folder = try ScratchFolder()
+        let stage = try await Self.crashed(folder, "A", "B")
+        for name in ["A", "B"] {
+            let row = try #require(try await stage.row(name))
+            #expect(row.crashes == 0 && row.suspicion == 1 && row.attempts == 0 && row.status == .pending)
+        }
+        try await stage.play([
+            .commit("C:9"), .resume("A"), .done("A", "B"), .commit("D"), .pass(.seconds(29)),
+            .pass(.seconds(1), "C", "D"),
+            .done("C"), .done("D"), .done("B"),
+        ])
+        try await stage.close()
+    }
+
+    @Test("an attempt that ends in any way but a crash ends the suspicion", arguments: [true, false])
+    func ended(_ isThrown: Bool) async throws {
+        let folder = try ScratchFolder()
+        let stage = try await Self.crashed(folder, "A", "B")
+        try await stage.play([.resume("A")])
+        try await stage.end("A", isThrown ? .failure(CocoaError(.fileNoSuchFile)) : .success(.wait(.person)))
+        #expect(stage.takeStarts() == ["B"])
+        #expect(try await stage.row("A")?.suspicion == nil)
+        try await stage.end("B")
+        try await stage.close()
+    }
+
+    @Test("what has just begun is waited for, 30 seconds at most; meanwhile nothing is started")
+    func drains() async throws {
+        let stage = try await Stage.open()
+        try await stage.commit(["C"])
+        try await stage.play([.resume("C"), .suspend(), .commit("A", "B"), .commit("D")])
+        #expect(try stage.crashElsewhere(claiming: 2) == ["A", "B"])
+        try await stage.play([
+            .resume(), .pass(.seconds(29)), .pass(.seconds(1), "A"), .done("C"), .done("A", "B"), .done("B", "D"),
+            .done("D"),
+        ])
+        try await stage.close()
+    }
+
+    @Test(
+        "a second end of the process beside others doubles the time, and the one that was started last is tried first"
+    )
+    func doubled() async throws {
+        let folder = try ScratchFolder()
+        let first = try await Self.crashed(folder, "A", "B")
+        try await first.play([.resume("A"), .pass(.seconds(30), "B")])
+        let second = try await Self.dead(first, folder)
+        #expect(try await [second.row("A")?.suspicion, second.row("B")?.suspicion] == [2, 2])
+        try await second.play([
+            .resume("B"), .pass(.seconds(59)), .pass(.seconds(1), "A"), .done("A"), .commit("C", starts: ["C"]),
+            .done("B"), .done("C"),
+        ])
+        try await second.close()
+    }
+
+    @Test("one that ends its process when it has run for five minutes is alone at last, and fails; no other one does")
+    func late() async throws {
+        let folder = try ScratchFolder()
+        var stage = try await Stage.open(.sqlite(folder.file("s.sqlite")), crashLimit: 2)
+        try await stage.commit(["A"])
+        var (lives, others) = (0, 0)
+        while try await stage.row("A")?.status != .failed, lives < 12 {
+            lives += 1
+            stage.pipeline.resume()
+            await stage.pipeline.settled()
+            var (running, minutes) = ([String](), 0)
+            while minutes < 5 {
+                // Something else is always there to be run, and ends within a minute.
+                for name in running where name != "A" { try await stage.end(name) }
+                running.removeAll { $0 != "A" }
+                others += 1
+                try await stage.commit([Entry(stringLiteral: "other \(others)")])
+                running += stage.takeStarts()
+                if running.contains("A") { minutes += 1 }
+                stage.clock.advance(by: .seconds(60))
+                await stage.pipeline.settled()
+                running += stage.takeStarts()
+            }
+            stage = try await Self.dead(stage, folder, crashLimit: 2)
+        }
+        #expect(lives < 12)
+        #expect(try await stage.row("A")?.crashes == 2)
+        for number in 1...others {
+            let row = try await stage.row("other \(number)")
+            #expect(row.map { $0.status != .failed && $0.crashes == 0 } ?? true, "other \(number)")
+        }
+        try await stage.close()
+    }
+
+    @Test("stacks of one process, and pipelines of one stack, wait for each other's")
+    func oneProcess() async throws {
+        let folder = try ScratchFolder()
+        let one = try await Self.crashed(folder, "A", "B")
+        let other = try await Pipeline.open(one.stack, named: "other", clock: one.clock) { (_: Attempt<Named>) in .done
+        }
+        let log = EventLog(other)
+        let two = try await Stage.open(.sqlite(folder.file("s.sqlite")))
+        two.learn(from: one)
+        try await one.play([.resume("A")])
+        try await two.play([.resume()])
+        try await one.stack.background { context in
+            context.enqueue(Named(name: "C"), in: "other")
+            try context.commit()
+        }
+        await other.settled()
+        await two.pipeline.settled()
+        #expect(log.started.isEmpty && two.takeStarts().isEmpty)
+        two.pipeline.suspend()
+        try await one.end("A")
+        #expect(one.takeStarts() == ["B"] && log.started.isEmpty)
+        try await one.end("B")
+        try await log.wait { events in events.contains { if case .finished = $0 { true } else { false } } }
+        try await two.close()
+        try await one.close()
+    }
+
+    @Test("a queue of a broker's waits like a pipeline, and is done")
+    func broker() async throws {
+        struct Sender: TaskHandler {
+            let begin: AsyncStream<String>.Continuation
+            func handle(_ attempt: Attempt<Named>) async throws -> Outcome {
+                begin.yield(attempt.payload.name)
+                return .done
+            }
+        }
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        try await stack.background { context in
+            for name in ["a", "b", "c"] { context.enqueue(Named(name: name), in: "chat.\(name)") }
+            try context.commit()
+        }
+        try stack.transact(author: "test") { transaction in
+            let book = OperationBook(transaction)
+            let worker = try book.register(WorkerIdentity(process: 1, start: 1, machine: "elsewhere"))
+            for name in ["a", "b"] { _ = try book.claim(1, of: "chat.\(name)", by: worker) }
+            try book.rescue(worker)
+        }
+        let (begun, begin) = AsyncStream.makeStream(of: String.self)
+        let broker = try await TaskBroker.open(
+            stack,
+            handles: { $0.hasPrefix("chat.") },
+            clock: VirtualClock(),
+            handler: Sender(begin: begin)
+        )
+        try await broker.drained()
+        begin.finish()
+        var names: [String] = []
+        for await name in begun { names.append(name) }
+        #expect(names.count == 3 && names.last == "c")
+        try await stack.close()
+    }
+
+    @Test("a queue with nothing suspected in it is run as before, and so is one that is suspended with what is")
+    func othersGoOn() async throws {
+        let folder = try ScratchFolder()
+        let stage = try await Self.crashed(folder, "A", "B")
+        let other = try await Pipeline.open(stage.stack, named: "other", clock: stage.clock) { (_: Attempt<Named>) in
+            .done
+        }
+        let log = EventLog(other)
+        try await stage.stack.background { context in
+            for name in ["C", "D"] { context.enqueue(Named(name: name), in: "other") }
+            try context.commit()
+        }
+        // Those that are suspected cannot run: their pipeline is suspended.
+        try await log.wait { events in events.count { if case .finished = $0 { true } else { false } } == 2 }
+        #expect(stage.takeStarts() == [])
+        try await stage.play([.resume("A"), .done("A", "B"), .done("B")])
+        try await stage.close()
+    }
+}
