@@ -73,7 +73,7 @@ struct Consumer: Sendable {
     func freeSlots(afterEnds ended: Int) -> Int {
         guard suspensions == 0, !isClosing else { return 0 }
         // Without a limit as many as one transaction takes.
-        return maxConcurrent.map { max($0 - (running.count - ended), 0) } ?? 256
+        return maxConcurrent.map { max($0 - max(running.count - ended, 0), 0) } ?? 256
     }
 
     /// Whether to look for operations.
@@ -131,6 +131,14 @@ struct PipelineOptions: Sendable {
             "A pause before the next attempt is no less than no time."
         )
         try Self.require(crashLimit > 0, "A crash limit of \(crashLimit) would be reached before any crash.")
+        try Self.require(
+            retention.maximumAge >= .zero && retention.maximumCount >= 0,
+            "A retention of \(retention.maximumAge) and \(retention.maximumCount) operations is negative. To keep none, set both to zero."
+        )
+        try Self.require(
+            shutdownGrace >= .zero,
+            "A shutdown grace of \(shutdownGrace) is negative. To wait for no handler, set it to `.zero`."
+        )
         try checkLaneLimit()
     }
 

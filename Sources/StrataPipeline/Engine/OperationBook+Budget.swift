@@ -10,7 +10,9 @@ extension OperationBook {
         fileprivate(set) var tokens: Double
 
         /// How many may be started now. What sums of small times lack is no reason to wait.
-        var whole: Int { Int(tokens + 1e-6) }
+        var whole: Int { Int(min(max(tokens + 1e-6, 0), Self.most)) }
+        /// More than one transaction starts. A bucket may hold more tokens than an integer counts, such as one of `.max`.
+        private static let most = 1e6
         /// How long it takes until one more may be started, in seconds; 0 where one may.
         var pause: Double { whole > 0 ? 0 : (1 - tokens) / limit.rate }
     }

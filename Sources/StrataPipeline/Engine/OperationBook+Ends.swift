@@ -161,7 +161,7 @@ extension OperationBook {
             }
             return try retry(operation, after: pause.seconds, "on request of the handler")
         case .postpone(let pause, let reason):
-            let until = now.addingTimeInterval(max(pause.seconds, Self.leastPause))
+            let until = now.later(by: max(pause.seconds, Self.leastPause))
             if let reason { try note(reason, attempts, of: number) }
             try hold(number, HoldName.retry, until: until)
             try putBack(operation, .held, withoutAttempts: 1)

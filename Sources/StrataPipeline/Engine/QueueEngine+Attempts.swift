@@ -40,7 +40,7 @@ extension QueueEngine {
 
     private func setDeadline(_ timeout: Duration, of operation: ClaimedOperation, _ consumer: Consumer) {
         let number = operation.claim.operation
-        let deadline = clock.alarm(at: clock.now.addingTimeInterval(timeout.seconds)) { [weak self] in
+        let deadline = clock.alarm(at: clock.now.later(by: timeout.seconds)) { [weak self] in
             guard let self else { return }
             let error = PipelineError(
                 .timedOut,

@@ -347,7 +347,7 @@ extension QueueEngine {
                 }
                 guard isRunning else { return continuation.resume() }
                 // Set only now: an alarm that rings before anybody waits would wake nobody. So would a cancellation.
-                alarm = clock.alarm(at: clock.now.addingTimeInterval(grace.seconds)) { [weak self] in
+                alarm = clock.alarm(at: clock.now.later(by: grace.seconds)) { [weak self] in
                     self?.wake(waiter: number)
                 }
                 if Task.isCancelled { wake(waiter: number) }

@@ -34,6 +34,8 @@ public struct RetryPolicy: Sendable, Hashable {
 
 extension Duration {
     package var seconds: Double {
+        // `components` ends the process where there are more seconds than an integer holds.
+        guard self > .seconds(Int64.min), self < .seconds(Int64.max) else { return self / .seconds(1) }
         let (seconds, attoseconds) = components
         return Double(seconds) + Double(attoseconds) / 1e18
     }

@@ -91,7 +91,7 @@ public final class StackPipelines: StackEngine {
     func freeSlots(besides running: Int) -> Int {
         state.withLock { state in
             if state.suspensions > 0 { return 0 }
-            return state.maxConcurrent.map { max($0 - running, 0) } ?? .max
+            return state.maxConcurrent.map { max($0 - max(running, 0), 0) } ?? .max
         }
     }
 
