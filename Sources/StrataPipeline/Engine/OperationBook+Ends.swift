@@ -163,12 +163,12 @@ extension OperationBook {
         case .postpone(let pause, let reason):
             let until = now.later(by: max(pause.seconds, Self.leastPause))
             if let reason { try note(reason, attempts, of: number) }
-            try hold(number, HoldName.retry, until: until)
+            try startPause(of: number, until: until)
             try putBack(operation, .held, withoutAttempts: 1)
             return .retrying(at: until, message: reason ?? "on request of the handler")
         case .wait(let constraint) where isSatisfied:
             // It is so by now, or the handler sees it otherwise: soon again, and not at once.
-            try hold(number, HoldName.retry, until: now.addingTimeInterval(Self.doubtPause))
+            try startPause(of: number, until: now.addingTimeInterval(Self.doubtPause))
             try putBack(operation, .held, withoutAttempts: 1)
             return .waiting(constraint)
         case .wait(let constraint):
@@ -206,8 +206,8 @@ extension OperationBook {
 
     private func retry(_ operation: ClaimedOperation, after pause: Double, _ message: String) throws -> Report {
         // A handler that asks for no pause at all shall not spin.
-        let until = now.addingTimeInterval(max(pause, Self.leastPause))
-        try hold(operation.claim.operation, HoldName.retry, until: until)
+        let until = now.later(by: max(pause, Self.leastPause))
+        try startPause(of: operation.claim.operation, until: until)
         try putBack(operation, .held, withoutAttempts: 0)
         return .retrying(at: until, message: message)
     }

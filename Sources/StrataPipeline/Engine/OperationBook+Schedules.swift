@@ -48,23 +48,6 @@ extension OperationBook {
         }
     }
 
-    /// By how many seconds a clock may be off without anything being planned anew.
-    static let clockTolerance = 60.0
-
-    /// Has attempts that were to come after a pause come after that, where the clock was set back meanwhile. Named holds of the application are
-    /// times of day, and stay.
-    ///
-    /// - Parameter seconds: how far it was set back.
-    func moveRetries(by seconds: Double) throws {
-        // What was due after the clock's former time; another process may have moved it already, or made it since.
-        let former = now.addingTimeInterval(seconds - Self.clockTolerance)
-        let values: [StoredValue] = [.text(HoldName.retry), Self.value(former)]
-        for id in try transaction.numbers(QueueSQL.selectHoldsAfter, values) {
-            try transaction.run(QueueSQL.moveHold, [.real(seconds), .integer(transaction.number), .integer(id)])
-            try transaction.note(updated: id, ["until"], of: OperationHold.self)
-        }
-    }
-
     private func plan(_ id: Int64, _ text: String, _ next: Date?) throws {
         try transaction.run(
             QueueSQL.plan,

@@ -178,21 +178,23 @@ struct OperationBook {
 
     // MARK: Holds
 
-    /// Lets an operation wait until a moment, under a name.
-    func hold(_ number: Int64, _ name: String, until: Date) throws {
+    /// Lets an operation pause until a moment, before its next attempt.
+    func startPause(of number: Int64, until: Date) throws {
         news.haveTies = true
+        let name = HoldName.retry
         let known = try transaction.integer(QueueSQL.selectHoldNamed, [.integer(number), .text(name)])
         let id = try known ?? transaction.newID()
         try transaction.run(
             QueueSQL.upsertHold,
             [
-                .integer(id), .integer(number), .text(name), .real(until.timeIntervalSinceReferenceDate), version,
+                .integer(id), .integer(number), .text(name), .real(until.timeIntervalSinceReferenceDate),
+                .real(now.timeIntervalSinceReferenceDate), version,
             ]
         )
         if known == nil {
             try transaction.note(inserted: id, of: OperationHold.self)
         } else {
-            try transaction.note(updated: id, ["until"], of: OperationHold.self)
+            try transaction.note(updated: id, ["until", "since"], of: OperationHold.self)
         }
     }
 

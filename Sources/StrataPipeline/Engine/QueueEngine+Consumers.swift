@@ -72,6 +72,7 @@ extension QueueEngine {
             }
             try book.keep(consumer.options.retention, for: consumer.name)
             try book.plan()
+            try book.correctFutureTimes()
             nextDue = try book.nextDue()
             reports = book.news.reports
         }

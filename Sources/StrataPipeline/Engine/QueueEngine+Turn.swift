@@ -27,8 +27,6 @@ extension QueueEngine {
         /// Who comes last where not all can be served.
         var lastServed = 0
         var isBeatDue = false
-        /// By how many seconds the clock was set back since the last beat; nil where it was not.
-        var setBack: Double?
         var haveConstraintsChanged = false
         var haveSchedulesChanged = false
         /// Whether there are attempts for which this worker has to live.
@@ -173,8 +171,6 @@ extension QueueEngine {
             work.lastServed = state.lastServed
             let untilBeat = state.nextBeat.timeIntervalSince(now)
             // The beat is never further away than its interval, unless somebody has set the clock.
-            let isSetBack = untilBeat > OperationBook.clockTolerance + Self.beatInterval
-            work.setBack = isSetBack ? untilBeat - Self.beatInterval : nil
             work.isBeatDue = untilBeat <= 0 || untilBeat > 2 * Self.beatInterval
             work.isTimeUp = work.isBeatDue || state.nextDue.map { $0 <= now } ?? false
             work.isDue = state.isNews || work.isTimeUp || state.withheldUntil.map { $0 <= now } ?? false
@@ -223,8 +219,6 @@ extension QueueEngine {
     /// - Parameter isUnchanged: whether the store is as the turn before has left it.
     func write(_ work: Work, _ book: OperationBook, isUnchanged: Bool, _ done: inout Done) throws {
         let transaction = book.transaction
-        // Before this turn makes any by the clock as it is now.
-        if let seconds = work.setBack { try book.moveRetries(by: seconds) }
         try writeEnds(work, book, &done)
         for (claim, fraction) in work.progress {
             let values: [StoredValue] = [
@@ -237,7 +231,10 @@ extension QueueEngine {
         }
         try tellOfDecided(work, transaction, &done)
         if work.isTimeUp || work.haveSchedulesChanged { try book.plan() }
-        if work.isBeatDue { try book.planAfterClockChange() }
+        if work.isBeatDue {
+            try book.planAfterClockChange()
+            try book.correctFutureTimes()
+        }
         if work.isTimeUp {
             while try book.releaseDueHolds() {}
             try book.runDueSchedules()

@@ -214,8 +214,9 @@ enum QueueSQL {
         UPDATE \(operations) SET "progress" = ?, "_version" = ? WHERE "id" = ? AND "status" = 3 AND "worker" = ? AND "epoch" = ?
         """
     static let upsertHold = """
-        INSERT INTO \(holds) ("id", "operation", "name", "until", "_version") VALUES (?, ?, ?, ?, ?) \
-        ON CONFLICT ("operation", "name") DO UPDATE SET "until" = excluded."until", "_version" = excluded."_version"
+        INSERT INTO \(holds) ("id", "operation", "name", "until", "since", "_version") VALUES (?, ?, ?, ?, ?, ?) \
+        ON CONFLICT ("operation", "name") DO UPDATE SET "until" = excluded."until", "since" = excluded."since", \
+        "_version" = excluded."_version"
         """
     static let selectHoldNamed = "SELECT \"id\" FROM \(holds) WHERE \"operation\" = ? AND \"name\" = ?"
     static let deleteHold = "DELETE FROM \(holds) WHERE \"id\" = ?"
@@ -226,8 +227,9 @@ enum QueueSQL {
     static let selectNextDue = """
         SELECT min("at") FROM (SELECT min("until") AS "at" FROM \(holds) UNION ALL SELECT min("nextAt") FROM \(schedules) WHERE "nextAt" > ?)
         """
-    static let selectHoldsAfter = "SELECT \"id\" FROM \(holds) WHERE \"name\" = ? AND \"until\" > ?"
-    static let moveHold = "UPDATE \(holds) SET \"until\" = \"until\" - ?, \"_version\" = ? WHERE \"id\" = ?"
+    /// Pauses that began later than a moment, and how long they are.
+    static let selectPausesBegunAfter = "SELECT \"id\", \"until\" - \"since\" FROM \(holds) WHERE \"since\" > ?"
+    static let movePause = "UPDATE \(holds) SET \"until\" = ?, \"since\" = ?, \"_version\" = ? WHERE \"id\" = ?"
     static let selectHoldOwners = "SELECT \"operation\" FROM \(holds) WHERE \"id\" = ?"
 
     // Schedules.
@@ -301,6 +303,11 @@ enum QueueSQL {
         WHERE "id" = ?4 AND ("maximumAge", "maximumCount") <> (?1, ?2)
         """
     static let deleteRetention = "DELETE FROM \"PipelineRetention\" WHERE \"id\" = ?"
+    /// Those that ended later than a moment. SQLite is to take the index by the time, and not more than a portion.
+    static let selectFinishedAfter = "SELECT \"id\" FROM \"FinishedOperation\" WHERE \"finishedAt\" > ? LIMIT ?"
+    static let moveFinished = "UPDATE \"FinishedOperation\" SET \"finishedAt\" = ?, \"_version\" = ? WHERE \"id\" = ?"
+    static let selectStepsAfter = "SELECT \"id\" FROM \"OperationTransition\" WHERE \"at\" > ? LIMIT ?"
+    static let moveStep = "UPDATE \"OperationTransition\" SET \"at\" = ?, \"_version\" = ? WHERE \"id\" = ?"
     static let selectResult = "SELECT \"pipeline\", \"result\" FROM \"FinishedOperation\" WHERE \"id\" = ?"
     static let deleteFinished = "DELETE FROM \"FinishedOperation\" WHERE \"id\" = ?"
 

@@ -130,6 +130,7 @@ import Testing
             QueueSQL.selectHoldNamed, QueueSQL.selectDueHolds, QueueSQL.selectNextDue, QueueSQL.selectKeyed,
             QueueSQL.selectDueSchedules, QueueSQL.selectActiveOfWorker, QueueSQL.selectUnfit,
             QueueSQL.selectOldFinished, QueueSQL.selectConstrained, QueueSQL.selectRecord,
+            QueueSQL.selectPausesBegunAfter, QueueSQL.selectFinishedAfter, QueueSQL.selectStepsAfter,
         ]
         statements += [
             QueueSQL.archiveClaimed, QueueSQL.selectPlace, QueueSQL.selectDependantsOfGroup,

@@ -158,7 +158,7 @@ struct RunTests {
             let book = Self.book(transaction, stage)
             let worker = try book.register(.own)
             #expect(try book.claim(1, of: .work, by: worker).claims.map { stage.name(of: $0.claim.operation) } == ["A"])
-            try book.hold(held, "by hand", until: now.addingTimeInterval(60))
+            try book.startPause(of: held, until: now.addingTimeInterval(60))
             let others = try book.claim(9, of: .work, by: worker).claims
             #expect(others.map { stage.name(of: $0.claim.operation) } == ["B", "D", "E", "F"])
         }

@@ -1,0 +1,157 @@
+import Foundation
+import StoreModels
+import Strata
+import StrataTesting
+import Testing
+
+@testable import StrataPipeline
+
+@Suite("L6 a clock that was ahead, and is set right while nothing runs", .timeLimit(.minutes(1))) struct WrongClockTests
+{
+    private static let today = VirtualClock().now
+    private static let ahead = today.addingTimeInterval(365 * 86_400)
+
+    /// A stage that has run a year ahead and was closed, opened again today.
+    private static func corrected(
+        _ folder: ScratchFolder,
+        _ names: [Entry],
+        _ outcome: Result<Outcome, any Error>,
+        rate: RateLimit? = nil
+    ) async throws -> Stage {
+        let location = StoreLocation.sqlite(folder.file("s.sqlite"))
+        let policy = RetryPolicy(base: .seconds(30), cap: .seconds(30))
+        let wrong = try await Stage.open(location, ordering: .fifo, retry: policy, clock: VirtualClock(ahead))
+        try await wrong.commit(names)
+        try await wrong.play([.resume(names[0].name)])
+        try await wrong.end(names[0].name, outcome)
+        try await wrong.close()
+        let right = try await Stage.open(location, ordering: .fifo, retry: policy, clock: VirtualClock(today))
+        right.learn(from: wrong)
+        return right
+    }
+
+    @Test("a pause before the next attempt is no longer than the policy says")
+    func pause() async throws {
+        let folder = try ScratchFolder()
+        let stage = try await Self.corrected(folder, ["A", "B"], .failure(CocoaError(.fileNoSuchFile)))
+        let hold = try #require(try await stage.stack.background { try $0.first(OperationHold.all)?.snapshot })
+        #expect(hold.until <= Self.today.addingTimeInterval(30) && hold.since == Self.today)
+        try await stage.play([.resume(), .pass(.seconds(30), "A"), .done("A", "B"), .done("B")])
+        try await stage.close()
+    }
+
+    @Test("one that the handler has asked for is as long as it was to be")
+    func askedFor() async throws {
+        let folder = try ScratchFolder()
+        let stage = try await Self.corrected(folder, ["A", "B"], .success(.postpone(for: .seconds(7200))))
+        try await stage.play([.resume(), .pass(.seconds(7199)), .pass(.seconds(1), "A"), .done("A", "B"), .done("B")])
+        try await stage.close()
+    }
+
+    @Test("a pause that was made by the right clock stays as it is")
+    func rightPause() async throws {
+        let stage = try await Stage.open()
+        try await stage.commit(["A"])
+        try await stage.play([.resume("A")])
+        try await stage.end("A", .success(.postpone(for: .seconds(7200))))
+        let until = stage.clock.now.addingTimeInterval(7200)
+        for _ in 0..<10 {
+            stage.clock.advance(by: .seconds(10))
+            await stage.pipeline.settled()
+        }
+        #expect(try await stage.stack.background { try $0.first(OperationHold.all)?.until } == until)
+        try await stage.close()
+    }
+
+    @Test("holds of the application, and the time before which nothing starts, are times of day and stay")
+    func timesOfDay() async throws {
+        let folder = try ScratchFolder()
+        let location = StoreLocation.sqlite(folder.file("s.sqlite"))
+        let wrong = try await Stage.open(location, clock: VirtualClock(Self.ahead))
+        let date = Self.ahead.addingTimeInterval(86_400)
+        try await wrong.stack.background { context in
+            let operation = context.enqueue(Named(name: "A"), in: .work, notBefore: date)
+            try operation.hold("embargo", until: date)
+            try context.commit()
+        }
+        try await wrong.close()
+        let right = try await Stage.open(location, clock: VirtualClock(Self.today))
+        let holds = try await right.stack.background { try $0.rows(OperationHold.all) }
+        #expect(holds.map(\.until) == [date, date] && holds.allSatisfy { $0.since == nil })
+        try await right.close()
+    }
+
+    @Test("finished operations and the journal are as old as if they had ended when the clock was set right")
+    func archive() async throws {
+        let folder = try ScratchFolder()
+        let location = StoreLocation.sqlite(folder.file("s.sqlite"))
+        func open(at date: Date) async throws -> (ContextStack, Pipeline, VirtualClock) {
+            let clock = VirtualClock(date)
+            let stack = try await ContextStack.open(location, models: Pipeline.models, stack: .rootOnly)
+            let pipeline = try await Pipeline.open(
+                stack,
+                named: .work,
+                retention: FinishedRetention(maximumAge: .seconds(3600)),
+                isJournalled: true,
+                clock: clock
+            ) { (_: Attempt<Named>) in .done }
+            return (stack, pipeline, clock)
+        }
+        let (wrong, former, _) = try await open(at: Self.ahead)
+        try await wrong.background { context in
+            context.enqueue(Named(name: "A"), in: .work)
+            try context.commit()
+        }
+        try await former.drained()
+        try await wrong.close()
+        let (right, pipeline, clock) = try await open(at: Self.today)
+        let (finished, last) = try await right.background { context in
+            (
+                try context.fetch(FinishedOperation.all).map(\.finishedAt),
+                try context.maximum(OperationTransition.all, \.at)
+            )
+        }
+        #expect(finished == [Self.today])
+        #expect(try #require(last) <= Self.today)
+        for _ in 0..<2 {
+            clock.advance(by: .seconds(3600))
+            await pipeline.settled()
+        }
+        #expect(try await right.background { try $0.count(FinishedOperation.all) } == 0)
+        #expect(try await right.background { try $0.count(OperationTransition.all) } == 0)
+        try await right.close()
+    }
+
+    @Test("a rate limit and a schedule go on from then")
+    func others() async throws {
+        let folder = try ScratchFolder()
+        let location = StoreLocation.sqlite(folder.file("s.sqlite"))
+        func open(at date: Date) async throws -> (ContextStack, Pipeline, VirtualClock) {
+            let clock = VirtualClock(date)
+            let stack = try await ContextStack.open(location, models: Pipeline.models, stack: .rootOnly)
+            let pipeline = try await Pipeline.open(
+                stack,
+                named: .work,
+                rateLimit: RateLimit(1, per: .seconds(20)),
+                clock: clock
+            ) { (_: Attempt<Named>) in .done }
+            return (stack, pipeline, clock)
+        }
+        let (wrong, former, _) = try await open(at: Self.ahead)
+        try await wrong.background { context in
+            context.enqueue(Named(name: "A"), in: .work)
+            try context.schedule("tick", Named(name: "tick"), in: .work, .every(.seconds(60)))
+            try context.commit()
+        }
+        try await former.drained()
+        try await wrong.close()
+        let (right, pipeline, clock) = try await open(at: Self.today)
+        for _ in 0..<12 {
+            clock.advance(by: .seconds(10))
+            await pipeline.settled()
+        }
+        try await pipeline.drained()
+        #expect(try await right.background { try $0.count(FinishedOperation.all) } >= 2)
+        try await right.close()
+    }
+}
