@@ -93,7 +93,7 @@ extension OperationBook {
     /// Lets an operation depend on others, by what they do.
     ///
     /// - Returns: whether it did not before.
-    fileprivate func imply(_ prerequisites: [(Int64, DependencyPolicy)], of dependant: Int64) throws -> Bool {
+    func imply(_ prerequisites: [(Int64, DependencyPolicy)], of dependant: Int64) throws -> Bool {
         var isChanged = false
         for (prerequisite, policy) in prerequisites where prerequisite != dependant {
             let pair: [StoredValue] = [.integer(dependant), .integer(prerequisite)]

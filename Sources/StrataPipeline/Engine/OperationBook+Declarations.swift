@@ -6,6 +6,7 @@ extension OperationBook {
     /// - Returns: whether there were any.
     @discardableResult
     func move(_ name: PipelineName, to other: PipelineName) throws -> Bool {
+        try keepOrder(of: name, from: rules(name), to: rules(other))
         let numbers = try transaction.numbers(QueueSQL.selectOfPipeline, [.text(name.rawValue)])
         // Of two of one key, both are done; the one that comes has none any more.
         let taken = try transaction.numbers(QueueSQL.selectKeyTaken, [.text(name.rawValue), .text(other.rawValue)])
@@ -35,7 +36,8 @@ extension OperationBook {
         try transaction.note(updated: number, ["key"], of: QueuedOperation.self)
     }
 
-    /// Remembers how a pipeline orders its operations. Where that has changed, all that wait are looked at again.
+    /// Remembers how a pipeline orders its operations. Where that has changed, all that wait are looked at again, and those that are queued keep the order
+    /// that they had.
     ///
     /// - Parameter isTransient: whether it may be forgotten when nothing is queued there.
     func declare(_ name: PipelineName, _ rules: Rules, isTransient: Bool = false) throws {
@@ -66,6 +68,7 @@ extension OperationBook {
         // What was known before is so no more.
         news.isJournalled = nil
         guard known?.rules != rules else { return }
+        if let known { try keepOrder(of: name, from: known.rules, to: rules) }
         try set(.pending, of: transaction.numbers(QueueSQL.selectWaiting, [.text(name.rawValue)]))
         if known.map({ $0.rules.ordering != rules.ordering }) ?? true { try breakRings(of: name) }
     }

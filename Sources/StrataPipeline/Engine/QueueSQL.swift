@@ -98,6 +98,15 @@ enum QueueSQL {
             \(countingFailed ? "" : " AND \"status\" <> 4") ORDER BY \(order) LIMIT 1
             """
     }
+    /// The operations of a pipeline, lane by lane, each in its order.
+    static func selectLanes(_ ordering: PipelineOrdering, countingFailed: Bool) -> String {
+        let direction = ordering == .lifo ? "DESC" : "ASC"
+        let order = ["lane", "sortKey", "commit", "id"].map { "\"\($0)\" \(direction)" }.joined(separator: ", ")
+        return """
+            SELECT "id", "lane", "sortKey", "commit" FROM \(operations) WHERE "pipeline" = ?\
+            \(countingFailed ? "" : " AND +\"status\" <> 4") ORDER BY \(order)
+            """
+    }
     /// Few operations are active, and many may be in a lane: the plus has SQLite take the index of the former.
     static let selectActiveOfLane = """
         SELECT "id" FROM \(operations) WHERE "status" = 3 AND "pipeline" = ? AND +"lane" = ? LIMIT 1

@@ -39,7 +39,8 @@ public final class Pipeline: OperationRunner {
     ///   - stack: a stack that was opened with ``models``.
     ///   - name: the name under which operations are queued. One pipeline of a name is open per stack.
     ///   - formerNames: names that the pipeline had before; operations that are queued under them are moved, in their order.
-    ///   - ordering: in which order operations of one lane are started.
+    ///   - ordering: in which order operations of one lane are started. If it was another one before, operations that are queued keep their former order
+    ///     where this one leaves it open.
     ///   - maxConcurrent: how many handlers run at once at most; nil for any number.
     ///   - maxConcurrentPerLane: how many operations of one lane run at once at most, in all processes together; nil for any number. For the ordering
     ///     `flat`: of those of a full lane, the best one is started as soon as another one of the lane has ended.

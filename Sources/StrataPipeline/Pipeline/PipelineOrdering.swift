@@ -15,6 +15,13 @@ public enum PipelineOrdering: String, AttributeValue, CaseIterable {
 
     /// Whether an operation may have to wait for others of its lane.
     var isSerial: Bool { self != .flat }
+    /// Whether it leaves an order open that another one keeps.
+    func leavesOpen(_ other: PipelineOrdering) -> Bool {
+        switch (other, self) {
+        case (.commits, .flat), (.fifo, .flat), (.lifo, .flat), (.fifo, .commits): true
+        default: false
+        }
+    }
     /// Whether it runs alone in its lane.
     var isExclusive: Bool { self == .fifo || self == .lifo }
 }
