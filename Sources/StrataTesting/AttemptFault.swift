@@ -74,7 +74,7 @@ extension OperationRunner {
     ///
     /// - Parameters:
     ///   - times: how many attempts it befalls.
-    ///   - operation: the one whose attempts they are; nil for any.
+    ///   - operation: the one whose attempts they are; nil for any. One of another store is never run here.
     /// - Returns: the fault, which knows how many attempts it has yet to befall.
     @discardableResult
     public func inject(
@@ -82,7 +82,9 @@ extension OperationRunner {
         times: Int = 1,
         into operation: ObjectID<QueuedOperation>? = nil
     ) -> InjectedFault {
-        let injected = InjectedFault(fault, times, operation?.number)
+        // No operation of this store has the number 0.
+        let number = operation.map { stack.id($0.number, of: QueuedOperation.self) == $0 ? $0.number : 0 }
+        let injected = InjectedFault(fault, times, number)
         intercept(injected)
         return injected
     }

@@ -131,12 +131,7 @@ extension ObjectContext {
             return object._$state.isDeleted ? nil : object
         }
         guard id.isAssigned else { return nil }
-        guard store.identity.knows(fingerprint: id.fingerprint, number: id.number) else {
-            throw StrataError(
-                .foreignID,
-                "\(id) belongs to another store. Ids are good in the store that handed them out."
-            )
-        }
+        try refuseForeign(id)
         let entity = try store.schema.entity(Object.self)
         return try object(id.number, entity: entity, Object.self)
     }

@@ -21,6 +21,14 @@ extension ObjectContext {
         insert(object, number: owner.id.number)
     }
 
+    /// Refuses an id that neither this context's store handed out nor the file that it is a copy of. An unassigned one is missing, not foreign.
+    ///
+    /// - Throws: ``StrataError`` with `foreignID`.
+    package func refuseForeign<Object: Model>(_ id: ObjectID<Object>) throws {
+        guard id.isAssigned, !store.identity.knows(fingerprint: id.fingerprint, number: id.number) else { return }
+        throw StrataError(.foreignID, "\(id) belongs to another store. Ids are good in the store that handed them out.")
+    }
+
     /// Inserts an object under an id that was handed out before by ``ContextStack/newID(for:)``. Nil where it is taken.
     package func insert<Object: Model>(_ object: Object, as id: ObjectID<Object>) throws -> Object? {
         // Also where it was deleted here: an id is used once.

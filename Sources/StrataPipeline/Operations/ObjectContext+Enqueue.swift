@@ -35,7 +35,7 @@ extension ObjectContext {
             insert(OperationHold(operation: operation.id.number, name: HoldName.start, until: notBefore))
             if !operation.id.isAssigned { operation.problem = QueuedOperation.withoutID }
         }
-        if let item = payload._itemNumber { operation.tie(to: item, in: self) }
+        if let item = payload._itemNumber { operation.tie(to: item, of: payload, in: self) }
         return operation
     }
 
@@ -43,6 +43,7 @@ extension ObjectContext {
     /// it already.
     ///
     /// - Returns: nil where an operation of this id is queued or finished; then nothing has changed.
+    /// - Throws: ``Strata/StrataError`` with `foreignID` for an id, or an item, of another store; what the store reports.
     public func enqueue<Payload: OperationPayload>(
         _ payload: Payload,
         as id: ObjectID<QueuedOperation>,
@@ -51,10 +52,11 @@ extension ObjectContext {
         priority: Int = 0,
         key: String? = nil
     ) throws -> QueuedOperation? {
+        try payload.refuseForeignItem(in: self)
         guard try finishedOperation(id) == nil else { return nil }
         let operation = try insert(QueuedOperation.make(payload, in: pipeline, lane, priority, key), as: id)
         if operation != nil, let key { release(key, in: pipeline) }
-        if let item = payload._itemNumber { operation?.tie(to: item, in: self) }
+        if let item = payload._itemNumber { operation?.tie(to: item, of: payload, in: self) }
         return operation
     }
 }
@@ -67,9 +69,11 @@ extension QueuedOperation {
         "cannot be tied to anything, since the store could not give it an id. Roll it back, and queue it again"
 
     /// Has it be about an object, which is not deleted without it.
-    func tie(to item: Int64, in context: ObjectContext) {
+    func tie(to item: Int64, of payload: some OperationPayload, in context: ObjectContext) {
         if !id.isAssigned {
             problem = Self.withoutID
+        } else if (try? payload.refuseForeignItem(in: context)) == nil {
+            problem = "is about an object of another store. Queue it in a context of that store"
         } else if item == 0 {
             problem = "is about an object that has no id. Insert that first"
         } else {

@@ -28,7 +28,8 @@ extension ObjectContext {
     ///   - policy: what becomes of it where there is one.
     ///   - notBefore: when it may start at the earliest.
     /// - Returns: the operation that is queued under the key.
-    /// - Throws: what encoding throws, and the store reports; nothing is queued or replaced then.
+    /// - Throws: ``Strata/StrataError`` with `foreignID` for an item of another store; what encoding throws, and the store reports. Nothing is
+    ///   queued or replaced then.
     @discardableResult
     public func enqueue<Payload: OperationPayload>(
         _ payload: Payload,
@@ -39,6 +40,7 @@ extension ObjectContext {
         ifQueued policy: DuplicatePolicy,
         notBefore: Date? = nil
     ) throws -> QueuedOperation {
+        try payload.refuseForeignItem(in: self)
         if let queued = try first(.of(key, in: pipeline)), state[EndingOperation.self]?.isEnding(queued) != true {
             switch policy {
             // Where it is done with by the time of the commit, that is a conflict.

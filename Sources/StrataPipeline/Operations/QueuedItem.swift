@@ -26,6 +26,9 @@ protocol ItemPayload: Sendable {
     /// The model of the object.
     static var model: any Model.Type { get }
 
+    /// Refuses an object of another store.
+    func refuseForeign(in context: ObjectContext) throws
+
     /// The object's values in the store; nil where it is there no more.
     func row(in stack: ContextStack) async throws -> (any Sendable)?
 }
@@ -33,7 +36,20 @@ protocol ItemPayload: Sendable {
 extension QueuedItem: ItemPayload {
     static var model: any Model.Type { Object.self }
 
+    func refuseForeign(in context: ObjectContext) throws { try context.refuseForeign(id) }
+
     func row(in stack: ContextStack) async throws -> (any Sendable)? {
         try await stack.overStore { [id] context in try context.find(id)?._$row }
+    }
+}
+
+extension OperationPayload {
+    /// Refuses a payload that is an object of another store.
+    ///
+    /// - Throws: ``Strata/StrataError`` with `foreignID`.
+    func refuseForeignItem(in context: ObjectContext) throws {
+        // Asked of few: to find out what a type conforms to takes long.
+        guard _itemNumber != nil, let item = self as? any ItemPayload else { return }
+        try item.refuseForeign(in: context)
     }
 }

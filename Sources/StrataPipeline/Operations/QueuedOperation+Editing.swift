@@ -13,15 +13,16 @@ extension QueuedOperation {
     /// Sets another payload. An attempt that runs keeps the one that it was started with, and where that is done, so is the operation: to
     /// have it done once more, ask for ``retry()`` as well, in the same commit.
     ///
-    /// - Throws: what encoding throws.
+    /// - Throws: ``Strata/StrataError`` with `foreignID` for an item of another store; what encoding throws.
     public func setPayload<Payload: OperationPayload>(_ payload: Payload) throws {
+        if let owningContext { try payload.refuseForeignItem(in: owningContext) }
         let isOther = type != Payload.operationType || payload._itemNumber != nil
         let tie = isOther ? try owningContext?.find(id.counterpart(OperationItem.self)) : nil
         let bytes = try JSONEncoder().encode(payload)
         if let tie {
             tie.item = payload._itemNumber ?? 0
         } else if let item = payload._itemNumber, let owningContext {
-            self.tie(to: item, in: owningContext)
+            self.tie(to: item, of: payload, in: owningContext)
         }
         if problem?.hasPrefix(Self.notEncoded) ?? false { problem = nil }
         self.payload = bytes
@@ -42,21 +43,15 @@ extension QueuedOperation {
     /// gives nothing to join: what is queued by one commit belongs together anyway.
     ///
     /// - Parameter other: one of them, of the same pipeline. Its ``sortKey`` is taken over.
-    /// - Throws: ``PipelineError`` with `invalidArgument` where this one is queued already, or the other one is in another pipeline.
+    /// - Throws: ``PipelineError`` with `invalidArgument` where this one is queued already, or the other one is in another pipeline;
+    ///   ``Strata/StrataError`` with `foreignID` for one of another store.
     public func join(_ other: QueuedOperation) throws {
-        _ = try requireContext()
+        try requireContext().refuseForeign(other.id)
         guard commit <= 0 else {
             throw PipelineError(
                 .invalidArgument,
                 "The operation is queued already. Only one that no commit has queued yet can join an earlier commit.",
                 operations: [id.number]
-            )
-        }
-        guard id.sibling(other.id.number) == other.id else {
-            throw PipelineError(
-                .invalidArgument,
-                "The operation to join is of another store.",
-                operations: [other.id.number]
             )
         }
         guard other.pipeline == pipeline else {
@@ -80,7 +75,8 @@ extension QueuedOperation {
     /// - Parameter whenFailed: what becomes of this one when one of the others has failed for good. Of a dependency that is there already
     ///   it is changed.
     /// - Throws: ``PipelineError`` with `dependencyCycle` where they would wait for each other; nothing has changed then. A ring that
-    ///   closes by what another context commits meanwhile is found by the commit, which throws the same. What the store reports.
+    ///   closes by what another context commits meanwhile is found by the commit, which throws the same. ``Strata/StrataError`` with
+    ///   `foreignID` for an operation of another store. What the store reports.
     /// - Complexity: O(1) for an operation that nobody depends on.
     public func addDependencies(_ others: [QueuedOperation], whenFailed: DependencyPolicy = .wait) throws {
         try addDependencies(others.map(\.id), whenFailed: whenFailed)
@@ -92,6 +88,7 @@ extension QueuedOperation {
         whenFailed: DependencyPolicy = .wait
     ) throws {
         let context = try requireContext()
+        for other in others { try context.refuseForeign(other) }
         let prerequisites = context.state[Prerequisites.self] ?? Prerequisites.Value()
         // Nobody depends yet on what was just made here.
         let isNew = isMadeHere && commit == 0 && !prerequisites.numbers.contains(id.number)
@@ -114,8 +111,11 @@ extension QueuedOperation {
     }
 
     /// Lets this operation start without waiting for others.
+    ///
+    /// - Throws: ``Strata/StrataError`` with `foreignID` for an operation of another store; what the store reports.
     public func removeDependencies(_ others: [ObjectID<QueuedOperation>]) throws {
         let context = try requireContext()
+        for other in others { try context.refuseForeign(other) }
         let numbers = Set(others.map(\.number))
         for dependency in try context.fetch(.of(dependant: id.number))
         where numbers.contains(dependency.prerequisite) {

@@ -1,0 +1,114 @@
+import Foundation
+import Strata
+import StrataPipeline
+import StrataTesting
+import Testing
+
+@Suite("H28 P3 ids of another store are refused wherever an operation or item is named", .timeLimit(.minutes(1)))
+struct ForeignTests {
+    private static func open() async throws -> ContextStack {
+        try await ContextStack.open(
+            .inMemory,
+            models: [Letter.self, Folder.self] + Pipeline.models,
+            stack: .rootOnly
+        )
+    }
+
+    /// An operation, and a letter, of another store.
+    private static func foreign(_ stack: ContextStack) async throws -> (ObjectID<QueuedOperation>, ObjectID<Letter>) {
+        try await stack.background { context in
+            let letter = context.insert(Letter(text: "there"))
+            let operation = context.enqueue(Named(name: "there"), in: .work)
+            try context.commit()
+            return (operation.id, letter.id)
+        }
+    }
+
+    private static func expectForeign(
+        _ comment: Comment,
+        sourceLocation: SourceLocation = #_sourceLocation,
+        _ body: () throws -> Void
+    ) {
+        let error = #expect(throws: StrataError.self, comment, sourceLocation: sourceLocation, performing: body)
+        #expect(error?.code == .foreignID, comment, sourceLocation: sourceLocation)
+    }
+
+    @Test("operations") func operations() async throws {
+        let (stack, other) = try await (Self.open(), Self.open())
+        let (id, _) = try await Self.foreign(other)
+        // One of the same number is there.
+        let own = try await Self.foreign(stack).0
+        #expect(own.number == id.number && own != id)
+        try await stack.background { context in
+            let operation = context.enqueue(Named(name: "here"), in: .work)
+            try operation.addDependencies([own])
+            Self.expectForeign("addDependencies") { try operation.addDependencies([id]) }
+            Self.expectForeign("removeDependencies") { try operation.removeDependencies([id]) }
+            Self.expectForeign("enqueue") {
+                _ = try context.enqueue(Named(name: "as"), as: id, in: .work)
+            }
+            Self.expectForeign("finishedOperation") { _ = try context.finishedOperation(id) }
+            // Nothing has changed.
+            #expect(try operation.dependencies() == [own])
+            try context.commit()
+        }
+        #expect(try await stack.background { try $0.count(OperationDependency.all) } == 1)
+        for stack in [stack, other] { try await stack.close() }
+    }
+
+    @Test("objects of another stack on the same file are not foreign, nor ids of the file that this one is a copy of")
+    func known() async throws {
+        let stack = try await Self.open()
+        let id = try await Self.foreign(stack).0
+        try await stack.background { context in
+            let operation = context.enqueue(Named(name: "here"), in: .work)
+            try operation.addDependencies([id, try context.newID(for: stack)])
+            try context.commit()
+        }
+        try await stack.close()
+    }
+
+    @Test("the items of payloads") func items() async throws {
+        let (stack, other) = try await (Self.open(), Self.open())
+        let (_, id) = try await Self.foreign(other)
+        let item = try await other.background { context in QueuedItem(try #require(try context.find(id))) }
+        _ = try await Self.foreign(stack)
+        try await stack.background { context in
+            Self.expectForeign("enqueue as") {
+                _ = try context.enqueue(item, as: try stack.newID(for: QueuedOperation.self), in: .work)
+            }
+            Self.expectForeign("enqueue with a key") {
+                _ = try context.enqueue(item, in: .work, key: "key", ifQueued: .replace)
+            }
+            let operation = context.enqueue(Named(name: "here"), in: .work)
+            Self.expectForeign("setPayload") { try operation.setPayload(item) }
+            try context.commit()
+            // Where nothing can be thrown, the save refuses it.
+            context.enqueue(item, in: .work)
+            let error = #expect(throws: StrataError.self) { try context.commit() }
+            #expect(error?.code == .validation && error?.description.contains("another store") == true)
+            context.rollback()
+        }
+        #expect(try await stack.background { try $0.count(OperationItem.all) } == 0)
+        for stack in [stack, other] { try await stack.close() }
+    }
+
+    @Test("the operation that a fault is ordered for") func fault() async throws {
+        let (stack, other) = try await (Self.open(), Self.open())
+        let (id, _) = try await Self.foreign(other)
+        let own = try await Self.foreign(stack).0
+        #expect(own.number == id.number)
+        let pipeline = try await Pipeline.open(stack, named: .work) { (_: Attempt<Named>) in .done }
+        let fault = pipeline.inject(.crashBeforeHandler, into: id)
+        try await pipeline.drained()
+        #expect(fault.remaining == 1)
+        for stack in [stack, other] { try await stack.close() }
+    }
+}
+
+extension ObjectContext {
+    /// An id that was handed out and not used yet.
+    fileprivate func newID(for stack: ContextStack) throws -> ObjectID<QueuedOperation> {
+        try stack.newID(for: QueuedOperation.self)
+    }
+}
