@@ -118,24 +118,18 @@ extension OperationBook {
     }
 
     private func queue(_ due: Due) throws {
-        let key: StoredValue = due.overlap == .skip ? .text("schedule \(due.name)") : .null
-        if due.overlap == .skip {
-            var known: (number: Int64, status: OperationStatus)?
-            try transaction.rows(QueueSQL.selectKeyed, [.text(due.pipeline), key]) { row in
-                known = (try row.read(Int64.self, at: 0), try row.read(OperationStatus.self, at: 1))
-            }
-            if let known {
-                // One that has failed for good is not about to run.
-                guard known.status == .failed else { return }
-                try dropKey(of: known.number)
-            }
+        if due.overlap == .skip,
+            try transaction.integer(QueueSQL.selectScheduled, [.text(due.name), .text(due.pipeline)]) != nil
+        {
+            return
         }
         let number = try transaction.newID()
         try transaction.run(
             QueueSQL.insertOperation,
             [
                 .integer(number), .text(due.pipeline), .text(due.lane), .integer(due.priority), .text(due.type),
-                .blob(due.payload), .integer(due.payloadVersion), key, Self.value(now), .integer(transaction.number),
+                .blob(due.payload), .integer(due.payloadVersion), .text(due.name), Self.value(now),
+                .integer(transaction.number),
                 try AttemptFailures().storedValue,
             ]
         )

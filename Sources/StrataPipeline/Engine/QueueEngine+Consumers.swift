@@ -13,6 +13,7 @@ extension QueueEngine {
     ) async throws -> RunnerHandle {
         if let limit = consumer.maxConcurrent { try PipelineOptions.checkLimit(limit) }
         try consumer.options.check()
+        if case .pipeline(let name) = consumer.scope { try name.requireText() }
         if let item = consumer.handler.itemModel, !stack.knows(item) {
             throw PipelineError(
                 .modelsMissing,

@@ -267,9 +267,12 @@ enum QueueSQL {
         (SELECT p."key" FROM \(operations) p WHERE p."pipeline" = ?2 AND p."key" IS NOT NULL)
         """
     static let setFinishedKey = "UPDATE \"FinishedOperation\" SET \"key\" = ? WHERE \"id\" = ?"
-    static let selectKeyed = "SELECT \"id\", \"status\" FROM \(operations) WHERE \"pipeline\" = ? AND \"key\" = ?"
+    /// Whether an operation of a schedule is queued and has not failed. Few are queued by schedules, and many may be in a pipeline.
+    static let selectScheduled = """
+        SELECT 1 FROM \(operations) WHERE "schedule" = ? AND +"pipeline" = ? AND +"status" <> 4 LIMIT 1
+        """
     static let insertOperation = """
-        INSERT INTO \(operations) ("id", "pipeline", "lane", "priority", "rank", "type", "payload", "payloadVersion", "key", \
+        INSERT INTO \(operations) ("id", "pipeline", "lane", "priority", "rank", "type", "payload", "payloadVersion", "schedule", \
         "enqueuedAt", "commit", "failures", "_version", "sortKey", "edits", "status", "attempts", "crashes", "epoch") \
         VALUES (?1, ?2, ?3, ?4, ~?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?10, 0, 0, 0, 0, 0, 0)
         """

@@ -11,6 +11,7 @@ public import Strata
     .index("pipeline", "lane", "rank", "commit", whereNotNil: "awaitsPlace"),
     .index("constraint", whereNotNil: "constraint"),
     .index("suspicion", whereNotNil: "suspicion"),
+    .index("schedule", whereNotNil: "schedule"),
     .unique("pipeline", "key", whereNotNil: "key"),
     table: "QueuedOperation"
 )
@@ -31,6 +32,8 @@ public final class QueuedOperation {
     public var priority: Int = 0
     /// No two queued operations of a pipeline have the same one. Any number may have none.
     public internal(set) var key: String?
+    /// The name of the schedule by which it was queued; nil if a commit queued it.
+    @Attribute(.bookkeeping) public internal(set) var schedule: String?
     /// What somebody wants to become of it.
     public internal(set) var request: OperationRequest?
     /// Why it cannot be stored; checked by every save, so that it never is.
@@ -72,8 +75,13 @@ public final class QueuedOperation {
     /// What its handler says of its progress, from 0 to 1.
     @Attribute(.bookkeeping) public internal(set) var progress: Double?
 
-    /// Checks that the payload could be encoded.
+    /// Checks that the payload could be encoded, and that the pipeline has a name.
     public static func validate(_ row: Row, _ failures: inout Validation<QueuedOperation>) {
-        if let problem = row.problem { failures.fail(problem, column: \.payload) }
+        guard let problem = row.problem else { return }
+        if row.pipeline.isEmpty {
+            failures.fail(problem, column: \.pipeline)
+        } else {
+            failures.fail(problem, column: \.payload)
+        }
     }
 }

@@ -12,7 +12,7 @@ extension ObjectContext {
     ///
     /// - Parameters:
     ///   - payload: what it is about. One that cannot be encoded is refused by the next save.
-    ///   - pipeline: where it is queued, whether that is open or not.
+    ///   - pipeline: where it is queued, whether that is open or not. An empty name is refused by the next save.
     ///   - lane: those of one lane follow the order of the pipeline among each other.
     ///   - priority: of operations that are ready, those of the greatest come first.
     ///   - key: no two operations with the same one are queued in a pipeline; a commit that would add a second one throws `notUnique`. See
@@ -95,6 +95,7 @@ extension QueuedOperation {
         } catch {
             problem = "\(notEncoded): \(error)"
         }
+        if pipeline.isEmpty { problem = "is empty, and brokers could not find the operation. Name a pipeline" }
         return QueuedOperation(
             pipeline: pipeline,
             type: Payload.operationType,

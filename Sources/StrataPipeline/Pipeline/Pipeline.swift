@@ -37,7 +37,7 @@ public final class Pipeline: OperationRunner {
     ///
     /// - Parameters:
     ///   - stack: a stack that was opened with ``models``.
-    ///   - name: the name under which operations are queued. One pipeline of a name is open per stack.
+    ///   - name: the name under which operations are queued, not the empty text. One pipeline of a name is open per stack.
     ///   - formerNames: names that the pipeline had before; operations that are queued under them are moved, in their order.
     ///   - ordering: in which order operations of one lane are started. If it was another one before, operations that are queued keep their former order
     ///     where this one leaves it open.

@@ -1,6 +1,6 @@
 public import Strata
 
-/// The name of a pipeline.
+/// The name of a pipeline. It is any text but the empty one.
 ///
 /// ```swift
 /// extension PipelineName { static let uploads: PipelineName = "uploads" }
@@ -17,6 +17,16 @@ public struct PipelineName: RawRepresentable, ExpressibleByStringInterpolation, 
     public init(_ text: String) { rawValue = text }
     /// A name as a literal.
     public init(stringLiteral text: String) { rawValue = text }
+
+    /// Whether it is the empty text, under which nothing can be queued: brokers would never find it.
+    var isEmpty: Bool { rawValue.utf8.isEmpty }
+
+    /// Refuses the empty name.
+    ///
+    /// - Throws: ``PipelineError`` with `invalidArgument`.
+    func requireText() throws {
+        if isEmpty { throw PipelineError(.invalidArgument, "The name of the pipeline is empty. Name it by a text.") }
+    }
 
     /// Whether it begins with a text, byte by byte.
     public func hasPrefix(_ text: String) -> Bool { rawValue.utf8.starts(with: text.utf8) }

@@ -25,7 +25,7 @@ extension ObjectContext {
     ///
     /// Two contexts that make the same one at the same time make one; what the later commit says counts.
     ///
-    /// - Throws: what encoding throws; what the store reports.
+    /// - Throws: ``PipelineError`` with `invalidArgument` for an empty name of a pipeline; what encoding throws; what the store reports.
     @discardableResult
     public func schedule<Payload: OperationPayload>(
         _ name: String,
@@ -36,6 +36,7 @@ extension ObjectContext {
         overlap: OverlapPolicy = .skip,
         _ schedule: Schedule
     ) throws -> PeriodicOperation {
+        try pipeline.requireText()
         let encoder = JSONEncoder()
         // The same payload has the same bytes, so that it is seen to be the same.
         encoder.outputFormatting = .sortedKeys

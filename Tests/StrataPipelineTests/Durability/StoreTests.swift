@@ -127,7 +127,7 @@ import Testing
             QueueSQL.selectWaitingDependants, QueueSQL.selectDependantsOfFailed, QueueSQL.selectDependencies,
             QueueSQL.deleteDependencies, QueueSQL.selectHolds, QueueSQL.deleteHolds, QueueSQL.selectWaitingOfCommit,
             QueueSQL.selectLane, QueueSQL.archive, QueueSQL.delete, QueueSQL.selectHolder, QueueSQL.putBack,
-            QueueSQL.selectHoldNamed, QueueSQL.selectDueHolds, QueueSQL.selectNextDue, QueueSQL.selectKeyed,
+            QueueSQL.selectHoldNamed, QueueSQL.selectDueHolds, QueueSQL.selectNextDue, QueueSQL.selectScheduled,
             QueueSQL.selectDueSchedules, QueueSQL.selectActiveOfWorker, QueueSQL.selectUnfit,
             QueueSQL.selectOldFinished, QueueSQL.selectConstrained, QueueSQL.selectRecord,
             QueueSQL.selectPausesBegunAfter, QueueSQL.selectFinishedAfter, QueueSQL.selectStepsAfter,
@@ -167,7 +167,7 @@ import Testing
         for (sql, index) in [
             (QueueSQL.selectUnfit, "INTEGER PRIMARY KEY"),
             (QueueSQL.selectConstrained, "INDEX QueuedOperation_constraint_with_constraint_index (constraint=?)"),
-            (QueueSQL.selectKeyed, "INDEX QueuedOperation_pipeline_key_with_key_unique (pipeline=? AND key=?)"),
+            (QueueSQL.selectScheduled, "INDEX QueuedOperation_schedule_with_schedule_index (schedule=?)"),
             (
                 QueueSQL.selectAnyTies,
                 "INDEX QueuedOperation_pipeline_lane_rank_commit_with_awaitsPlace_index"
