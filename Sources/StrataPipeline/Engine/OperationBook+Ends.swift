@@ -166,6 +166,13 @@ extension OperationBook {
             try startPause(of: number, until: until)
             try putBack(operation, .held, withoutAttempts: 1)
             return .retrying(at: until, message: reason ?? "on request of the handler")
+        case .wait(let constraint) where constraint.rawValue.utf8.count > HandlerText.limit:
+            let error = PipelineError(
+                .invalidArgument,
+                "The handler waits for a constraint whose name has \(constraint.rawValue.utf8.count) bytes. "
+                    + "Give it one of \(HandlerText.limit) at most."
+            )
+            return try fail(operation, error, attempts, options)
         case .wait(let constraint) where isSatisfied:
             // It is so by now, or the handler sees it otherwise: soon again, and not at once.
             try startPause(of: number, until: now.addingTimeInterval(Self.doubtPause))
@@ -190,18 +197,13 @@ extension OperationBook {
             try putBack(operation, .pending, withoutAttempts: 1)
             return .retrying(at: now, message: "cancelled")
         }
-        let message = Self.text(of: error)
+        let message = HandlerText.kept("\(error)")
         if error is UnreadableOperation || options.retry.maxAttempts.map({ attempts >= $0 }) ?? false {
             return try failForGood(operation, message, attempts, options)
         }
         try note(message, attempts, of: operation.claim.operation)
         let pause = options.retry.pause(after: attempts, .random(in: 0...1))
         return try retry(operation, after: pause, message)
-    }
-
-    private static func text(of error: any Error) -> String {
-        let text = "\(error)"
-        return text.count > 2000 ? text.prefix(2000) + "…" : text
     }
 
     private func retry(_ operation: ClaimedOperation, after pause: Double, _ message: String) throws -> Report {
@@ -233,6 +235,7 @@ extension OperationBook {
         guard let standing = try state(of: number), standing.status != .failed, standing.status != .active else {
             return
         }
+        let message = HandlerText.kept(message)
         try note(message, standing.attempts, of: number)
         let isDropped = try rules(standing.pipeline).whenFailed == .drop
         try settle(failed: number, isDropped: isDropped, in: standing.pipeline, standing.lane)

@@ -39,14 +39,18 @@ public struct Outcome: Sendable {
 
     /// The same, with a reason that is kept with the operation's failures.
     package static func postpone(for pause: Duration, because reason: String) -> Outcome {
-        Outcome(kind: .postpone(for: pause, reason: reason))
+        Outcome(kind: .postpone(for: pause, reason: HandlerText.kept(reason)))
     }
 
     /// To be tried again when a constraint is satisfied, or a person says so. The attempt does not count.
+    ///
+    /// A name of more than 4,096 bytes fails the attempt.
     public static func wait(_ constraint: Constraint) -> Outcome { Outcome(kind: .wait(constraint)) }
 
     /// It has failed for good.
-    public static func fail(_ reason: String) -> Outcome { Outcome(kind: .fail(reason)) }
+    ///
+    /// - Parameter reason: why. Of a longer text 4,096 bytes are kept, as of what a handler throws.
+    public static func fail(_ reason: String) -> Outcome { Outcome(kind: .fail(HandlerText.kept(reason))) }
 
     /// It is not wanted any more; those that depend on it run all the same.
     public static let skip = Outcome(kind: .skip)

@@ -1,0 +1,75 @@
+import Foundation
+import Strata
+import StrataTesting
+import Testing
+
+@testable import StrataPipeline
+
+@Suite("P7 what a handler says has a limit in bytes", .timeLimit(.minutes(1))) struct HandlerTextTests {
+    private struct Said: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// A long text of one character, of many, and of many bytes each.
+    private static let texts = [
+        "e" + String(repeating: "\u{301}", count: 100_000), String(repeating: "x", count: 100_000),
+        "x" + String(repeating: "\u{1F600}", count: 100_000), String(repeating: "\0", count: 100_000),
+    ]
+
+    @Test("of a longer text as much is kept as there is room for, and no half of a character")
+    func kept() {
+        for text in Self.texts {
+            let kept = HandlerText.kept(text)
+            #expect((HandlerText.limit - 3...HandlerText.limit).contains(kept.utf8.count))
+            #expect(kept.utf8.dropLast(3).elementsEqual(text.utf8.prefix(kept.utf8.count - 3)))
+            #expect(kept.unicodeScalars.last == "…" && !kept.unicodeScalars.contains("\u{FFFD}"))
+            #expect(HandlerText.kept(kept) == kept)
+        }
+        let whole = String(repeating: "x", count: HandlerText.limit)
+        #expect(HandlerText.kept(whole) == whole)
+        #expect(HandlerText.kept("") == "")
+    }
+
+    @Test("in the row and in the event, however it is said", arguments: texts.indices)
+    func everyWay(_ index: Int) async throws {
+        let text = Self.texts[index]
+        let stage = try await Stage.open(retry: RetryPolicy(maxAttempts: 2))
+        let names = ["fails", "throws", "postpones", "blocks", "waits"]
+        try await stage.commit(names.map { Entry(stringLiteral: $0) })
+        stage.pipeline.resume()
+        try await stage.end("fails", .success(.fail(text)))
+        try await stage.end("throws", .failure(Said(description: text)))
+        try await stage.end("postpones", .success(.postpone(for: .seconds(1), because: text)))
+        try await stage.end("blocks", .success(.done { _ in throw Said(description: text) }))
+        try await stage.end("waits", .success(.wait(Constraint(rawValue: text))))
+        for name in names {
+            let row = try #require(try await stage.row(name))
+            #expect(row.failures.list.count == 1 && row.constraint == nil, "\(name)")
+            #expect(row.failures.list.allSatisfy { $0.message.utf8.count <= HandlerText.limit }, "\(name)")
+        }
+        for event in stage.log.events { #expect(event.description.utf8.count <= HandlerText.limit + 100) }
+        try await stage.close()
+    }
+
+    @Test("what the engine says of many operations has the same limit")
+    func ring() async throws {
+        let stage = try await Stage.open()
+        try await stage.commit(["A"])
+        let id = stage.id("A").number
+        try stage.stack.transact(author: "test") { try OperationBook($0).fail(id, Self.texts[1]) }
+        let message = try #require(try await stage.row("A")).failures.list[0].message
+        #expect(message.utf8.count == HandlerText.limit)
+        try await stage.close()
+    }
+
+    @Test("a constraint whose name is as long as may be is waited for")
+    func longestConstraint() async throws {
+        let stage = try await Stage.open()
+        try await stage.commit(["A"])
+        try await stage.play([.resume("A")])
+        let name = String(repeating: "x", count: HandlerText.limit)
+        try await stage.end("A", .success(.wait(Constraint(rawValue: name))))
+        #expect(try await stage.row("A")?.constraint == name)
+        try await stage.close()
+    }
+}
