@@ -58,10 +58,7 @@ final class BatchJob {
     /// It is reserved by this very transaction: the source of the store's ids would wait for it, and this for the source.
     func takeID() throws -> Int64 {
         if reserved.isEmpty {
-            guard let first = try connection.integer(SchemaSQL.readNextID), IDSource.isRange(from: first) else {
-                throw StoreIdentity.damaged
-            }
-            try connection.execute(SchemaSQL.reserveIDs, [.integer(reservation)])
+            let first = try connection.reserveIDs(reservation)
             reserved = first..<(first + reservation)
             reservation = min(reservation * 4, Self.reservationLimit)
         }

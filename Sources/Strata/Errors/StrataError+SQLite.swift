@@ -8,7 +8,7 @@ extension StrataError {
         let text = connection.flatMap { sqlite3_errmsg($0) } ?? sqlite3_errstr(code)
         let extended = connection.map { sqlite3_extended_errcode($0) } ?? code
         self.init(sqlite: extended == 0 ? code : extended, text: text.map { String(cString: $0) } ?? "")
-        if let file = connection.flatMap({ sqlite3_db_filename($0, "main") }) { self = named(String(cString: file)) }
+        if let file = connection.flatMap({ sqlite3_db_filename($0, "main") }) { self = naming(String(cString: file)) }
     }
 
     /// An error of GRDB's in Strata's words; others stay as they are.
@@ -76,15 +76,15 @@ extension StrataError {
 
     /// The same error, met while a store is opened.
     func whileOpening(_ file: String?) -> StrataError {
-        let error = file.map(named) ?? self
+        let error = naming(file)
         guard code == .diskFull else { return error }
         return error.saying(message.replacing(Self.nextStep, with: "open the store again"))
     }
 
     /// The same error, naming the file if it is about that.
-    private func named(_ file: String) -> StrataError {
+    func naming(_ file: String?) -> StrataError {
         let isOfFile = [.damagedStore, .notAStore, .readOnly, .cannotOpen].contains(code)
-        guard isOfFile, !file.isEmpty, !message.contains(file) else { return self }
+        guard let file, isOfFile, !file.isEmpty, !message.contains(file) else { return self }
         return located("'\(file)'")
     }
 

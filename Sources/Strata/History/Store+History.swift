@@ -41,6 +41,7 @@ extension Store {
                     "The history of the store is damaged at commit \(sequence). The objects are not concerned: go on from "
                         + "the newest token."
                 )
+                .naming(connection.path)
             }
             result.append(
                 ChangeSet(

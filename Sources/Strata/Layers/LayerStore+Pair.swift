@@ -24,7 +24,7 @@ extension LayerStore {
         while true {
             let sequence = try reader.begin()
             // Else this would go on for ever.
-            guard sequence >= reached else { throw Self.replacedError }
+            guard sequence >= reached else { throw Self.replacedError.naming(reader.connection.path) }
             let pair: Pair? = try state.withLock { state in
                 if sequence < state.sequence {
                     reached = state.sequence
@@ -72,7 +72,7 @@ extension LayerStore {
     /// - Parameter committer: the context that knows already.
     func takeIn(_ base: Int64, _ schema: Schema, _ connection: Connection, by committer: Int?) throws {
         let hasAbsorbed = try state.withLock { state in
-            guard base >= state.sequence else { throw Self.replacedError }
+            guard base >= state.sequence else { throw Self.replacedError.naming(connection.path) }
             guard base > state.sequence else { return false }
             try absorb(through: base, schema, connection, &state)
             return true

@@ -61,8 +61,7 @@ public final class MigrationDatabase {
         guard (0...room).contains(Int64(count)) else {
             throw StrataError(.misuse, "A step asks for \(count) ids, and there are \(room) for it. Ask for fewer.")
         }
-        try connection.execute(SchemaSQL.reserveIDs, [.integer(Int64(count))])
-        return first..<(first + Int64(count))
+        return try connection.reserveIDs(Int64(count))..<(first + Int64(count))
     }
 
     /// Whether there is a table, a model's or another, and in it a column of that name if one is given.

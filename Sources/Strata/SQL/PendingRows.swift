@@ -140,7 +140,7 @@ struct NumberSet {
     }
 }
 
-/// Walks pending rows: all in the order of their ids, one, or those with a certain value.
+/// Walks pending rows: all in the order of their ids, one, or those with certain values.
 final class PendingCursor {
     private let rows: PendingRows
     private var chosen: [PendingRows.Place] = []
@@ -157,9 +157,9 @@ final class PendingCursor {
     /// Starts at the row with this id, and ends after it.
     func start(at number: Int64) { start(rows.place(of: number).map { [$0] } ?? []) }
 
-    /// Starts at the first row whose column holds this value, and walks these only.
-    func start(at value: StoredValue, in column: Int) throws {
-        start(try rows.places(ofRowsWith: [value], in: [column]))
+    /// Starts at the first row whose columns hold these values, and walks these only.
+    func start(at values: [StoredValue], in columns: [Int]) throws {
+        start(try rows.places(ofRowsWith: values, in: columns))
     }
 
     private func start(_ chosen: [PendingRows.Place]) {

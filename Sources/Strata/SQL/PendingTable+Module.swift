@@ -82,23 +82,27 @@ extension PendingTable {
             pointer.deallocate()
             return SQLITE_OK
         }
-        module.pointee.xFilter = { pointer, plan, _, _, arguments in
+        module.pointee.xFilter = { pointer, plan, columns, _, arguments in
             let cursor = cursor(pointer)
-            // Of a value of another type it is not for us to say what it is equal to. SQLite compares once more.
-            guard plan != walkPlan, let table = pointer?.pointee.pVtab.map(owner) else {
+            guard plan != walkPlan, let table = pointer?.pointee.pVtab.map(owner), let arguments else {
                 cursor.start()
                 return SQLITE_OK
             }
-            let type = plan < columnPlan ? .integer : table.info.columns[Int(plan - columnPlan)].type
-            guard let value = arguments?[0].flatMap({ StoredValue($0, of: type) }) else {
+            let columns = columns.map { PendingTable.columns(of: $0) } ?? []
+            let types = plan == lookupPlan ? [.integer] : columns.map { table.info.columns[$0].type }
+            let values = types.enumerated().compactMap { place, type in
+                arguments[place].flatMap { StoredValue($0, of: type) }
+            }
+            // Of a value of another type it is not for us to say what it is equal to. SQLite compares once more.
+            guard values.count == types.count else {
                 cursor.start()
                 return SQLITE_OK
             }
             if plan == lookupPlan {
-                if case .integer(let number) = value { cursor.start(at: number) }
+                if case .integer(let number) = values[0] { cursor.start(at: number) }
                 return SQLITE_OK
             }
-            do { try cursor.start(at: value, in: Int(plan - columnPlan)) } catch { cursor.start() }
+            do { try cursor.start(at: values, in: columns) } catch { cursor.start() }
             return SQLITE_OK
         }
         module.pointee.xNext = { pointer in
@@ -122,10 +126,23 @@ extension PendingTable {
         return UnsafePointer(module)
     }()
 
-    // What xBestIndex tells xFilter: to walk all rows, to look up an id, or from the last one on, the values of a column.
+    // What xBestIndex tells xFilter: to walk all rows, to look up an id, or to look up the values of the columns that idxStr names.
     private static let walkPlan: Int32 = 0
     private static let lookupPlan: Int32 = 1
-    private static let columnPlan: Int32 = 2
+    private static let columnsPlan: Int32 = 2
+
+    /// Columns as a text that SQLite keeps with the statement, and frees.
+    private static func text(of columns: [Int]) -> UnsafeMutablePointer<CChar>? {
+        let bytes = columns.map(String.init).joined(separator: ",").utf8CString
+        guard let memory = sqlite3_malloc(Int32(bytes.count)) else { return nil }
+        let text = memory.bindMemory(to: CChar.self, capacity: bytes.count)
+        for (index, byte) in bytes.enumerated() { text[index] = byte }
+        return text
+    }
+
+    private static func columns(of text: UnsafePointer<CChar>) -> [Int] {
+        String(cString: text).utf8.split(separator: UInt8(ascii: ",")).compactMap { Int(Substring($0)) }
+    }
 
     private static func owner(_ table: UnsafeMutablePointer<sqlite3_vtab>) -> PendingTable {
         UnsafeMutableRawPointer(table).assumingMemoryBound(to: Table.self).pointee.table.takeUnretainedValue()
@@ -136,36 +153,43 @@ extension PendingTable {
         UnsafeMutableRawPointer(pointer!).assumingMemoryBound(to: Cursor.self).pointee.cursor.takeUnretainedValue()
     }
 
-    /// A look-up by id, or by a value in a column, or a walk in the order of ids.
+    /// A look-up by id, or by the values of all columns that are compared, or a walk in the order of ids.
     private static func plan(_ info: inout sqlite3_index_info, _ table: PendingTable) {
         let rows = table.rows.limit
-        var column: (constraint: Int, index: Int)?
-        for index in 0..<Int(info.nConstraint) {
+        let equalities = (0..<Int(info.nConstraint)).filter { index in
             let constraint = info.aConstraint[index]
-            guard constraint.usable != 0, constraint.op == UInt8(SQLITE_INDEX_CONSTRAINT_EQ),
-                sqlite3_stricmp(sqlite3_vtab_collation(&info, Int32(index)), "BINARY") == 0
-            else { continue }
-            if constraint.iColumn <= 0 {
-                info.aConstraintUsage[index].argvIndex = 1
-                info.idxNum = lookupPlan
-                info.estimatedCost = 1
-                info.estimatedRows = 1
-                return
-            }
-            let own = Int(constraint.iColumn) - 1
-            if table.info.columns[own].type != .real { column = (index, own) }
+            return constraint.usable != 0 && constraint.op == UInt8(SQLITE_INDEX_CONSTRAINT_EQ)
+                && sqlite3_stricmp(sqlite3_vtab_collation(&info, Int32(index)), "BINARY") == 0
+        }
+        if let index = equalities.first(where: { info.aConstraint[$0].iColumn <= 0 }) {
+            info.aConstraintUsage[index].argvIndex = 1
+            info.idxNum = lookupPlan
+            info.estimatedCost = 1
+            info.estimatedRows = 1
+            return
         }
         if info.nOrderBy == 1, info.aOrderBy[0].iColumn <= 0, info.aOrderBy[0].desc == 0 { info.orderByConsumed = 1 }
-        if let column {
-            info.aConstraintUsage[column.constraint].argvIndex = 1
-            info.idxNum = columnPlan + Int32(column.index)
-            info.estimatedCost = 2
-            info.estimatedRows = 1
-        } else {
+        var columns: [(column: Int, constraint: Int)] = []
+        for index in equalities {
+            let column = Int(info.aConstraint[index].iColumn) - 1
+            if table.info.columns[column].type == .real || columns.contains(where: { $0.column == column }) { continue }
+            columns.append((column, index))
+        }
+        // In one order, however the conditions are written: an index is made for each list of columns.
+        columns.sort { $0.column < $1.column }
+        guard !columns.isEmpty, let text = text(of: columns.map(\.column)) else {
             info.idxNum = walkPlan
             info.estimatedCost = Double(rows + 1)
             info.estimatedRows = Int64(rows)
+            return
         }
+        for (place, column) in columns.enumerated() {
+            info.aConstraintUsage[column.constraint].argvIndex = Int32(place + 1)
+        }
+        (info.idxStr, info.needToFreeIdxStr) = (text, 1)
+        info.idxNum = columnsPlan
+        info.estimatedCost = 2
+        info.estimatedRows = 1
     }
 
     private static func give(_ value: StoredValue, to context: OpaquePointer?) {

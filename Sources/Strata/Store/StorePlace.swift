@@ -82,16 +82,25 @@ struct StoreIdentity: Sendable {
 }
 
 extension Connection {
+    /// Reserves a range of ids in the running transaction, and returns the first one.
+    func reserveIDs(_ count: Int64) throws -> Int64 {
+        guard let first = try integer(SchemaSQL.readNextID), IDSource.isRange(from: first) else {
+            throw StoreIdentity.damaged.naming(path)
+        }
+        try execute(SchemaSQL.reserveIDs, [.integer(count)])
+        return first
+    }
+
     /// The number of the last commit that this connection sees.
     func sequence() throws -> Int64 {
         // As far as numbers can be added to it without care.
         let statement = try self.statement(.readSequence)
         defer { statement.reset() }
-        guard try statement.step() else { throw StoreIdentity.damaged }
+        guard try statement.step() else { throw StoreIdentity.damaged.naming(path) }
         if let migrations, sqlite3_column_int64(statement.pointer, 1) != migrations { throw StoreIdentity.migrated }
         let sequence = sqlite3_column_int64(statement.pointer, 0)
         guard sqlite3_column_type(statement.pointer, 0) == SQLITE_INTEGER, (0..<(.max / 2)).contains(sequence) else {
-            throw StoreIdentity.damaged
+            throw StoreIdentity.damaged.naming(path)
         }
         return sequence
     }

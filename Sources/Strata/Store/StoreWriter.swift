@@ -98,7 +98,7 @@ final class StoreWriter: Sendable {
                 owedIDs.use { $0.payApart(on: connection) }
                 throw error
             }
-            owedIDs.use { $0.isPaid() }
+            owedIDs.use { $0.forget() }
             isCommitted = true
         }
     }
@@ -133,11 +133,11 @@ final class StoreWriter: Sendable {
             return try database.unsafeReentrantWrite { db in
                 var first: Int64 = 0
                 if connection.use({ $0.isInTransaction }) {
-                    first = try connection.use { try Self.reserve(count, on: $0) }
+                    first = try connection.use { try $0.reserveIDs(count) }
                     owedIDs.use { $0.note(first + count) }
                 } else {
                     try turn(db, nil) {
-                        first = try Self.reserve(count, on: $0)
+                        first = try $0.reserveIDs(count)
                         return []
                     }
                 }
@@ -146,14 +146,6 @@ final class StoreWriter: Sendable {
         } catch {
             throw StrataError(grdb: error)
         }
-    }
-
-    private static func reserve(_ count: Int64, on connection: Connection) throws -> Int64 {
-        guard let first = try connection.integer(SchemaSQL.readNextID), IDSource.isRange(from: first) else {
-            throw StoreIdentity.damaged
-        }
-        try connection.execute(SchemaSQL.reserveIDs, [.integer(count)])
-        return first
     }
 
     /// A transaction by statements of our own. Nobody else has this database, so no observer misses it; it costs a third
@@ -198,7 +190,8 @@ final class OwedIDs {
 
     func note(_ end: Int64) { self.end = max(self.end, end) }
 
-    func isPaid() { end = 0 }
+    /// The store's counter is above them.
+    func forget() { end = 0 }
 
     /// Reserves the ids in the running transaction.
     func pay(on connection: Connection) throws {
@@ -213,7 +206,7 @@ final class OwedIDs {
             try connection.statement(.beginWriting).runBound()
             try pay(on: connection)
             try connection.statement(.commit).runBound()
-            isPaid()
+            forget()
         } catch {
             try? connection.execute("ROLLBACK")
         }

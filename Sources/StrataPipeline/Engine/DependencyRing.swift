@@ -33,7 +33,8 @@ enum DependencyRing {
     }
 
     static func error(_ ring: [Int64]) -> PipelineError {
-        let names = (ring.suffix(1) + ring).map { String($0) }.joined(separator: " waits for ")
+        var names = (ring.suffix(1) + ring).prefix(11).map { String($0) }.joined(separator: " waits for ")
+        if ring.count > 10 { names += ", and so on, through \(ring.count) operations" }
         return PipelineError(
             .dependencyCycle,
             "These operations would wait for each other for ever: \(names). Leave out one of the dependencies.",

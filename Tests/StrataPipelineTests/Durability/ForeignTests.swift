@@ -73,24 +73,31 @@ struct ForeignTests {
         let (_, id) = try await Self.foreign(other)
         let item = try await other.background { context in QueuedItem(try #require(try context.find(id))) }
         _ = try await Self.foreign(stack)
-        try await stack.background { context in
-            Self.expectForeign("enqueue as") {
-                _ = try context.enqueue(item, as: try stack.newID(for: QueuedOperation.self), in: .work)
-            }
-            Self.expectForeign("enqueue with a key") {
-                _ = try context.enqueue(item, in: .work, key: "key", ifQueued: .replace)
-            }
-            let operation = context.enqueue(Named(name: "here"), in: .work)
-            Self.expectForeign("setPayload") { try operation.setPayload(item) }
-            try context.commit()
-            // Where nothing can be thrown, the save refuses it.
-            context.enqueue(item, in: .work)
-            let error = #expect(throws: StrataError.self) { try context.commit() }
-            #expect(error?.code == .validation && error?.description.contains("another store") == true)
-            context.rollback()
-        }
+        try await stack.background { context in try Self.refuse(item, in: context, of: stack) }
         #expect(try await stack.background { try $0.count(OperationItem.all) } == 0)
         for stack in [stack, other] { try await stack.close() }
+    }
+
+    /// Expects that each way to queue an item refuses one of another store.
+    private static func refuse(
+        _ item: QueuedItem<Letter>,
+        in context: ObjectContext,
+        of stack: ContextStack
+    ) throws {
+        expectForeign("enqueue as") {
+            _ = try context.enqueue(item, as: try stack.newID(for: QueuedOperation.self), in: .work)
+        }
+        expectForeign("enqueue with a key") {
+            _ = try context.enqueue(item, in: .work, key: "key", ifQueued: .replace)
+        }
+        let operation = context.enqueue(Named(name: "here"), in: .work)
+        expectForeign("setPayload") { try operation.setPayload(item) }
+        try context.commit()
+        // Where nothing can be thrown, the save refuses it.
+        context.enqueue(item, in: .work)
+        let error = #expect(throws: StrataError.self) { try context.commit() }
+        #expect(error?.code == .validation && error?.description.contains("another store") == true)
+        context.rollback()
     }
 
     @Test("the operation that a fault is ordered for") func fault() async throws {

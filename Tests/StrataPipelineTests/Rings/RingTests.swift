@@ -293,4 +293,19 @@ import Testing
         #expect(try await stack.background { try $0.count(QueuedOperation.all) } == before)
         try await stack.close()
     }
+
+    @Test("the error names the first operations of a long ring, and how many there are")
+    func longRing() async throws {
+        let stack = try await ContextStack.open(.inMemory, models: Pipeline.models, stack: .rootOnly)
+        try await stack.background { context in
+            let operations = (0..<30).map { context.enqueue(Named(name: "\($0)"), in: .work) }
+            for (operation, next) in zip(operations, operations.dropFirst()) { try operation.addDependencies([next]) }
+            let error = #expect(throws: PipelineError.self) { try operations[29].addDependencies([operations[0]]) }
+            #expect(error?.operations.count == 30)
+            #expect(error?.message.split(separator: " waits for ").count == 11)
+            #expect(error?.message.contains("through 30 operations") == true)
+            context.rollback()
+        }
+        try await stack.close()
+    }
 }
