@@ -38,7 +38,7 @@ final class CommitJob {
     var missing: [Int: Set<Int64>] = [:]
     /// Rows that stay, or are back, otherwise than this commit's changes say, by entity.
     var kept: [Int: Set<Int64>] = [:]
-    var adjusted: [Int: any AnyPart] = [:]
+    var adjusted: [Int: any AnyAdjustments] = [:]
     /// Members that were there already, by entity: the rows that were to be added, and those that stand for them.
     var merged: [Int: [Int64: Int64]] = [:]
     /// Rows of which `.theirs` has given up changes that met others within the layers, by entity.
@@ -249,7 +249,7 @@ final class CommitJob {
             known: known,
             taken: taken,
             rows: written,
-            adjusted: adjusted,
+            adjusted: adjusted.mapValues(\.part),
             merged: merged,
             withdrawn: withdrawn,
             moved: moved,

@@ -111,7 +111,18 @@ extension Entity {
 
     /// Notes rows that come out otherwise than the committer has them.
     func adjust(_ part: Part<Row>, _ job: CommitJob) {
-        job.adjusted[info.index] = job.adjusted[info.index]?.typed(Row.self).merged(with: part) { $1 } ?? part
+        let adjustments = adjustments(job)
+        for change in part.changes { adjustments.add(change) }
+    }
+
+    /// The same of one row.
+    func adjust(_ change: Change<Row>, _ job: CommitJob) { adjustments(job).add(change) }
+
+    private func adjustments(_ job: CommitJob) -> Adjustments<Row> {
+        if let known = job.adjusted[info.index] { return unsafeDowncast(known, to: Adjustments<Row>.self) }
+        let made = Adjustments<Row>()
+        job.adjusted[info.index] = made
+        return made
     }
 
     /// A row with values that must be unique and that another one has.
@@ -255,4 +266,20 @@ extension Change {
         return columns.intersection(beneath._$differences(from: base.seen))
             .intersection(row._$differences(from: beneath))
     }
+}
+
+/// Rows of one entity that come out otherwise than the committer has them, each as it was noted last. Kept by the index of the entity,
+/// which fixes the type.
+final class Adjustments<Row: StoredRow>: AnyAdjustments {
+    private var changes: [Int64: Change<Row>] = [:]
+
+    /// Complexity: O(1).
+    func add(_ change: Change<Row>) { changes[change.row._$number] = change }
+
+    var part: any AnyPart { Part(unsorted: Array(changes.values)) }
+}
+
+/// ``Adjustments`` of whichever entity.
+protocol AnyAdjustments: AnyObject {
+    var part: any AnyPart { get }
 }

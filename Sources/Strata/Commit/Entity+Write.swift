@@ -43,10 +43,6 @@ extension Entity {
         job.parked[info.index].map { unsafeDowncast($0, to: ParkedRows<Row>.self) }
     }
 
-    func adjust(_ change: Change<Row>, _ job: CommitJob) {
-        adjust(Part(numbers: [change.row._$number], changes: [change]), job)
-    }
-
     /// The row in the store with its version.
     ///
     /// A row whose unique value was taken off it for a moment is given as it was before.

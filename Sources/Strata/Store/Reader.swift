@@ -41,7 +41,9 @@ final class Reader: @unchecked Sendable {
         }
         connection = Connection(pointer, identity)
         // Where another file has taken the place of the store, this would read that one.
-        guard StorePlace.current(of: connection) == identity.place else { throw LayerStore.replacedError.naming(connection.path) }
+        guard StorePlace.current(of: connection) == identity.place else {
+            throw LayerStore.replacedError.naming(connection.path)
+        }
         connection.followReads(of: entities)
         try connection.overlay.register(entities, on: pointer)
         try SQLFunctions.register(on: pointer)

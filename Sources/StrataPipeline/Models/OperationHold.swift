@@ -5,7 +5,7 @@ public import Strata
 ///
 /// Made by ``QueuedOperation/hold(_:until:)``. An operation waits for all of its holds.
 @Model(
-    .unique("operation", "name"),
+    .unique("operation", "name", onConflict: .update),
     .index("until"),
     .index("since", whereNotNil: "since"),
     table: "OperationHold"

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Strata
 import StrataTesting
@@ -30,6 +31,30 @@ import Testing
             try operation.release(name)
             #expect(try operation.blockers().count == (name == "start" ? 1 : 2))
         }
+        try await stage.close()
+    }
+
+    @Test("of two that set the same hold at the same moment, the second one moves it")
+    func sameHold() async throws {
+        let stage = try await Stage.open()
+        try await stage.commit(["A"])
+        let id = stage.id("A")
+        let dates = [Date(timeIntervalSinceReferenceDate: 1e12), Date(timeIntervalSinceReferenceDate: 2e12)]
+        try await stage.stack.background { context in
+            try #require(try context.find(id)).hold("mine", until: dates[1])
+            let (stack, hasHeld) = (stage.stack, DispatchSemaphore(value: 0))
+            Task.detached {
+                defer { hasHeld.signal() }
+                try await stack.background { other in
+                    try #require(try other.find(id)).hold("mine", until: dates[0])
+                    try other.commit()
+                }
+            }
+            hasHeld.wait()
+            try context.commit()
+        }
+        let holds = try await stage.stack.background { context in try context.rows(OperationHold.all).map(\.until) }
+        #expect(holds == [dates[1]])
         try await stage.close()
     }
 

@@ -76,11 +76,11 @@ struct OptionTests {
             _ = try await Self.open(stack, Options(name: "standard"), isBroker, clock)
             return try await stack.close()
         }
+        let log = EventLog(runner)
         try await stack.background { context in
             for number in 0..<3 { context.enqueue(Named(name: "\(number)"), in: .work) }
             try context.commit()
         }
-        let log = EventLog(runner)
         for _ in 0..<3 {
             await runner.settled()
             clock.advance(by: .seconds(3600))

@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: ["\"operation\" = 7 AND \"name\" = 'start'", "\"name\" = 'start' AND \"operation\" = 7"])
-    func `all compared columns take part in the look-up, in whatever order they are written`(_ conditions: String) async throws {
+    func `all compared columns take part in the look-up, in whatever order`(_ conditions: String) async throws {
         let stack = try await open()
         try await stack.background { context in
             Self.insert(0..<10, into: context)

@@ -49,6 +49,25 @@ import Testing
         )
     }
 
+    @Test("Thousands are absorbed at once, by two columns as by one", .timeLimit(.minutes(1)))
+    func thousands() async throws {
+        let stack = try await open()
+        for visits in 1...2 {
+            try await stack.background { context in
+                for number in 0..<4000 {
+                    context.insert(Contact(email: "\(number)", first: "Same", last: "\(number)", visits: visits))
+                    context.insert(Contact(email: nil, first: "\(number)", last: "Same", visits: visits))
+                }
+                try context.commit()
+            }
+        }
+        let counts = try await stack.background { context in
+            try [context.count(Contact.all), context.count(Contact.where { $0.visits == 2 })]
+        }
+        #expect(counts == [8000, 8000])
+        try await stack.close()
+    }
+
     @Test("Values, members and references go to the object that is there, which keeps its id and time")
     func everything() async throws {
         let stack = try await open()
