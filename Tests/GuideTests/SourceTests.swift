@@ -51,6 +51,7 @@ import Testing
         ("StrataCloud/Tree/ShareList.swift", "String", "letters, and ids that a server gives; isSame compares bytes"),
         ("StrataCloud/Download/ContentHeader.swift", "application: [String: String]", "the application's dictionary"),
         ("StrataCloud/Sealed/SealedHeader.swift", "application: [String: String]", "the application's dictionary"),
+        (".swift", ".unicodeScalars.firstIndex(of: ", "Unicode scalars, not characters"),
         (".swift", "nvironment: [String: String]", "variables of the environment"),
         ("StrataHTTP/HTTP/XMLNode.swift", "attributes: [String: String]", "a method of a protocol of Foundation"),
         ("MirrorKit/Options/MirrorOptions.swift", "[String: String]", "variables of the environment"),
