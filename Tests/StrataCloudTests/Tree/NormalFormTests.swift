@@ -57,9 +57,9 @@ import Testing
         let (one, other) = (try await open("alice"), try await open("bob"))
         try await one.account.commit { cloud in
             if isFolder {
-                try cloud.createNode(at: TreePath([Self.composed, "x"]))
+                _ = try cloud.createNode(at: TreePath([Self.composed, "x"]))
             } else {
-                try cloud.createNode(at: TreePath([Self.composed]))
+                _ = try cloud.createNode(at: TreePath([Self.composed]))
             }
         }
         try await one.account.waitUntilIdle()
