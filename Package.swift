@@ -71,7 +71,7 @@ let package = Package(
         .target(
             name: "StrataHTTP",
             dependencies: [
-                "StrataCloud",
+                "Strata", "StrataCloud",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),

@@ -1,4 +1,5 @@
 import Foundation
+import Strata
 import Testing
 
 @testable import StrataCloud
@@ -23,7 +24,7 @@ import Testing
         let key = RemoteKey(["home", name])
         let sidecar = key.sidecar(Sidecar.metadata)
         let tree = RemoteTree([key: RemoteObject(key: key), sidecar: RemoteObject(key: sidecar)])
-        #expect(tree.sidecars[key]?[Sidecar.metadata]?.key == sidecar && tree.objects.map(\.key) == [key])
+        #expect(tree.sidecars[key]?[UTF8Text(Sidecar.metadata)]?.key == sidecar && tree.objects.map(\.key) == [key])
     }
 
     @Test func `a slash in a segment is refused, also before a combining mark`() throws {

@@ -35,12 +35,12 @@ extension BatchJob {
 extension EntityInfo {
     /// The columns that SQLite names where it refuses a row: `UNIQUE constraint failed: Article.slug, Article.lang`.
     fileprivate func columns(refusedBy error: StrataError) -> [Int] {
-        guard let start = error.message.firstRange(of: "constraint failed: ")?.upperBound,
-            let end = error.message.lastIndex(of: "("), start < end
+        guard let start = error.message.utf8.firstRange(of: "constraint failed: ".utf8)?.upperBound,
+            let (names, _) = error.message[start...].splitAtLast("(")
         else { return [] }
-        return error.message[start..<end].split(separator: ", ").compactMap { name in
-            let name = name.split(separator: ".").last?.trimmingPrefix { $0 == " " }.prefix { $0 != " " }
-            return columns.firstIndex { $0.name == name.map(String.init) }
+        return names.split(atBytes: ",").compactMap { name in
+            let name = name.split(atBytes: ".").last?.split(atBytes: " ").first
+            return columns.firstIndex { name.hasSameBytes(as: $0.name) }
         }
     }
 }

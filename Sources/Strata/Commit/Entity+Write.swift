@@ -370,7 +370,7 @@ extension Entity {
             guard let holder = try holder(of: row, unique, job),
                 let change = job.taken[info.index]?.typed(Row.self)[holder], change.kind == .update,
                 let column = unique.first(where: change.columns.contains),
-                try !unique.allSatisfy({ try change.row._$value(at: $0).isSame(as: row._$value(at: $0)) })
+                try !unique.allSatisfy({ try change.row._$value(at: $0) == row._$value(at: $0) })
             else { continue }
             guard let before = try stored(holder, job) else { continue }
             let parked = parkedRows(job) ?? ParkedRows<Row>()

@@ -90,7 +90,7 @@ extension ObjectContext {
         var current: StoredValue?
         try run(query, .sections(key.node)) { reader in
             let value = reader.value(at: column)
-            if let current, current.isSame(as: value) {
+            if let current, current == value {
                 sections[sections.count - 1].elements.append(try element(reader))
             } else {
                 current = value

@@ -119,15 +119,17 @@ extension ContextStack {
     package func engine<Engine: StackEngine>(_ name: String, _ make: () -> Engine) throws -> Engine {
         try core.engines.withLock { engines in
             if engines.isClosing { throw StrataError(.closed, "The stack is being closed. Open another one.") }
-            if let engine = engines.all[name] as? Engine { return engine }
+            if let engine = engines.all[UTF8Text(name)] as? Engine { return engine }
             let engine = make()
-            engines.all[name] = engine
+            engines.all[UTF8Text(name)] = engine
             return engine
         }
     }
 
     /// Lets go of the engine of this name.
-    package func removeEngine(_ name: String) { core.engines.withLock { _ = $0.all.removeValue(forKey: name) } }
+    package func removeEngine(_ name: String) {
+        core.engines.withLock { _ = $0.all.removeValue(forKey: UTF8Text(name)) }
+    }
 
     /// Whether the stack was opened with a model.
     package func knows(_ model: any Model.Type) -> Bool { (try? core.engine.schema.index(of: model)) != nil }

@@ -26,7 +26,7 @@ extension HistoryToken: LosslessStringConvertible {
 
     /// Reads what ``description`` gave. Nil where the text has another form.
     public init?(_ description: String) {
-        let parts = description.split(separator: "-", omittingEmptySubsequences: false)
+        let parts = description.split(atBytes: "-", omitsEmpty: false)
         guard parts.count == 2, let sequence = Int64(parts[0]), let fingerprint = UInt16(parts[1], radix: 16) else {
             return nil
         }

@@ -139,7 +139,7 @@ struct LineFailure: Error {
         let place = (line.map { "line \($0)" } ?? "a line") + (subject.isEmpty ? "" : ", \(subject)")
         return StrataError(
             .invalidImport,
-            "Nothing was imported: \(place) \(message)" + (message.hasSuffix(".") ? "" : "."),
+            "Nothing was imported: \(place) \(message)" + (message.hasByteSuffix(".") ? "" : "."),
             underlying: underlying
         )
     }

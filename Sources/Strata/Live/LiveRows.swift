@@ -20,10 +20,22 @@ public struct LiveRows<Object: Model>: Sendable {
     ///
     /// Complexity: O(rows).
     public func sections<Key: Sendable & Equatable>(by key: (Object.Row) -> Key) -> [Section<Key>] {
+        sections(by: key, isSame: ==)
+    }
+
+    /// The same for keys that are values of attributes: a new section wherever the store has another value than in the row before. Texts are
+    /// compared by the bytes of their UTF-8.
+    ///
+    /// Complexity: O(rows).
+    public func sections<Key: AttributeValue>(by key: (Object.Row) -> Key) -> [Section<Key>] {
+        sections(by: key, isSame: Key.isSame)
+    }
+
+    private func sections<Key>(by key: (Object.Row) -> Key, isSame: (Key, Key) -> Bool) -> [Section<Key>] {
         var sections: [Section<Key>] = []
         for (index, row) in rows.enumerated() {
             let key = key(row)
-            if let last = sections.last, last.key == key {
+            if let last = sections.last, isSame(last.key, key) {
                 sections[sections.count - 1] = Section(key: key, indices: last.indices.lowerBound..<(index + 1))
             } else {
                 sections.append(Section(key: key, indices: index..<(index + 1)))

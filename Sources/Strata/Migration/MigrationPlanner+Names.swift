@@ -66,8 +66,8 @@ extension SchemaDescription {
     /// What `Article.title` names.
     func property(named text: String) -> (table: TableDescription, property: String)? {
         for table in tables where table.ends == nil {
-            for prefix in [table.subject, table.name] where text.hasPrefix(prefix + ".") {
-                return (table, String(text.dropFirst(prefix.count + 1)))
+            for prefix in [table.subject, table.name] where text.hasBytePrefix(prefix + ".") {
+                return (table, text.droppingFirstBytes(prefix.utf8.count + 1))
             }
         }
         return nil

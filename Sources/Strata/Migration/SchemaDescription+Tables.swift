@@ -25,9 +25,9 @@ extension SchemaDescription {
             )
         }
         for name in joins {
-            let owners = tables.map(\.name).filter { name.hasPrefix($0 + "_") }
-            let owner = owners.max { $0.count < $1.count } ?? name
-            let near = PropertyPath(table: owner, property: String(name.dropFirst(owner.count + 1)))
+            let owners = tables.map(\.name).filter { name.hasBytePrefix($0 + "_") }
+            let owner = owners.max { $0.utf8.count < $1.utf8.count } ?? name
+            let near = PropertyPath(table: owner, property: name.droppingFirstBytes(owner.utf8.count + 1))
             let far = PropertyPath(table: "", property: "")
             tables.append(TableDescription(relationship: .members(near, far), near: near, far: far))
         }

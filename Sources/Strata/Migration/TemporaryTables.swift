@@ -18,7 +18,7 @@ struct TemporaryTables {
     func check(after step: String) throws {
         let entries = try Self.entries(on: connection).filter { !others.contains($0.name) && $0.type != "trigger" }
         let hiding = entries.first {
-            tables.contains($0.name.lowercased()) || $0.name.lowercased().hasPrefix("strata_")
+            tables.contains($0.name.lowercased()) || $0.name.lowercased().hasBytePrefix("strata_")
         }
         guard let hiding else { return }
         throw StrataError(

@@ -52,7 +52,7 @@ struct ValueCheck {
             guard declared.holds(value), let normalized = declared.normalized?(value) else {
                 return "must be a value of \(declared.typeName)"
             }
-            if !isFilled, declared.type != .text, !normalized.isSame(as: value) {
+            if !isFilled, declared.type != .text, normalized != value {
                 return "must be a number that \(declared.typeName) keeps exactly"
             }
         }
@@ -102,7 +102,7 @@ struct ValueCheck {
                 let replacement = try replacement(of: value)
                 if let fault = fault(of: value == .null ? replacement : value) {
                     faults[fault, default: 0] += 1
-                } else if !replacement.isSame(as: value) {
+                } else if replacement != value {
                     if value == .null { filled += 1 } else { rewritten += 1 }
                 }
             }
@@ -156,7 +156,7 @@ extension MigrationRun {
                             mine: value
                         )
                     )
-                } else if !replacement.isSame(as: value) {
+                } else if replacement != value {
                     try connection.execute(update, [replacement, .integer(number)])
                 }
             }

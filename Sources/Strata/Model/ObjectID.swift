@@ -47,7 +47,7 @@ extension ObjectID: LosslessStringConvertible {
     /// Reads what ``description`` gave, also under the model's original name. Nil where the text has another form or names
     /// another model.
     public init?(_ description: String) {
-        let parts = description.split(separator: "-", omittingEmptySubsequences: false)
+        let parts = description.split(atBytes: "-", omitsEmpty: false)
         let schema = Object._$schema
         guard parts.count == 3, parts[0] == schema.name || parts[0] == schema.originalName ?? schema.name,
             let number = Int64(parts[1]),

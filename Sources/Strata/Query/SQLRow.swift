@@ -5,11 +5,11 @@ public struct SQLRow: Sendable {
     /// What the columns of a result are called, for all of its rows.
     final class Names: Sendable {
         let all: [String]
-        let indexes: [String: Int]
+        let indexes: [UTF8Text: Int]
 
         init(_ all: [String]) {
             self.all = all
-            indexes = Dictionary(zip(all, all.indices), uniquingKeysWith: { first, _ in first })
+            indexes = Dictionary(zip(all.map(UTF8Text.init(_:)), all.indices), uniquingKeysWith: { first, _ in first })
         }
     }
 
@@ -28,14 +28,14 @@ public struct SQLRow: Sendable {
     public var columnNames: [String] { names.all }
 
     /// The value of the first column of this name; nil where there is none.
-    public subscript(name: String) -> StoredValue? { names.indexes[name].map { values[$0] } }
+    public subscript(name: String) -> StoredValue? { names.indexes[UTF8Text(name)].map { values[$0] } }
 
     /// The value of the first column of this name, as a type that an attribute may have, or an optional of one.
     ///
     /// - Throws: ``StrataError`` with `invalidQuery` where there is no such column, or with `undecodable` where its value is
     ///   none of that type.
     public func value<Value: ColumnValue>(_ type: Value.Type, _ name: String) throws -> Value {
-        guard let index = names.indexes[name] else { throw noColumn("called '\(name)'") }
+        guard let index = names.indexes[UTF8Text(name)] else { throw noColumn("called '\(name)'") }
         return try value(Value.self, at: index)
     }
 

@@ -198,5 +198,5 @@ enum MigrationSQL {
     }
 
     /// Whether a literal may follow DEFAULT in ``addColumn(_:_:to:)``.
-    static func isPlain(literal: String) -> Bool { !literal.hasPrefix("(") && !literal.hasPrefix("CAST") }
+    static func isPlain(literal: String) -> Bool { !literal.hasBytePrefix("(") && !literal.hasBytePrefix("CAST") }
 }

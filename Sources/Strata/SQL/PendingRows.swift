@@ -67,7 +67,7 @@ final class PendingRows {
             for index in parts[part].places(ofRowsLike: values, in: columns) {
                 let place = Place(number: parts[part].numbers[index], part: Int32(part), index: Int32(index))
                 guard isVisible(place), isNewest(place),
-                    try zip(columns, values).allSatisfy({ try value(of: place, $0).isSame(as: $1) })
+                    try zip(columns, values).allSatisfy({ try value(of: place, $0) == $1 })
                 else { continue }
                 places.append(place)
             }

@@ -29,17 +29,18 @@ extension SQLFunctions {
 /// The regular expressions that one connection has used, compiled. A connection runs one statement at a time, so nothing
 /// is locked.
 private final class RegexCache {
-    private var known: [String: Regex<AnyRegexOutput>] = [:]
+    private var known: [UTF8Text: Regex<AnyRegexOutput>] = [:]
 
     func matches(_ pattern: String, _ text: String) throws -> Bool {
         try regex(pattern).firstMatch(in: text) != nil
     }
 
     private func regex(_ pattern: String) throws -> Regex<AnyRegexOutput> {
-        if let regex = known[pattern] { return regex }
+        let key = UTF8Text(pattern)
+        if let regex = known[key] { return regex }
         if known.count >= 64 { known.removeAll() }
         let regex = try Regex(pattern)
-        known[pattern] = regex
+        known[key] = regex
         return regex
     }
 }

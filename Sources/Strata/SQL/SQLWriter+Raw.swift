@@ -42,7 +42,7 @@ extension SQLWriter {
             // Always a subquery, so that what is written about it holds whether or not there are unsaved changes.
             let schema = model.type._$schema
             let source = table(.model(schema)).source
-            if source.hasPrefix("(") { return source }
+            if source.hasBytePrefix("(") { return source }
             let columns = (["id"] + schema.columns.map(\.name)).map(\.quotedIdentifier).joined(separator: ", ")
             return "(SELECT \(columns) FROM \(source))"
         case .members(let members, let model): return try pairs(of: members, model)

@@ -1,4 +1,4 @@
-/// The name of a context, taken at most once per stack. It is not empty.
+/// The name of a context, taken at most once per stack. It is not empty. Names are compared by the bytes of their UTF-8.
 ///
 ///     extension ContextName { static let network: ContextName = "network" }
 public struct ContextName: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
@@ -14,6 +14,14 @@ public struct ContextName: Hashable, Sendable, ExpressibleByStringLiteral, Custo
     public init(stringLiteral value: String) {
         self.init(value)
     }
+
+    /// Whether two names have the same bytes.
+    public static func == (left: ContextName, right: ContextName) -> Bool {
+        left.rawValue.hasSameBytes(as: right.rawValue)
+    }
+
+    /// As `==`, by the bytes.
+    public func hash(into hasher: inout Hasher) { rawValue.hashBytes(into: &hasher) }
 
     /// The name as text.
     public var description: String { rawValue }

@@ -8,7 +8,7 @@ extension StackCore {
         try state.withLock { state in
             if let handle = state.names[name] { return handle }
             if state.phase == .closed { throw Self.closedError }
-            let known = state.names.keys.map(\.rawValue).sorted().joined(separator: ", ")
+            let known = state.names.keys.map(\.rawValue).sortedByBytes().joined(separator: ", ")
             throw StrataError(
                 .unknownName,
                 "There is no context named '\(name)'; there are: \(known.isEmpty ? "none" : known). "

@@ -35,7 +35,7 @@ final class StackCore: Sendable {
 
     /// What works on the stack by itself.
     struct Engines {
-        var all: [String: any StackEngine] = [:]
+        var all: [UTF8Text: any StackEngine] = [:]
         /// Whether no more may come.
         var isClosing = false
     }

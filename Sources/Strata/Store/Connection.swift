@@ -16,7 +16,7 @@ final class Connection {
     let overlay = Overlay()
     /// What searches need.
     let search = ConnectionSearch()
-    private var statements: [String: Statement] = [:]
+    private var statements: [UTF8Text: Statement] = [:]
     /// Those that are known by a number of their own.
     private var frequent: [Statement?] = []
     private var hasFunctions = false
@@ -80,13 +80,14 @@ final class Connection {
     /// - Parameter make: prepares the statement where there is none at hand.
     func statement(_ sql: String, _ make: () throws -> Statement) throws -> Statement {
         statementCount &+= 1
-        if let statement = statements[sql], !statement.isBusy {
+        let key = UTF8Text(sql)
+        if let statement = statements[key], !statement.isBusy {
             readRecord?.note(statement)
             return statement
         }
         let statement = try make()
         if statements.count >= Self.statementLimit { statements.removeAll() }
-        statements[sql] = statement
+        statements[key] = statement
         readRecord?.note(statement)
         return statement
     }

@@ -104,8 +104,8 @@ struct StoreBackup {
         let prefix = URL(fileURLWithPath: source).lastPathComponent + Self.mark
         var others: [(date: Date, number: Int64, path: String)] = []
         for name in (try? files.contentsOfDirectory(atPath: folder.path)) ?? []
-        where name.hasPrefix(prefix) && name != file.lastPathComponent {
-            guard let number = Int64(name.dropFirst(prefix.count)) else { continue }
+        where name.hasBytePrefix(prefix) && !name.hasSameBytes(as: file.lastPathComponent) {
+            guard let number = Int64(name.droppingFirstBytes(prefix.utf8.count)) else { continue }
             let path = folder.appendingPathComponent(name).path
             let date = (try? files.attributesOfItem(atPath: path))?[.modificationDate] as? Date
             others.append((date ?? .distantPast, number, path))

@@ -49,7 +49,7 @@ enum StoreFile {
         }
         defer { free(real) }
         let file = String(cString: real)
-        return file.lastIndex(of: "/").map { $0 == file.startIndex ? "/" : String(file[..<$0]) } ?? "."
+        return file.splitAtLast("/").map { $0.before.isEmpty ? "/" : $0.before } ?? "."
     }
 
     /// The first hundred bytes, read by way of SQLite: closing a descriptor of one's own drops all locks that this process

@@ -10,7 +10,7 @@ struct SchemaEntry: Hashable {
     /// Whether it looks like a table of objects, where nothing says which these are.
     var isOfModel: Bool { sql.contains("\"_version\" INTEGER") }
     /// Whether it belongs to what Strata keeps for itself.
-    var isHousekeeping: Bool { table.lowercased().hasPrefix("strata_") }
+    var isHousekeeping: Bool { table.lowercased().hasBytePrefix("strata_") }
 }
 
 /// What a store says of its own schema.

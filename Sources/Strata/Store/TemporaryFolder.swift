@@ -43,11 +43,11 @@ final class TemporaryFolder: Sendable {
     /// Removes what processes that were killed have left behind.
     static func sweep(_ base: URL) {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: base.path)) ?? []
-        for name in names where name.hasPrefix(prefix) {
+        for name in names where name.hasBytePrefix(prefix) {
             let folder = base.appendingPathComponent(name)
-            let parts = name.dropFirst(prefix.count).split(separator: "-", maxSplits: 1)
+            let parts = name.droppingFirstBytes(prefix.utf8.count).split(atBytes: "-", maxSplits: 1)
             // Others may call their files by a number as well, but not by these two.
-            guard parts.count == 2, let process = pid_t(parts[0]), UUID(uuidString: String(parts[1])) != nil,
+            guard parts.count == 2, let process = pid_t(parts[0]), UUID(uuidString: parts[1]) != nil,
                 kill(process, 0) == -1, errno == ESRCH, !isLocked(folder)
             else { continue }
             try? FileManager.default.removeItem(at: folder)

@@ -30,6 +30,9 @@ extension Data: AttributeValue {
         guard case .blob(let data) = storedValue else { return nil }
         self = data
     }
+
+    @inlinable
+    public static func isSame(_ left: Data, _ right: Data) -> Bool { left == right }
 }
 
 extension Date: AttributeValue {
@@ -43,6 +46,9 @@ extension Date: AttributeValue {
         guard let seconds = Double(storedValue: storedValue) else { return nil }
         self.init(timeIntervalSinceReferenceDate: seconds)
     }
+
+    @inlinable
+    public static func isSame(_ left: Date, _ right: Date) -> Bool { left == right }
 }
 
 extension UUID: AttributeValue {
@@ -57,6 +63,9 @@ extension UUID: AttributeValue {
         withUnsafeMutableBytes(of: &bytes) { $0.copyBytes(from: data) }
         self.init(uuid: bytes)
     }
+
+    @inlinable
+    public static func isSame(_ left: UUID, _ right: UUID) -> Bool { left == right }
 }
 
 extension URL: AttributeValue {
@@ -66,6 +75,11 @@ extension URL: AttributeValue {
     public init?(storedValue: StoredValue) {
         guard case .text(let text) = storedValue else { return nil }
         self.init(string: text)
+    }
+
+    /// The texts are compared, by their bytes.
+    public static func isSame(_ left: URL, _ right: URL) -> Bool {
+        left == right && String.isSame(left.absoluteString, right.absoluteString)
     }
 }
 
@@ -78,13 +92,16 @@ extension Array where Element: AttributeValue & Codable {
         guard let elements = text == "[]" ? [] : JSONText.decode(Self.self, from: text) else { return nil }
         self = elements
     }
+
+    /// Element by element.
+    public static func isSame(_ left: Self, _ right: Self) -> Bool { left.elementsEqual(right, by: Element.isSame) }
 }
 extension Set: PropertyValue where Element: AttributeValue & Codable {}
 extension Set: AttributeValue where Element: AttributeValue & Codable {}
 extension Set where Element: AttributeValue & Codable {
     /// A JSON array whose elements are sorted by their texts, so that equal sets have equal texts.
     public var storedValue: StoredValue {
-        get throws { .text("[" + (try map { try JSONText.encode($0) }).sorted().joined(separator: ",") + "]") }
+        get throws { .text("[" + (try map { try JSONText.encode($0) }).sortedByBytes().joined(separator: ",") + "]") }
     }
 }
 

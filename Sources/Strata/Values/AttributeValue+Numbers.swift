@@ -20,6 +20,9 @@ extension AttributeValue where Self: FixedWidthInteger & Codable {
             return nil
         }
     }
+
+    @inlinable
+    public static func isSame(_ left: Self, _ right: Self) -> Bool { left == right }
 }
 
 extension Int: AttributeValue {}
@@ -44,6 +47,9 @@ extension Bool: AttributeValue {
         default: return nil
         }
     }
+
+    @inlinable
+    public static func isSame(_ left: Bool, _ right: Bool) -> Bool { left == right }
 }
 
 extension Double: AttributeValue {
@@ -97,4 +103,7 @@ extension Decimal: AttributeValue {
         default: return nil
         }
     }
+
+    @inlinable
+    public static func isSame(_ left: Decimal, _ right: Decimal) -> Bool { left == right }
 }

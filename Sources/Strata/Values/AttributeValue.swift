@@ -22,13 +22,15 @@ where Stored == Self, OptionalStored == Self?, Unwrapped == Self {
     /// A value read from the store, or nil where `storedValue` is not one of this type's.
     init?(storedValue: StoredValue)
 
-    /// Whether two values are the same to the byte. By default: whether they are equal.
+    /// Whether two values are the same to the byte, so that setting one over the other is no change. By default: whether they are equal,
+    /// and no text in what is stored has other bytes. Swift takes two spellings of one character for equal.
     static func isSame(_ left: Self, _ right: Self) -> Bool
 }
 
 extension AttributeValue {
-    @inlinable
-    public static func isSame(_ left: Self, _ right: Self) -> Bool { left == right }
+    public static func isSame(_ left: Self, _ right: Self) -> Bool {
+        left == right && StoredTexts.areSame(try? left.storedValue, try? right.storedValue)
+    }
 
     @inlinable
     public static func _$load(_ stored: Self, of owner: some Model, at column: Int) -> Self { stored }
@@ -66,6 +68,9 @@ extension AttributeValue where Self: RawRepresentable, RawValue: AttributeValue 
         guard let raw = RawValue(storedValue: storedValue) else { return nil }
         self.init(rawValue: raw)
     }
+
+    @inlinable
+    public static func isSame(_ left: Self, _ right: Self) -> Bool { RawValue.isSame(left.rawValue, right.rawValue) }
 }
 
 extension AttributeValue where Self: Codable {
@@ -78,6 +83,10 @@ extension AttributeValue where Self: Codable {
     public init?(storedValue: StoredValue) {
         guard case .text(let text) = storedValue, let value = JSONText.decode(Self.self, from: text) else { return nil }
         self = value
+    }
+
+    public static func isSame(_ left: Self, _ right: Self) -> Bool {
+        left == right && StoredTexts.haveSameParts(try? left.storedValue, try? right.storedValue)
     }
 }
 
@@ -92,4 +101,7 @@ extension AttributeValue where Self: RawRepresentable & Codable, RawValue: Attri
         guard let raw = RawValue(storedValue: storedValue) else { return nil }
         self.init(rawValue: raw)
     }
+
+    @inlinable
+    public static func isSame(_ left: Self, _ right: Self) -> Bool { RawValue.isSame(left.rawValue, right.rawValue) }
 }

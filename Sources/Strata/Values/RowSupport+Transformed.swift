@@ -56,7 +56,12 @@ extension RowSupport {
         _ left: Transformer.Value?,
         _ right: Transformer.Value?,
         by transformer: Transformer.Type
-    ) -> Bool { left == right }
+    ) -> Bool {
+        guard left == right, let left, let right else { return left == right }
+        // Two spellings of one character are equal in Swift.
+        guard let left = try? Transformer.store(left), let right = try? Transformer.store(right) else { return true }
+        return StoredTexts.haveSameParts(try? left.storedValue, try? right.storedValue)
+    }
 
     /// Never called: see above.
     @_disfavoredOverload

@@ -3,7 +3,7 @@ public import Foundation
 /// A value in the form in which SQLite keeps it.
 ///
 /// This is the meeting point of attribute types, predicates and conflict reports. It names SQLite's five storage
-/// classes and nothing else of SQLite.
+/// classes and nothing else of SQLite. Two texts are equal if their bytes are, as for SQLite.
 public enum StoredValue: Sendable, Hashable {
     /// No value.
     case null
@@ -30,10 +30,35 @@ public enum ColumnType: String, Sendable, Hashable, Codable {
 }
 
 extension StoredValue {
-    /// Whether two values are equal to SQLite, which compares texts by their bytes.
-    func isSame(as other: StoredValue) -> Bool {
-        if case (.text(let left), .text(let right)) = (self, other) { return String.isSame(left, right) }
-        return self == other
+    /// Whether both are of the same storage class and equal, texts and blobs by their bytes.
+    public static func == (left: StoredValue, right: StoredValue) -> Bool {
+        switch (left, right) {
+        case (.null, .null): true
+        case (.integer(let left), .integer(let right)): left == right
+        case (.real(let left), .real(let right)): left == right
+        case (.text(let left), .text(let right)): String.isSame(left, right)
+        case (.blob(let left), .blob(let right)): left == right
+        default: false
+        }
+    }
+
+    /// As `==`: texts by their bytes.
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .null: hasher.combine(0 as UInt8)
+        case .integer(let value):
+            hasher.combine(1 as UInt8)
+            hasher.combine(value)
+        case .real(let value):
+            hasher.combine(2 as UInt8)
+            hasher.combine(value)
+        case .text(let value):
+            hasher.combine(3 as UInt8)
+            value.hashBytes(into: &hasher)
+        case .blob(let value):
+            hasher.combine(4 as UInt8)
+            hasher.combine(value)
+        }
     }
 }
 

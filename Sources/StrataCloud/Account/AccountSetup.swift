@@ -33,7 +33,7 @@ struct AccountSetup {
         return try await stack.overStore { context in
             guard let record = try context.first(.account(account)) else { return nil }
             try record.checkWhole()
-            guard record.remote == name else {
+            guard record.remote.hasSameBytes(as: name) else {
                 throw CloudError(
                     .otherRemote,
                     "The account '\(account)' was set up on \(record.remote), not on \(name). Take another id for it."

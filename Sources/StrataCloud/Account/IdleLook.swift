@@ -38,9 +38,9 @@ struct IdleLook {
         _ pulls: PullLoop.Standing,
         _ standing: inout CloudAccount.Standing
     ) throws -> Bool {
-        var waiting: [String: (count: Int, nodes: [Int64])] = [:]
+        var waiting: [UTF8Text: (count: Int, nodes: [Int64])] = [:]
         for row in try cloud.context.rows(queued.where { $0.status == .held }) {
-            guard let reason = try reason(row, pulls) else {
+            guard let reason = try reason(row, pulls).map(UTF8Text.init(_:)) else {
                 if isSuspended { continue }
                 return false
             }

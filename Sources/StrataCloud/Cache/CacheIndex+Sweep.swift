@@ -1,41 +1,42 @@
 import Foundation
 import GRDB
+import Strata
 
 extension CacheIndex {
     /// Forgets caches that are no more, and brings index and files together: what a process that was killed has left.
     mutating func sweep(at now: Date, owner: String) throws {
         try forgetTheDead(but: owner)
         try removeAll(where: "expires <= ?", [now.timeIntervalSinceReferenceDate])
-        var known: Set<String> = []
+        var known: Set<UTF8Text> = []
         for row in try Row.fetchAll(database, sql: "SELECT id, name, size FROM entry") {
             let name: String = row["name"]
             if folder.size(of: name) == row["size"] as Int64 {
-                known.insert(name)
+                known.insert(UTF8Text(name))
             } else {
                 // Never written to the end, or gone: there is nothing that anybody could hold.
                 try database.execute(sql: "DELETE FROM retain WHERE entry = ?", arguments: [row["id"] as Int64])
                 try remove(row["id"])
             }
         }
-        folder.delete(try folder.fileNames.filter { !known.contains($0) && !garbage.contains($0) })
+        folder.delete(try folder.fileNames.filter { !known.contains(UTF8Text($0)) && !garbage.containsBytes(of: $0) })
     }
 
     /// Forgets what the caches hold whose processes are gone. A lock that can be had is nobody's any more.
     mutating func forgetTheDead(but owner: String) throws {
-        var living: Set<String> = [owner]
-        for name in try folder.ownerNames where name != owner {
+        var living: Set = [UTF8Text(owner)]
+        for name in try folder.ownerNames where !name.hasSameBytes(as: owner) {
             if let lock = CacheLock(folder.lock(of: name), creating: false) {
                 unlink(folder.lock(of: name).path)
                 _ = consume lock
             } else {
-                living.insert(name)
+                living.insert(UTF8Text(name))
             }
         }
-        for name in try String.fetchAll(database, sql: "SELECT DISTINCT owner FROM retain") where !living.contains(name)
-        {
+        for name in try String.fetchAll(database, sql: "SELECT DISTINCT owner FROM retain")
+        where !living.contains(UTF8Text(name)) {
             try releaseAll(by: name)
         }
-        for name in try folder.temporaryNames where !living.contains(name) {
+        for name in try folder.temporaryNames where !living.contains(UTF8Text(name)) {
             try? FileManager.default.removeItem(at: folder.temporary(of: name))
         }
     }

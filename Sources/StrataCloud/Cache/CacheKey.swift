@@ -1,3 +1,5 @@
+import Strata
+
 /// What a file in a ``DiskCache`` is the content of.
 public struct CacheKey: Hashable, Sendable {
     /// The id of the account.
@@ -12,5 +14,17 @@ public struct CacheKey: Hashable, Sendable {
         self.account = account
         self.node = node
         self.sections = sections
+    }
+
+    /// Whether both are the same content. Ids of accounts are compared by the bytes of their UTF-8.
+    public static func == (left: CacheKey, right: CacheKey) -> Bool {
+        left.node == right.node && left.sections == right.sections && left.account.hasSameBytes(as: right.account)
+    }
+
+    /// As `==`.
+    public func hash(into hasher: inout Hasher) {
+        account.hashBytes(into: &hasher)
+        hasher.combine(node)
+        hasher.combine(sections)
     }
 }

@@ -70,7 +70,7 @@ extension CloudContext {
     /// Refuses what another node stands for.
     func checkFree(link: String, for node: CloudNode?) throws {
         guard let other = try context.first(CloudNode.where({ $0.link == link })), other !== node else { return }
-        let owner = other.account == account ? "" : " of the account '\(other.account)'"
+        let owner = other.account.hasSameBytes(as: account) ? "" : " of the account '\(other.account)'"
         throw CloudError(
             .alreadyLinked,
             "\(other.path)\(owner) stands for \(link) already. An object has one node in a store.",

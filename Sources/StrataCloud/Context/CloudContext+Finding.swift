@@ -57,12 +57,12 @@ extension CloudContext {
     func freeName(
         for name: String,
         in folder: ObjectID<CloudNode>,
-        besides taken: Set<String>,
+        besides taken: Set<UTF8Text>,
         isForNow: Bool = false
     ) throws -> String {
         func isFree(_ name: String) throws -> Bool {
             let place = facts.rule.place(of: name)
-            guard try !taken.contains(place) && child(name, of: folder) == nil else { return false }
+            guard try !taken.contains(UTF8Text(place)) && child(name, of: folder) == nil else { return false }
             let resource = CloudResource.place(place, in: folder).text
             return try !isForNow || !context.exists(CloudAccess.where { $0.resource == resource })
         }
@@ -84,21 +84,21 @@ extension CloudContext {
     private static let mostNumbers = 1_000
 
     /// A name without its number and extension, the first number to try, and the extension. A number that may be a year belongs to the name.
-    private static func numbered(_ name: String) -> (stem: Substring, first: Int, suffix: Substring) {
+    private static func numbered(_ name: String) -> (stem: String, first: Int, suffix: String) {
         let (stem, suffix) = parts(of: name)
         let digits = stem.reversed().prefix { $0.isASCII && $0.isNumber }.count
         guard (1...3).contains(digits), let number = Int(stem.suffix(digits)), number > 1,
-            !stem.suffix(digits).hasPrefix("0"),
+            stem.suffix(digits).first != "0",
             stem.dropLast(digits).last == " ", stem.count > digits + 1
         else { return (stem, 2, suffix) }
-        return (stem.dropLast(digits + 1), number + 1, suffix)
+        return (String(stem.dropLast(digits + 1)), number + 1, suffix)
     }
 
     /// A name without its extension, and that.
-    static func parts(of name: String) -> (stem: Substring, suffix: Substring) {
+    static func parts(of name: String) -> (stem: String, suffix: String) {
         // A first dot begins the name of a hidden file, not an extension.
-        let dot = name.dropFirst().lastIndex(of: ".")
-        return dot.map { (name[..<$0], name[$0...]) } ?? (name[...], "")
+        guard let (stem, rest) = name.splitAtLast("."), !stem.isEmpty else { return (name, "") }
+        return (stem, "." + rest)
     }
 
     /// What a walk does behind a node.
@@ -146,7 +146,7 @@ extension CloudContext {
     }
 
     func check(_ node: CloudNode) throws {
-        guard node.account == account, node.owningContext === context, !node.isDeleted else {
+        guard node.account.hasSameBytes(as: account), node.owningContext === context, !node.isDeleted else {
             throw CloudError(
                 .foreignNode,
                 "The node is not one of the account '\(account)' in this context. Find it by its id in the context.",

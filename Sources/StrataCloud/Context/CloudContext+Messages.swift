@@ -57,8 +57,8 @@ extension CloudContext {
         link: String?,
         to recipients: [String]
     ) -> [QueuedOperation] {
-        var seen: Set<String> = []
-        return recipients.filter { seen.insert($0).inserted }.map { recipient in
+        var seen: Set<UTF8Text> = []
+        return recipients.filter { seen.insert(UTF8Text($0)).inserted }.map { recipient in
             let work = CloudWork(
                 kind: .message,
                 node: node.id.number,

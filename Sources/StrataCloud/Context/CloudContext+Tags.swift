@@ -16,9 +16,9 @@ extension CloudContext {
         }
     }
 
-    /// All tags of a subject, by their names.
-    public func tags(of subject: String) throws -> [String: Data] {
-        try Dictionary(uniqueKeysWithValues: all(subject).map { ($0.name, $0.value) })
+    /// All tags of a subject, by their names, which are compared by the bytes of their UTF-8.
+    public func tags(of subject: String) throws -> [UTF8Text: Data] {
+        try Dictionary(uniqueKeysWithValues: all(subject).map { (UTF8Text($0.name), $0.value) })
     }
 
     /// Takes all tags of a subject away.

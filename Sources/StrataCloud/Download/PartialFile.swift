@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import Strata
 
 #if canImport(Glibc)
     import Glibc
@@ -82,14 +83,14 @@ final class PartialFile {
     /// Removes what was begun of other versions, and what processes that were killed have left behind.
     private static func sweep(_ folder: URL, _ prefix: String, _ own: String, _ limit: Int64) throws {
         var resting: [(file: URL, size: Int64, date: Date)] = []
-        for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) where name != own {
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) where !name.hasSameBytes(as: own) {
             let file = folder.appending(path: name)
             guard let values = try? FileManager.default.attributesOfItem(atPath: file.path),
                 let date = values[.modificationDate] as? Date
             else { continue }
-            if name.hasPrefix(prefix) {
+            if name.hasBytePrefix(prefix) {
                 removeUnused(file)
-            } else if name.hasSuffix(finished) {
+            } else if name.hasByteSuffix(finished) {
                 if date < Date(timeIntervalSinceNow: -day) { try? FileManager.default.removeItem(at: file) }
             } else if date < Date(timeIntervalSinceNow: -lifetime) {
                 removeUnused(file)
@@ -148,7 +149,8 @@ final class PartialFile {
         do {
             let mark = Self.mark(of: account)
             guard FileManager.default.fileExists(atPath: folder.path) else { return }
-            for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) where name.hasPrefix(mark) {
+            for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) where name.hasBytePrefix(mark)
+            {
                 guard unlink(folder.appending(path: name).path) == 0 || errno == ENOENT else {
                     throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
                 }

@@ -1,4 +1,5 @@
 import Foundation
+import Strata
 
 extension FolderRemote {
     /// Begins an upload in parts, which lie in the hidden folder until they are an object. They survive restarts, and thirty days in
@@ -51,7 +52,7 @@ extension FolderRemote {
                     throw RemoteError(.uploadGone, "Part \(index + 1) is not there.", key: key, underlying: error)
                 }
                 let status = try part.status()
-                guard status.eTag.value == version else {
+                guard status.eTag.value.hasSameBytes(as: version) else {
                     throw RemoteError(.uploadGone, "Part \(index + 1) is another one.", key: key)
                 }
                 try new.file.append(part, size: status.size)

@@ -1,4 +1,5 @@
 import Foundation
+import Strata
 
 extension FolderRemote {
     /// What is known of a file or folder; nil for what is neither.
@@ -57,7 +58,7 @@ extension FolderRemote {
         isRecursive: Bool,
         _ visit: (RemoteObject) -> Void
     ) throws {
-        for name in try folder.names() where name != workName {
+        for name in try folder.names() where !name.hasSameBytes(as: workName) {
             guard let child = key.appending(found: name), let object = try folder.status(name)?.object(child) else {
                 continue
             }

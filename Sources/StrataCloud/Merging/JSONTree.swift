@@ -1,4 +1,5 @@
 import Foundation
+import Strata
 
 /// A JSON value of whichever form.
 enum JSONTree: Codable, Hashable {
@@ -8,9 +9,9 @@ enum JSONTree: Codable, Hashable {
     case natural(UInt64)
     case decimal(Decimal)
     case number(Double)
-    case text(String)
+    case text(UTF8Text)
     case array([JSONTree])
-    case object([String: JSONTree])
+    case object([UTF8Text: JSONTree])
 
     init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
@@ -31,12 +32,12 @@ enum JSONTree: Codable, Hashable {
             } else {
                 self = .number(number)
             }
-        } else if let text = try? container.decode(String.self) {
+        } else if let text = try? container.decode(UTF8Text.self) {
             self = .text(text)
         } else if let array = try? container.decode([JSONTree].self) {
             self = .array(array)
         } else {
-            self = .object(try container.decode([String: JSONTree].self))
+            self = .object(try container.decode([UTF8Text: JSONTree].self))
         }
     }
 
@@ -60,7 +61,7 @@ enum JSONTree: Codable, Hashable {
         if remote == original { return local }
         switch (local, remote) {
         case (.object(let mine), .object(let theirs)):
-            let before: [String: JSONTree] = if case .object(let before) = original { before } else { [:] }
+            let before: [UTF8Text: JSONTree] = if case .object(let before) = original { before } else { [:] }
             return .object(
                 ThreeWayMerge.dictionary(original: before, local: mine, remote: theirs) {
                     merge(original: $0, local: $1, remote: $2)

@@ -1,4 +1,5 @@
 import Foundation
+public import Strata
 
 /// Merges what was changed on both sides since they were the same: here (local) and at the remote.
 ///
@@ -9,6 +10,16 @@ public enum ThreeWayMerge {
     /// A value as a whole.
     public static func value<Value: Equatable>(original: Value, local: Value, remote: Value) -> Value {
         remote == original ? local : remote
+    }
+
+    /// A value as a whole, or nil. Texts are compared by the bytes of their UTF-8.
+    public static func value<Value: AttributeValue>(original: Value?, local: Value?, remote: Value?) -> Value? {
+        Value._$isSameOptional(remote, original) ? local : remote
+    }
+
+    /// A value as a whole. Texts are compared by the bytes of their UTF-8.
+    public static func value<Value: AttributeValue>(original: Value, local: Value, remote: Value) -> Value {
+        Value.isSame(remote, original) ? local : remote
     }
 
     /// Members that either side has added are in, and those that either has removed are not.
@@ -93,6 +104,15 @@ public enum ThreeWayMerge {
         var result = additions[-1] ?? []
         for (index, element) in merged.enumerated() { result += [element] + (additions[index] ?? []) }
         return result
+    }
+
+    /// The same for texts, which are compared by the bytes of their UTF-8.
+    public static func array(original: [String], local: [String], remote: [String]) -> [String] {
+        array(
+            original: original.map(UTF8Text.init(_:)),
+            local: local.map(UTF8Text.init(_:)),
+            remote: remote.map(UTF8Text.init(_:))
+        ).map(\.string)
     }
 
     private static func counts<Element: Hashable>(of elements: [Element]) -> [Element: Int] {

@@ -3,7 +3,11 @@ public import Strata
 /// Something that operations read and write, so that those which concern the same are done in the order of their commits: whoever
 /// reads it comes behind who has written it last, and who writes it behind all that have read it since.
 public struct CloudResource: Hashable, Sendable {
-    let text: String
+    private let key: UTF8Text
+
+    private init(text: String) { key = UTF8Text(text) }
+
+    var text: String { key.string }
 
     /// That a node is there, and where: written by what makes, moves and deletes it, read by everything at it and below.
     public static func node(_ id: ObjectID<CloudNode>) -> CloudResource { CloudResource(text: "@\(id.number)") }

@@ -10,7 +10,9 @@ struct FeedPosition: AttributeValue, Codable, Hashable, Sendable {
 
     init(_ cursor: String, left: Set<RemoteKey> = []) {
         self.cursor = cursor
-        if !left.isEmpty { self.left = left.map(\.segments).sorted { $0.lexicographicallyPrecedes($1) } }
+        if !left.isEmpty {
+            self.left = left.map(\.segments).sorted { $0.lexicographicallyPrecedes($1) { $0.precedesByBytes($1) } }
+        }
     }
 
     /// The keys of what was told of before, and is to be looked at again.

@@ -151,7 +151,7 @@ final class PullApplication {
         let name = try cloud.freeName(for: node.name, in: parent.id, besides: [], isForNow: true)
         for operation in operations {
             var work = try operation.payload(as: CloudWork.self)
-            guard work.name == node.name, work.parent == parent.id.number else { continue }
+            guard work.name.hasSameBytes(as: node.name), work.parent == parent.id.number else { continue }
             work.name = name
             try operation.setPayload(work)
             let place = CloudResource.place(cloud.facts.rule.place(of: name), in: parent.id)
@@ -164,7 +164,8 @@ final class PullApplication {
 
     /// Records that a listing shows the version that this machine has sent.
     private func list(_ number: Int64) throws {
-        guard let row = try cloud.remote(number), let before = known.rows[number], row.eTag == before.eTag,
+        guard let row = try cloud.remote(number), let before = known.rows[number],
+            row.eTag.hasSameBytes(as: before.eTag),
             row.isCertain,
             try row.key == known.key(of: number)
         else { return }
@@ -190,11 +191,11 @@ final class PullApplication {
     /// The sections of which a row has another version than before.
     private func changes(_ row: RemoteNode, since before: RemoteNode.Row) -> ContentSections {
         var sections: ContentSections = []
-        if before.eTag != row.eTag {
+        if !before.eTag.hasSameBytes(as: row.eTag) {
             sections.formUnion(cloud.facts.isSealed ? .all : [.header, .data])
         }
-        if before.metadataETag != row.metadataETag { sections.insert(.metadata) }
-        if before.thumbnailETag != row.thumbnailETag { sections.insert(.thumbnail) }
+        if !before.metadataETag.hasSameBytes(as: row.metadataETag) { sections.insert(.metadata) }
+        if !before.thumbnailETag.hasSameBytes(as: row.thumbnailETag) { sections.insert(.thumbnail) }
         return sections
     }
 
@@ -209,7 +210,8 @@ final class PullApplication {
     /// The known remote state of a node; nil if it has changed since the pull began.
     private func unmoved(_ number: Int64) throws -> RemoteNode? {
         guard let row = try cloud.remote(number), let before = known.rows[number] else { return nil }
-        guard row.eTag == before.eTag, row.isCertain, row.metadataETag == before.metadataETag,
+        guard row.eTag.hasSameBytes(as: before.eTag), row.isCertain,
+            row.metadataETag.hasSameBytes(as: before.metadataETag),
             try row.key == known.key(of: number), try !isBeingMoved(row)
         else { return nil }
         return row
@@ -227,7 +229,7 @@ final class PullApplication {
 
     private func move(_ number: Int64, to object: RemoteObject) throws {
         // It has come there with the folder that it lies in.
-        if let row = try cloud.remote(number), row.isCertain, row.eTag == known.rows[number]?.eTag,
+        if let row = try cloud.remote(number), row.isCertain, row.eTag.hasSameBytes(as: known.rows[number]?.eTag),
             try row.key == object.key
         {
             return row.isListed = true
@@ -292,7 +294,7 @@ final class PullApplication {
     /// - Parameter isProven: whether the remote has shown it since it was sent from here. What it has not shown is worth more than that it is not there.
     private func remove(_ number: Int64, isProven: Bool) throws {
         guard let row = try cloud.remote(number), let before = known.rows[number], row.isCertain,
-            row.eTag == before.eTag, try row.key == known.key(of: number), try !isBeingMoved(row)
+            row.eTag.hasSameBytes(as: before.eTag), try row.key == known.key(of: number), try !isBeingMoved(row)
         else { return postpone() }
         // What lies below it was looked at before, but for what was about to be sent, and cannot have arrived.
         for child in try row.children.fetch() {

@@ -85,7 +85,7 @@ extension PullPlan {
         }
         guard case .update(let number, let object) = step, let row = check.known.rows[number] else { return step }
         for mark in RemoteNode.marks(isFolder: row.isFolder)
-        where row.eTag(ofMark: mark) != nil && tree.sidecars(of: object)[mark] == nil {
+        where row.eTag(ofMark: mark) != nil && tree.sidecars(of: object)[UTF8Text(mark)] == nil {
             if let there = try await check.remote.head(object.key.sidecar(mark)) { tree.add(sidecar: there) }
         }
         var current = object
@@ -101,17 +101,19 @@ extension PullPlan {
     /// Files that are gone at one place and shown at another, by name and size: another machine has moved them with their folder.
     private func returningFiles(_ known: KnownTree) -> Set<Int64> {
         struct File: Hashable {
-            let name: String
+            let name: UTF8Text
             let size: Int64
         }
         var new: [File: Int] = [:]
         for case .add(let object) in steps where !object.isFolder {
-            if let name = object.key.last, let size = object.size { new[File(name: name, size: size), default: 0] += 1 }
+            if let name = object.key.last, let size = object.size {
+                new[File(name: UTF8Text(name), size: size), default: 0] += 1
+            }
         }
         var returning: Set<Int64> = []
         for case .remove(let number) in steps {
             guard let row = known.rows[number], !row.isFolder, let size = row.size else { continue }
-            let file = File(name: row.segment, size: size)
+            let file = File(name: UTF8Text(row.segment), size: size)
             guard let count = new[file], count > 0 else { continue }
             new[file] = count - 1
             returning.insert(number)

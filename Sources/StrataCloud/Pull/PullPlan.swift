@@ -104,7 +104,7 @@ struct PullPlan: Sendable {
         for (number, _) in gone { steps.append(.remove(number)) }
     }
 
-    static func isChanged(_ row: RemoteNode.Row, _ object: RemoteObject, _ sidecars: [String: RemoteObject])
+    static func isChanged(_ row: RemoteNode.Row, _ object: RemoteObject, _ sidecars: [UTF8Text: RemoteObject])
         -> Bool
     {
         if row.differs(from: sidecars) { return true }
@@ -123,7 +123,7 @@ struct PullPlan: Sendable {
     ) -> [RemotePlace: Int64] {
         struct Version: Hashable {
             let isFolder: Bool
-            let eTag: String
+            let eTag: UTF8Text
             let size: Int64
         }
         var gone: [Version: [Int64]] = [:]
@@ -131,7 +131,7 @@ struct PullPlan: Sendable {
             guard let eTag = row.eTag, let size = row.size, size > 0 else { continue }
             // Of size and time, which other files may have as well.
             if ETag(stored: eTag).isOfLastResort { continue }
-            let version = Version(isFolder: row.isFolder, eTag: ETag(stored: eTag).value, size: size)
+            let version = Version(isFolder: row.isFolder, eTag: UTF8Text(ETag(stored: eTag).value), size: size)
             gone[version, default: []].append(row.id.number)
         }
         var new: [Version: [RemotePlace]] = [:]
@@ -139,7 +139,7 @@ struct PullPlan: Sendable {
             guard let content = tree.content(of: object), let eTag = content.eTag, let size = content.size else {
                 continue
             }
-            let version = Version(isFolder: object.isFolder, eTag: eTag.value, size: size)
+            let version = Version(isFolder: object.isFolder, eTag: UTF8Text(eTag.value), size: size)
             new[version, default: []].append(object.place)
         }
         var moves: [RemotePlace: Int64] = [:]
@@ -193,7 +193,7 @@ extension RemoteTree {
     fileprivate func keys(of key: RemoteKey, _ row: RemoteNode.Row?) -> Set<RemoteKey> {
         var keys: Set = [key]
         for mark in Sidecar.all.subtracting([Sidecar.record])
-        where sidecars[key]?[mark] != nil || row?.eTag(ofMark: mark) != nil { keys.insert(key.sidecar(mark)) }
+        where sidecars[key]?[UTF8Text(mark)] != nil || row?.eTag(ofMark: mark) != nil { keys.insert(key.sidecar(mark)) }
         return keys
     }
 

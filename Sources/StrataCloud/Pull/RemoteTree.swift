@@ -7,7 +7,7 @@ struct RemoteTree: Sendable {
     /// Where these lie.
     private(set) var places: Set<RemotePlace> = []
     /// What goes with an object, by its key and mark.
-    private(set) var sidecars: [RemoteKey: [String: RemoteObject]] = [:]
+    private(set) var sidecars: [RemoteKey: [UTF8Text: RemoteObject]] = [:]
     /// What stands for no name, and is left out with all that lies below it.
     private(set) var unreadable: Set<RemoteKey> = []
     /// The folders of which everything was found.
@@ -57,7 +57,7 @@ struct RemoteTree: Sendable {
     /// Adds the folders of which there is only the content: another machine is about to make a folder of a file, and has moved the content. The file
     /// is not gone.
     private mutating func addFoldersOfContent() {
-        for (key, marks) in sidecars where marks[Sidecar.content] != nil {
+        for (key, marks) in sidecars where marks[UTF8Text(Sidecar.content)] != nil {
             let folder = RemoteObject(key: key, isFolder: true)
             if places.contains(folder.place) || places.contains(RemotePlace(key: key, isFolder: false)) { continue }
             objects.append(folder)
@@ -71,7 +71,7 @@ struct RemoteTree: Sendable {
 
     /// The content of a file, or of a folder that has any.
     func content(of object: RemoteObject) -> RemoteObject? {
-        object.isFolder ? sidecars[object.key]?[Sidecar.content] : object
+        object.isFolder ? sidecars[object.key]?[UTF8Text(Sidecar.content)] : object
     }
 
     private static let trunks = Set(Trunk.allCases.filter { $0 != .detached }.map(\.rawValue))
@@ -108,7 +108,7 @@ struct RemoteTree: Sendable {
             places.insert(object.place)
             return true
         }
-        if let base = object.key.withoutMark { sidecars[base, default: [:]][mark] = object }
+        if let base = object.key.withoutMark { sidecars[base, default: [:]][UTF8Text(mark)] = object }
         return false
     }
 

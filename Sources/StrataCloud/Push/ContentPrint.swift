@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import Strata
 
 /// What tells contents apart: their size and SHA-256. Of a sealed file it is the SHA-256 of the preamble, in which there is a random salt, so that it
 /// says nothing of the content, and a few bytes are enough to recognise it.
@@ -38,9 +39,9 @@ struct ContentPrint: Hashable, Sendable {
     }
 
     init?(text: String) {
-        let parts = text.split(separator: "-")
+        let parts = text.split(atBytes: "-")
         guard parts.count == 2, let size = Int64(parts[1]) else { return nil }
-        (digest, self.size) = (String(parts[0]), size)
+        (digest, self.size) = (parts[0], size)
     }
 
     private static let seal = "seal."
@@ -48,5 +49,5 @@ struct ContentPrint: Hashable, Sendable {
     var text: String { "\(digest)-\(size)" }
 
     /// Whether it is one of a sealed file.
-    var isSealed: Bool { digest.hasPrefix(Self.seal) }
+    var isSealed: Bool { digest.hasBytePrefix(Self.seal) }
 }

@@ -30,7 +30,7 @@ final class FailedWork: Sendable {
 
     fileprivate enum Place: Equatable {
         case gone
-        case there(folder: Int64, name: String)
+        case there(folder: Int64, name: UTF8Text)
     }
 
     /// The columns that say where a node lies.
@@ -103,7 +103,9 @@ final class FailedWork: Sendable {
                     guard let folder = work.parent, let name = work.name, work.kind != .message else { continue }
                     let place = try cloud.place(of: work.node)
                     let number = operation.id.number
-                    guard place != .there(folder: folder, name: name), place != tried[number] else { continue }
+                    guard place != .there(folder: folder, name: UTF8Text(name)), place != tried[number] else {
+                        continue
+                    }
                     operation.retry()
                     retried[number] = place
                 }
@@ -137,6 +139,6 @@ extension CloudContext {
         guard let node = try context.find(nodeID(number)), let folder = node.parent, node.trunk != .detached else {
             return .gone
         }
-        return .there(folder: folder.id.number, name: node.name)
+        return .there(folder: folder.id.number, name: UTF8Text(node.name))
     }
 }

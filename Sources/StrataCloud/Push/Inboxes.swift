@@ -1,4 +1,5 @@
 import Foundation
+import Strata
 import StrataPipeline
 import Synchronization
 
@@ -6,9 +7,9 @@ import Synchronization
 /// it, so that those to a machine that is away do not keep all others from being sent until they have found that out, each for itself.
 final class Inboxes: Sendable {
     struct Place: Hashable, Sendable {
-        let recipient: String
+        let recipient: UTF8Text
         /// The name of the remote, which another one may be put in place of.
-        let remote: String
+        let remote: UTF8Text
     }
 
     /// What an attempt has found out about an inbox.

@@ -221,7 +221,7 @@ extension Pusher {
 
     /// The same of several that were sent.
     func isOwn(_ there: RemoteObject, anyOf prints: [ContentPrint]) async throws -> Bool {
-        if let mark = there.mark { return prints.contains { $0.text == mark } }
+        if let mark = there.mark { return prints.contains { $0.text.hasSameBytes(as: mark) } }
         let prints = prints.filter { there.size == nil || there.size == $0.size }
         guard !prints.isEmpty else { return false }
         let condition = there.eTag.map { RemoteCondition.matches($0) } ?? .none

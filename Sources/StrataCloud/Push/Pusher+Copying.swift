@@ -108,7 +108,7 @@ extension Pusher {
             return try await remote.put(body(of: object), at: destination, if: .isAbsent)
         } catch let error as RemoteError where error.code == .conditionFailed {
             guard let (from, to) = try await both(source, destination), from.size == to.size else { throw error }
-            if let mark = from.mark, mark == to.mark { return to }
+            if let mark = from.mark, to.mark.hasSameBytes(as: mark) { return to }
             let print = try await ContentPrint(of: remote.get(source, range: nil, if: .none).chunks)
             guard try await isOwn(to, print) else { throw error }
             return to

@@ -53,7 +53,7 @@ extension Pusher {
         }
         guard isGone || isMovedOn else { return nil }
         let standIn = Self.standIn(for: work.node)
-        if work.name?.hasPrefix(standIn) ?? false {
+        if work.name?.hasBytePrefix(standIn) ?? false {
             // Not even that: it is not made, or stays where it lies, until it is deleted there.
             guard isGone else { return nil }
             return work.kind == .move
@@ -107,13 +107,15 @@ extension Pusher {
                 for: name ?? ownName ?? Self.standIn(for: work.node),
                 in: folder,
                 besides: taken.union(
-                    known.compactMap { RemoteKey(escaped: [$0.segment]).name?.name }.map(facts.rule.place)
+                    known.compactMap { RemoteKey(escaped: [$0.segment]).name?.name }.map {
+                        UTF8Text(facts.rule.place(of: $0))
+                    }
                 ),
                 isForNow: true
             )
             // One that is to be moved on is at another place only until then.
             let isLast = try !isGone && cloud.queued(for: work.node, .move).allSatisfy { $0.id == id }
-            if let node, isLast, node.name == work.name, node.parent?.id.number == work.parent {
+            if let node, isLast, work.name.hasSameBytes(as: node.name), node.parent?.id.number == work.parent {
                 cloud.setName(name, of: node)
             }
             // What is to be moved may still lie where it was sent without an answer.
@@ -132,10 +134,10 @@ extension Pusher {
         return .retry(after: .zero)
     }
 
-    private func names(in folder: RemoteKey) async throws -> Set<String> {
+    private func names(in folder: RemoteKey) async throws -> Set<UTF8Text> {
         do {
             let names = try await remote.everything(in: folder).compactMap { $0.key.name?.name }
-            return Set(names.map(facts.rule.place))
+            return Set(names.map { UTF8Text(facts.rule.place(of: $0)) })
         } catch let error as RemoteError where error.code == .invalidKey {
             // In what cannot be there is nothing.
             return []

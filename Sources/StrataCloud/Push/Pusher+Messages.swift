@@ -12,7 +12,7 @@ extension Pusher {
             return .fail("Nobody knows the remote of '\(recipient)'.")
         }
         let inbox = CheckedRemote(known)
-        let place = Inboxes.Place(recipient: recipient, remote: inbox.name)
+        let place = Inboxes.Place(recipient: UTF8Text(recipient), remote: UTF8Text(inbox.name))
         if let pause = inboxes.begin(place) { return .postpone(for: pause) }
         let ending = Mutex(Inboxes.Ending.unknown)
         defer { inboxes.end(place, ending.withLock { $0 }) }

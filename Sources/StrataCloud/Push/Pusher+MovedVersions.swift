@@ -83,7 +83,7 @@ extension RemoteNode {
     /// The print of the upload that an object contains which was moved here; nil if it may be none of them.
     private func sentPrint(of object: RemoteObject) -> String? {
         let sent = snapshot.sentPrints
-        if let mark = object.mark { return sent.contains { $0.text == mark } ? mark : nil }
+        if let mark = object.mark { return sent.contains { $0.text.hasSameBytes(as: mark) } ? mark : nil }
         let fitting = sent.filter { object.size == nil || $0.size == object.size }
         return fitting.count == 1 ? fitting[0].text : nil
     }

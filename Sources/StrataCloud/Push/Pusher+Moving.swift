@@ -23,7 +23,7 @@ extension Pusher {
         let isThere = try await isThere(target, at: source)
         var wasKnown = true
         if !isFolder, let row = target.remote { wasKnown = try await isKnown(row, at: source) }
-        var sidecars: [String: RemoteObject] = [:]
+        var sidecars: [UTF8Text: RemoteObject] = [:]
         var carried: [RemoteKey: RemoteObject] = [:]
         if source != destination, isThere {
             try await makeTrunk(of: destination)
@@ -83,7 +83,7 @@ extension Pusher {
             else { return }
             (remote.parent, remote.segment, remote.isListed) = (parent, RemoteKey.escape(name), false)
             try remote.note(tags, at: destination, carried)
-            for (mark, object) in sidecars { remote.setETag(object.eTag, ofMark: mark) }
+            for (mark, object) in sidecars { remote.setETag(object.eTag, ofMark: mark.string) }
             if isDoubtful { try cloud.lookAgain(at: Set(remote.subtree().dropFirst().map { try $0.key })) }
         }
     }

@@ -37,10 +37,10 @@ extension Pusher {
         of row: RemoteNode.Row?,
         from source: RemoteKey,
         to destination: RemoteKey
-    ) async throws -> [String: RemoteObject] {
+    ) async throws -> [UTF8Text: RemoteObject] {
         guard let row else { return [:] }
         let capabilities = try await remote.capabilities()
-        var carried: [String: RemoteObject] = [:]
+        var carried: [UTF8Text: RemoteObject] = [:]
         // Others may have given the folder content that no pull has found yet.
         let marks = row.isFolder && !row.marks.contains(Sidecar.content) ? row.marks + [Sidecar.content] : row.marks
         for mark in marks {
@@ -50,7 +50,7 @@ extension Pusher {
                 if mark == Sidecar.content, let moved = try await remote.head(to),
                     try await isVersion(moved, of: row)
                 {
-                    carried[mark] = moved
+                    carried[UTF8Text(mark)] = moved
                 }
                 continue
             }
@@ -60,7 +60,9 @@ extension Pusher {
                 // Another machine has written it at the new place, or deleted it. The pull finds that.
                 continue
             }
-            if ETag.isSame(there.eTag, row.eTag(ofMark: mark)?.stored) { carried[mark] = try await remote.head(to) }
+            if ETag.isSame(there.eTag, row.eTag(ofMark: mark)?.stored) {
+                carried[UTF8Text(mark)] = try await remote.head(to)
+            }
         }
         return carried
     }
@@ -75,9 +77,9 @@ extension Pusher {
         at source: RemoteKey,
         to destination: RemoteKey,
         isFolder: Bool
-    ) async throws -> [String: SidecarCopy] {
+    ) async throws -> [UTF8Text: SidecarCopy] {
         let capabilities = try await remote.capabilities()
-        var copies: [String: SidecarCopy] = [:]
+        var copies: [UTF8Text: SidecarCopy] = [:]
         for mark in row.marks where mark != Sidecar.record && (isFolder || mark != Sidecar.content) {
             let (from, to) = (source.sidecar(mark), destination.sidecar(mark))
             // An upload without an answer may have arrived or not: any version is copied.
@@ -85,14 +87,14 @@ extension Pusher {
             let version = isSent ? nil : row.eTag(ofMark: mark)
             do {
                 let copy = try await duplicate(from, to: to, version: version, capabilities)
-                copies[mark] = SidecarCopy(object: copy, isKnown: version != nil)
+                copies[UTF8Text(mark)] = SidecarCopy(object: copy, isKnown: version != nil)
             } catch let error as RemoteError where error.code == .notFound {
                 // Another machine has deleted it.
             } catch let error as RemoteError where error.code == .conditionFailed {
                 // Another machine has written it beside the new copy. The pull finds that.
                 if try await remote.head(to) != nil { continue }
                 let copy = try await duplicate(from, to: to, version: nil, capabilities)
-                copies[mark] = SidecarCopy(object: copy, isKnown: false)
+                copies[UTF8Text(mark)] = SidecarCopy(object: copy, isKnown: false)
             }
         }
         return copies
@@ -146,13 +148,13 @@ struct SidecarCopy: Sendable {
 
 extension RemoteNode {
     /// Takes over the versions of sidecars that were copied from another node.
-    func note(copied copies: [String: SidecarCopy], of source: RemoteNode.Row) {
+    func note(copied copies: [UTF8Text: SidecarCopy], of source: RemoteNode.Row) {
         for (mark, copy) in copies {
-            if mark == Sidecar.content {
+            if mark.string == Sidecar.content {
                 let (print, seal) = copy.isKnown ? (source.contentPrint, source.knownSeal) : (nil, nil)
                 note(copy.object, .data, print, seal)
             } else {
-                setETag(copy.object.eTag, ofMark: mark)
+                setETag(copy.object.eTag, ofMark: mark.string)
             }
         }
     }

@@ -42,7 +42,7 @@ final class Pusher: Sendable {
     let awaitPull: @Sendable () -> Void
     /// Which operations have found that their folder is missing.
     let missingFolders = MissingFolders()
-    private let trunks = Mutex<Set<String>>([])
+    private let trunks = Mutex<Set<UTF8Text>>([])
 
     init(
         _ stack: ContextStack,
@@ -235,7 +235,7 @@ final class Pusher: Sendable {
     func forgetTrunks() { trunks.withLock { $0 = [] } }
 
     func makeTrunk(of key: RemoteKey) async throws {
-        guard let trunk = key.segments.first, !trunks.withLock({ $0.contains(trunk) }) else { return }
+        guard let trunk = key.segments.first, !trunks.withLock({ $0.contains(UTF8Text(trunk)) }) else { return }
         let (folder, facts) = (RemoteKey(escaped: [trunk]), facts)
         let isKnown = try await stack.overStore { try CloudContext($0, facts).hasKnown(inTrunk: trunk) }
         if isKnown, try await remote.capabilities().hasFolders {
@@ -246,7 +246,7 @@ final class Pusher: Sendable {
         } else {
             try await remote.createFolder(folder)
         }
-        trunks.withLock { _ = $0.insert(trunk) }
+        trunks.withLock { _ = $0.insert(UTF8Text(trunk)) }
     }
 
     // MARK: Writing down

@@ -1,6 +1,7 @@
 #if os(Linux)
     import CStrataNetlink
     import Foundation
+    import Strata
 
     /// Says of which kind a link is: by the kind of its hardware, and by what the system says in `/sys/class/net`.
     struct LinkClassifier: Sendable {
@@ -18,11 +19,11 @@
         }
 
         /// The line `DEVTYPE=` of the link, which cables do not have.
-        private func deviceType(_ name: String) -> Substring? {
+        private func deviceType(_ name: String) -> String? {
             // The kernel allows neither in a name; whatever else comes does not lead out of the folder.
-            guard !name.isEmpty, !name.contains("/"), name != "..", name != "." else { return nil }
+            guard !name.isEmpty, !name.containsByte(of: "/"), name != "..", name != "." else { return nil }
             let text = (try? String(contentsOfFile: "\(folder)/\(name)/uevent", encoding: .utf8)) ?? ""
-            return text.split(separator: "\n").first { $0.hasPrefix("DEVTYPE=") }?.dropFirst("DEVTYPE=".count)
+            return text.split(atBytes: "\n").first { $0.hasBytePrefix("DEVTYPE=") }?.droppingFirstBytes(8)
         }
     }
 #endif

@@ -1,4 +1,5 @@
 import Foundation
+import Strata
 
 /// An address of IPv4 or IPv6.
 struct NetworkAddress: Hashable, Sendable {
@@ -24,15 +25,16 @@ struct NetworkAddress: Hashable, Sendable {
 
     /// An address as text, with or without brackets and zone; nil where it is none.
     init?(_ text: String) {
-        var text = text[...]
-        if text.hasPrefix("["), text.hasSuffix("]") { text = text.dropFirst().dropLast() }
-        if text.contains(":"), let zone = text.firstIndex(of: "%") { text = text[..<zone] }
+        var text = text
+        if text.hasBytePrefix("["), text.hasByteSuffix("]"), text.utf8.count > 1 {
+            text = text.droppingFirstBytes(1).droppingLastBytes(1)
+        }
+        if text.containsByte(of: ":"), let (address, _) = text.splitAtFirst("%") { text = address }
         var four = in_addr()
         var six = in6_addr()
-        let plain = String(text)
-        if inet_pton(AF_INET, plain, &four) == 1 {
+        if inet_pton(AF_INET, text, &four) == 1 {
             self.init(bytes: withUnsafeBytes(of: four) { Array($0) })
-        } else if inet_pton(AF_INET6, plain, &six) == 1 {
+        } else if inet_pton(AF_INET6, text, &six) == 1 {
             self.init(bytes: withUnsafeBytes(of: six) { Array($0) })
         } else {
             return nil

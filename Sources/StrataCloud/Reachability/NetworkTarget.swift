@@ -1,3 +1,5 @@
+import Strata
+
 /// What is to be reached.
 enum NetworkTarget: Hashable, Sendable {
     /// This machine.
@@ -13,7 +15,8 @@ enum NetworkTarget: Hashable, Sendable {
     init(host: String, addresses: [String] = []) {
         let name = host.lowercased()
         let isLocal =
-            name == "localhost" || name == "localhost." || name.hasSuffix(".localhost") || name.hasSuffix(".localhost.")
+            name == "localhost" || name == "localhost." || name.hasByteSuffix(".localhost")
+            || name.hasByteSuffix(".localhost.")
         let known = addresses.compactMap(NetworkAddress.init) + [NetworkAddress(host)].compactMap(\.self)
         if isLocal || known.contains(where: \.isLoopback) {
             self = .here

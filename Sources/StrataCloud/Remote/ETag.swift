@@ -1,6 +1,7 @@
 public import Foundation
+import Strata
 
-/// What a remote says of the version of an object: another version has another one.
+/// What a remote says of the version of an object: another version has another one. Tags are compared by the bytes of their UTF-8.
 public struct ETag: Hashable, Sendable, Codable, CustomStringConvertible {
     /// The text without quotes and without the mark of weakness.
     public let value: String
@@ -35,7 +36,7 @@ public struct ETag: Hashable, Sendable, Codable, CustomStringConvertible {
     }
 
     /// Whether it is one of ``ofLastResort(size:modifiedAt:)``.
-    public var isOfLastResort: Bool { isWeak && value.utf8.starts(with: Self.lastResort.utf8) }
+    public var isOfLastResort: Bool { isWeak && value.hasBytePrefix(Self.lastResort) }
 
     private static let lastResort = "strata-time-"
 
@@ -47,7 +48,18 @@ public struct ETag: Hashable, Sendable, Codable, CustomStringConvertible {
 
     /// Whether a version is the one that is kept in the store. Some servers call a version weak at first, and strong a moment later.
     static func isSame(_ eTag: ETag?, _ stored: String?) -> Bool {
-        eTag?.value == stored.map { ETag(stored: $0).value }
+        (eTag?.value).hasSameBytes(as: stored.map { ETag(stored: $0).value })
+    }
+
+    /// Whether the bytes are the same, and either both tags are weak or none.
+    public static func == (left: ETag, right: ETag) -> Bool {
+        left.isWeak == right.isWeak && left.value.hasSameBytes(as: right.value)
+    }
+
+    /// As `==`, by the bytes.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(isWeak)
+        value.hashBytes(into: &hasher)
     }
 
     var stored: String { isWeak ? "W/" + value : value }

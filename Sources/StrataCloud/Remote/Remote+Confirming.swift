@@ -1,3 +1,5 @@
+import Strata
+
 extension Remote {
     /// Asks by `HEAD` whether a written object is there.
     ///
@@ -41,7 +43,7 @@ extension Remote {
             switch condition {
             case .none: isOddAnswer
             case .isAbsent: false
-            case .matches(let old): old.value == tag.value
+            case .matches(let old): old.value.hasSameBytes(as: tag.value)
             }
         guard isDoubtful, let body else { return there }
         let isSame = try await ContentPrint(of: get(key, range: nil, if: .none).chunks) == ContentPrint(of: body)

@@ -1,3 +1,5 @@
+import Strata
+
 extension RemoteCondition {
     /// Throws `conditionFailed` unless it holds for an object, or for none.
     package func check(_ object: RemoteObject?, key: RemoteKey, remote: String) throws {
@@ -16,7 +18,7 @@ extension RemoteCondition {
                 )
             }
             // By the text alone: some servers call a version weak in its first second, and not later.
-            guard object.eTag?.value == tag.value else {
+            guard let value = object.eTag?.value, value.hasSameBytes(as: tag.value) else {
                 let other = object.eTag.map { "of version \($0)" } ?? "without a version"
                 throw RemoteError(.conditionFailed, "The object in \(remote) is \(other), not \(tag).", key: key)
             }

@@ -1,3 +1,5 @@
+import Strata
+
 /// Where an object lies in a remote: names one below the other, none of which can do harm to a file system or a URL.
 ///
 /// Names may hold any character; the segments of a key are what is left of them after escaping, which can be undone:
@@ -64,17 +66,13 @@ public struct RemoteKey: Hashable, Sendable, CustomStringConvertible {
     /// Whether the bytes are the same. Strings of Swift are equal too where one has `ä` and the other one `a` and two dots, which are two
     /// objects of a remote.
     public static func == (first: RemoteKey, second: RemoteKey) -> Bool {
-        first.segments.elementsEqual(second.segments) { $0.hasSameBytes(as: $1) }
+        first.segments.hasSameBytes(as: second.segments)
     }
 
     /// By the bytes, as `==`.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(segments.count)
-        for segment in segments {
-            for byte in segment.utf8 { hasher.combine(byte) }
-            // Of no text's UTF-8.
-            hasher.combine(0xFF as UInt8)
-        }
+        for segment in segments { segment.hashBytes(into: &hasher) }
     }
 
     /// The same name with a mark of Strata's behind it: what is kept beside an object.

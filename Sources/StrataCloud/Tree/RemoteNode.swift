@@ -93,9 +93,9 @@ extension RemoteNode {
 
     /// The print in what was written down, if it is one of this section.
     static func print(of section: ContentSections, in text: String) -> ContentPrint? {
-        guard section != .data else { return text.contains(":") ? nil : ContentPrint(text: text) }
+        guard section != .data else { return text.containsByte(of: ":") ? nil : ContentPrint(text: text) }
         let mark = "\(section.rawValue):"
-        return text.hasPrefix(mark) ? ContentPrint(text: String(text.dropFirst(mark.count))) : nil
+        return text.hasBytePrefix(mark) ? ContentPrint(text: text.droppingFirstBytes(mark.utf8.count)) : nil
     }
 }
 

@@ -20,6 +20,18 @@ public struct ShareList: Codable, Hashable, Sendable, AttributeValue {
     /// By the id of the account.
     public var shares: [String: Share]
 
+    /// Whether both lists store the same. Texts are compared by the bytes of their UTF-8.
+    public static func isSame(_ left: ShareList, _ right: ShareList) -> Bool {
+        if left.shares.isEmpty || right.shares.isEmpty { return left.shares.isEmpty == right.shares.isEmpty }
+        return left == right && Set(left.texts) == Set(right.texts)
+    }
+
+    private var texts: [UTF8Text] {
+        shares.flatMap { account, share in
+            [UTF8Text(account), UTF8Text(share.key ?? "")] + share.permissions.map(UTF8Text.init(_:))
+        }
+    }
+
     /// A list.
     public init(_ shares: [String: Share] = [:]) { self.shares = shares }
 }

@@ -46,11 +46,11 @@ extension RemoteNode {
     }
 
     /// Takes over the versions that a pull has found beside a file or a folder.
-    func note(sidecars: [String: RemoteObject]) {
-        metadataETag = sidecars[Sidecar.metadata]?.eTag?.stored
-        thumbnailETag = sidecars[Sidecar.thumbnail]?.eTag?.stored
+    func note(sidecars: [UTF8Text: RemoteObject]) {
+        metadataETag = sidecars[UTF8Text(Sidecar.metadata)]?.eTag?.stored
+        thumbnailETag = sidecars[UTF8Text(Sidecar.thumbnail)]?.eTag?.stored
         guard isFolder else { return }
-        let content = sidecars[Sidecar.content]
+        let content = sidecars[UTF8Text(Sidecar.content)]
         if !ETag.isSame(content?.eTag, eTag) { contentPrint = nil }
         (eTag, size, modifiedAt) = (content?.eTag?.stored, content?.size, content?.modifiedAt)
     }
@@ -72,18 +72,18 @@ extension RemoteNode.Row {
     }
 
     /// Whether a pull has found other versions beside a file or a folder than those that are known.
-    func differs(from sidecars: [String: RemoteObject]) -> Bool {
+    func differs(from sidecars: [UTF8Text: RemoteObject]) -> Bool {
         RemoteNode.marks(isFolder: isFolder).contains { mark in
-            mark != Sidecar.record && !ETag.isSame(sidecars[mark]?.eTag, eTag(ofMark: mark)?.stored)
+            mark != Sidecar.record && !ETag.isSame(sidecars[UTF8Text(mark)]?.eTag, eTag(ofMark: mark)?.stored)
         }
     }
 }
 
 extension RemoteTree {
     /// What lies beside an object. If a file and a folder have the same key, metadata and thumbnail belong to the file.
-    func sidecars(of object: RemoteObject) -> [String: RemoteObject] {
+    func sidecars(of object: RemoteObject) -> [UTF8Text: RemoteObject] {
         let all = sidecars[object.key] ?? [:]
         guard object.isFolder, places.contains(RemotePlace(key: object.key, isFolder: false)) else { return all }
-        return all.filter { $0.key == Sidecar.content }
+        return all.filter { $0.key.string == Sidecar.content }
     }
 }

@@ -1,3 +1,5 @@
+import Strata
+
 /// A place in the tree of an account: a trunk, and names one below the other.
 ///
 /// ```swift
@@ -6,12 +8,13 @@
 /// print(note)                                             // inbox:/50%25 off/a%2Fb
 /// ```
 ///
-/// Its text can be read again: there, characters that would be misread are escaped as ``RemoteKey`` says.
+/// Its text can be read again: there, characters that would be misread are escaped as ``RemoteKey`` says. Paths are compared by the bytes of
+/// their UTF-8.
 public struct TreePath: Hashable, Sendable {
     /// The part of the tree.
     public var trunk: Trunk
     /// The names, from the top; none for the trunk itself.
-    public var names: [String] { didSet { if !names.contains("") { unread = nil } } }
+    public var names: [String] { didSet { if !names.contains(where: \.isEmpty) { unread = nil } } }
     /// The text of a literal that is no path.
     private(set) var unread: String?
 
@@ -68,8 +71,23 @@ public struct TreePath: Hashable, Sendable {
         return path
     }
 
-    /// Whether this is below another path, or that path, letter by letter.
-    public func isWithin(_ other: TreePath) -> Bool { trunk == other.trunk && names.starts(with: other.names) }
+    /// Whether this is below another path, or that path, byte by byte.
+    public func isWithin(_ other: TreePath) -> Bool {
+        trunk == other.trunk && names.starts(with: other.names) { $0.hasSameBytes(as: $1) }
+    }
+
+    /// Whether the trunks are the same, and the bytes of all names.
+    public static func == (left: TreePath, right: TreePath) -> Bool {
+        left.trunk == right.trunk && left.names.hasSameBytes(as: right.names)
+            && left.unread.hasSameBytes(as: right.unread)
+    }
+
+    /// As `==`, by the bytes.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(trunk)
+        hasher.combine(names.count)
+        for name in names { name.hashBytes(into: &hasher) }
+    }
 }
 
 extension TreePath: ExpressibleByStringLiteral, CustomStringConvertible {

@@ -1,4 +1,5 @@
 import Foundation
+import Strata
 import StrataCloud
 
 /// Where a server is: what stands before the paths of its objects.
@@ -24,7 +25,7 @@ struct Endpoint: Sendable, Hashable {
             throw RemoteError(.misconfigured, "The URL of a server has neither a query nor a fragment.")
         }
         var path = parts.percentEncodedPath
-        while path.hasSuffix("/") { path.removeLast() }
+        while path.hasByteSuffix("/") { path = path.droppingLastBytes(1) }
         self.init(scheme: scheme, host: host, port: parts.port, basePath: path)
     }
 
@@ -46,7 +47,7 @@ struct Endpoint: Sendable, Hashable {
     /// Whether it is on this very machine.
     var isLoopback: Bool {
         host == "localhost" || host == "::1" || host == "[::1]"
-            || host.hasPrefix("127.") && host.wholeMatch(of: /[0-9.]+/) != nil
+            || host.hasBytePrefix("127.") && host.wholeMatch(of: /[0-9.]+/) != nil
     }
 
     /// The same server under a name below its own.

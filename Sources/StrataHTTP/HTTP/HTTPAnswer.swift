@@ -3,6 +3,7 @@ import Foundation
 internal import NIOCore
 internal import NIOFoundationCompat
 internal import NIOHTTP1
+import Strata
 import StrataCloud
 import Synchronization
 
@@ -35,7 +36,8 @@ struct HTTPAnswer: Sendable {
     var modifiedAt: Date? { self["last-modified"].flatMap(HTTPDate.parse) }
     /// How the body is encoded, against the request's wish; nil for a body that is as it is stored.
     var encoding: String? {
-        let codings = (self["content-encoding"] ?? "").split { ", ".contains($0) }.map { $0.lowercased() }
+        let codings = (self["content-encoding"] ?? "").split(atBytes: ",").flatMap { $0.split(atBytes: " ") }
+            .map { $0.lowercased() }
         // The second one says how a body was sent to the server, and stays behind as a property of the object.
         let foreign = codings.filter { $0 != "identity" && $0 != "aws-chunked" }
         return foreign.isEmpty ? nil : foreign.joined(separator: ", ")

@@ -1,4 +1,5 @@
 import Foundation
+import Strata
 
 /// Dates as HTTP has them (RFC 9110, 5.6.7) and as S3 has them in XML (ISO 8601).
 enum HTTPDate {
@@ -6,7 +7,7 @@ enum HTTPDate {
 
     /// The moment of `Sun, 06 Nov 1994 08:49:37 GMT`, or of the two old forms that servers may still send; nil for others.
     static func parse(_ text: String) -> Date? {
-        let words = text.split { " ,-".contains($0) }.map(String.init)
+        let words = text.utf8.split { " ,-".utf8.contains($0) }.map { String(decoding: $0, as: UTF8.self) }
         if words.count == 6, let day = Int(words[1]), let month = months.firstIndex(of: words[2]),
             let year = Int(words[3])
         {
@@ -29,7 +30,7 @@ enum HTTPDate {
     }
 
     private static func moment(year: Int, month: Int, day: Int, time: String) -> Date? {
-        let parts = time.split(separator: ":").compactMap { Int($0) }
+        let parts = time.split(atBytes: ":").compactMap { Int($0) }
         guard parts.count == 3, (1...31).contains(day), (1...9999).contains(year) else { return nil }
         guard (0..<24).contains(parts[0]), (0..<60).contains(parts[1]), (0...60).contains(parts[2]) else { return nil }
         // Days since 1970 in the Gregorian calendar, from Hinnant, "chrono-compatible low-level date algorithms" (2014).

@@ -1,3 +1,4 @@
+import Strata
 import StrataCloud
 
 /// Asks a server once what it does, and remembers that.
@@ -57,5 +58,5 @@ actor Probe {
     static let prefix = "%probe-"
 
     /// Whether a name in a listing is that of what was asked with.
-    static func owns(_ segment: String) -> Bool { segment.utf8.starts(with: prefix.utf8) }
+    static func owns(_ segment: String) -> Bool { segment.hasBytePrefix(prefix) }
 }

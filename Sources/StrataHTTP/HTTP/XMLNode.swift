@@ -1,4 +1,5 @@
 import Foundation
+import Strata
 import StrataCloud
 
 #if canImport(FoundationXML)
@@ -39,9 +40,9 @@ struct XMLNode: Sendable {
     /// An answer without a length ends with its connection, whatever has ended that. Pages for people, which often have no end, do not count.
     static func isCut(_ data: Data) -> Bool {
         let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
-        guard text.hasPrefix("<?xml") else { return false }
+        guard text.hasBytePrefix("<?xml") else { return false }
         guard let root = text.firstMatch(of: /<([A-Za-z_][^\s<>\/]*)/) else { return true }
-        return !text.hasSuffix("</\(root.1)>") && !text.hasSuffix("/>")
+        return !text.hasByteSuffix("</\(root.1)>") && !text.hasByteSuffix("/>")
     }
 
     private final class Builder: NSObject, XMLParserDelegate {

@@ -1,4 +1,5 @@
 public import Foundation
+import Strata
 public import StrataCloud
 
 /// Where in which server objects are kept: a bucket, and what all keys in it begin with.
@@ -60,10 +61,10 @@ public struct S3Location: Sendable, Hashable {
         self.prefix = prefix
         self.region = region
         self.endpoint = url
-        self.addressing = addressing ?? (isAmazon && !bucket.contains(".") ? .virtualHost : .path)
+        self.addressing = addressing ?? (isAmazon && !bucket.containsByte(of: ".") ? .virtualHost : .path)
     }
 
-    private static func isAmazon(_ url: URL) -> Bool { url.host()?.hasSuffix(".amazonaws.com") == true }
+    private static func isAmazon(_ url: URL) -> Bool { url.host()?.hasByteSuffix(".amazonaws.com") == true }
 
     /// What tells the place from others: at AWS nobody else has a bucket of this name, elsewhere another server may.
     var name: String {

@@ -1,3 +1,4 @@
+import Strata
 public import StrataCloud
 
 extension S3Remote {
@@ -118,7 +119,7 @@ extension S3Remote {
             return nil
         }
         // Byte by byte: a slash and an accent behind it are one character of Swift's.
-        guard name.utf8.starts(with: prefix.utf8) else { return nil }
+        guard name.hasBytePrefix(prefix) else { return nil }
         return name.utf8.dropFirst(prefix.utf8.count)
     }
 

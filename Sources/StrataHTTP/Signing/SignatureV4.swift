@@ -1,5 +1,6 @@
 internal import Crypto
 import Foundation
+import Strata
 import StrataCloud
 
 /// Signs requests in the way of AWS Signature Version 4, as the "Create a signed AWS API request" chapter of the IAM User Guide has it,
@@ -63,12 +64,12 @@ struct SignatureV4: Sendable {
 
     /// Names in lower case and sorted, values without space around them and with single spaces in them; several of one name in one.
     private static func canonical(_ headers: [(name: String, value: String)]) -> [(name: String, value: String)] {
-        var values: [String: [String]] = [:]
+        var values: [UTF8Text: [String]] = [:]
         for (name, value) in headers {
-            let words = value.split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ")
-            values[name.lowercased(), default: []].append(words)
+            let words = value.split(atBytes: " ").joined(separator: " ")
+            values[UTF8Text(name.lowercased()), default: []].append(words)
         }
-        return values.sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value.joined(separator: ",")) }
+        return values.sorted { $0.key < $1.key }.map { (name: $0.key.string, value: $0.value.joined(separator: ",")) }
     }
 
     private static func canonicalQuery(_ query: [(name: String, value: String)]) -> String {

@@ -1,4 +1,5 @@
 import Foundation
+import Strata
 public import StrataCloud
 
 extension WebDAVRemote {
@@ -57,7 +58,9 @@ extension WebDAVRemote {
     private func withVersions(_ objects: [RemoteObject]) async throws -> [RemoteObject] {
         var objects = objects
         let missing = objects.indices.filter { !objects[$0].isFolder && objects[$0].eTag == nil }
-        let alike = Dictionary(grouping: missing) { objects[$0].key.last.flatMap(Self.ending) ?? "" }
+        let alike = Dictionary(grouping: missing) {
+            objects[$0].key.last.flatMap(Self.ending).map(UTF8Text.init(_:)) ?? ""
+        }
         try await ask(alike.values.compactMap(\.last), &objects)
         let told = alike.values.filter { $0.last.map { objects[$0].eTag != nil } ?? false }
         try await ask(told.flatMap { $0.dropLast() }, &objects)

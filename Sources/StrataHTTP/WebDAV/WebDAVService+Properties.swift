@@ -1,4 +1,5 @@
 import Foundation
+import Strata
 import StrataCloud
 
 extension WebDAVService {
@@ -167,6 +168,6 @@ extension WebDAVService {
 
     /// The number in `HTTP/1.1 200 OK`.
     private static func status(_ text: String) -> Int? {
-        text.split(separator: " ").dropFirst().first.flatMap { Int($0) }
+        text.split(atBytes: " ").dropFirst().first.flatMap { Int($0) }
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Strata
 import StrataCloud
 
 /// Sends requests to a WebDAV server, and reads its errors.
@@ -52,9 +53,9 @@ struct WebDAVService: Sendable {
     /// Whether an answer redirects to the same path with a slash at its end, at whatever host: so a server says that there is a collection.
     func isRedirectToCollection(_ answer: HTTPAnswer) -> Bool {
         guard [301, 302, 307, 308].contains(answer.status), let key = answer.key, let location = answer["location"],
-            location.hasSuffix("/"), let names = Self.names(in: Self.path(of: location))
+            location.hasByteSuffix("/"), let names = Self.names(in: Self.path(of: location))
         else { return false }
-        return names.elementsEqual(Self.names(in: path(key)[...]) ?? []) { $0.utf8.elementsEqual($1.utf8) }
+        return names.hasSameBytes(as: Self.names(in: path(key)[...]) ?? [])
     }
 
     /// What to do about a redirect.
@@ -65,10 +66,10 @@ struct WebDAVService: Sendable {
         // The rest may hold a secret.
         let place = String(location.prefix { $0 != "?" && $0 != "#" })
         let path = path(key)
-        if place.contains("://"), place.hasSuffix(path) || place.hasSuffix(path + "/") {
-            let end = place.hasSuffix("/") && !path.hasSuffix("/") ? path + "/" : path
+        if place.utf8.firstRange(of: "://".utf8) != nil, place.hasByteSuffix(path) || place.hasByteSuffix(path + "/") {
+            let end = place.hasByteSuffix("/") && !path.hasByteSuffix("/") ? path + "/" : path
             return
-                "Redirects are not followed. If you trust that server, set the URL to \(place.dropLast(end.utf8.count))\(endpoint.basePath)/."
+                "Redirects are not followed. If you trust that server, set the URL to \(place.droppingLastBytes(end.utf8.count))\(endpoint.basePath)/."
         }
         return
             "It leads to \(place), and redirects are not followed. If that is a login page, log in to the network first; else set the URL to that of the collection itself."

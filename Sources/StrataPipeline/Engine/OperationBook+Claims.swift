@@ -218,30 +218,31 @@ extension OperationBook {
     /// How many operations of each lane run, where only some may at once.
     private struct Occupancy {
         let limit: Int
-        private var active: [String: Int] = [:]
+        private var active: [UTF8Text: Int] = [:]
         /// The handlers of this process of which the store does not know any more.
-        private var ending: [String: Int] = [:]
+        private var ending: [UTF8Text: Int] = [:]
         /// How many were passed, which stay pending, so that the others need not.
-        private var passed: [String: Int] = [:]
+        private var passed: [UTF8Text: Int] = [:]
 
         init(limit: Int, of pipeline: PipelineName, _ busy: Busy, _ transaction: StoreTransaction) throws {
             self.limit = limit
             var numbers: Set<Int64> = []
-            var active: [String: Int] = [:]
+            var active: [UTF8Text: Int] = [:]
             try transaction.rows(QueueSQL.selectActiveLanes, [.text(pipeline.rawValue)]) { row in
                 numbers.insert(try row.read(Int64.self, at: 0))
-                active[try row.read(String.self, at: 1), default: 0] += 1
+                active[UTF8Text(try row.read(String.self, at: 1)), default: 0] += 1
             }
             self.active = active
             for (number, lane) in busy.operations where lane.pipeline == pipeline && !numbers.contains(number) {
-                ending[lane.name, default: 0] += 1
+                ending[UTF8Text(lane.name), default: 0] += 1
             }
         }
 
-        func isFull(_ lane: String) -> Bool { active[lane, default: 0] >= limit }
+        func isFull(_ lane: String) -> Bool { active[UTF8Text(lane), default: 0] >= limit }
 
         /// Takes a place for one more, if there is one.
         mutating func take(in lane: String) -> Look {
+            let lane = UTF8Text(lane)
             let taken = active[lane, default: 0]
             if taken + passed[lane, default: 0] >= limit { return .waits(hasPassedOn: false) }
             if taken + ending[lane, default: 0] >= limit {

@@ -79,6 +79,7 @@ extension ClaimedOperation {
     /// Whether it has the next id, and was claimed as another one was.
     fileprivate func follows(_ other: ClaimedOperation) -> Bool {
         claim.operation == other.claim.operation + 1 && claim.worker == other.claim.worker
-            && claim.epoch == other.claim.epoch && pipeline == other.pipeline && lane == other.lane
+            && claim.epoch == other.claim.epoch && pipeline == other.pipeline
+            && lane.hasSameBytes(as: other.lane)
     }
 }

@@ -18,7 +18,7 @@ extension OperationBook {
         var claims: [ClaimedOperation] = []
         var looks = Self.lookLimit
         /// Queues of which nothing more can be taken for now.
-        var exhausted: Set<String> = []
+        var exhausted: Set<PipelineName> = []
         while claims.count < limit {
             guard looks > 1 else { return (claims, false) }
             looks -= 1
@@ -34,12 +34,12 @@ extension OperationBook {
             }
             sweep.cursor = name
             let pipeline = PipelineName(name)
-            guard !exhausted.contains(name), isOwn(pipeline) else { continue }
+            guard !exhausted.contains(pipeline), isOwn(pipeline) else { continue }
             try declare(pipeline, consumer.rules, isTransient: true)
             let (taken, isDry) = try claim(1, of: pipeline, by: worker, besides: busy, &looks)
             claims += taken
             if !taken.isEmpty || !isDry { sweep.isFruitful = true }
-            if isDry { exhausted.insert(name) }
+            if isDry { exhausted.insert(pipeline) }
         }
         return (claims, false)
     }

@@ -41,7 +41,11 @@ struct OperationBook {
 
     struct Lane: Hashable {
         let pipeline: PipelineName
-        let name: String
+        private let text: UTF8Text
+
+        init(pipeline: PipelineName, name: String) { (self.pipeline, text) = (pipeline, UTF8Text(name)) }
+
+        var name: String { text.string }
     }
 
     /// Those of one lane that may run side by side.

@@ -105,7 +105,7 @@ extension QueueEngine {
         _ transaction: StoreTransaction
     ) throws {
         // The store knows by it what is left of a rate limit, and how long finished operations are kept.
-        guard !others.contains(where: { $0.name == consumer.name }) else {
+        guard !others.contains(where: { $0.name.hasSameBytes(as: consumer.name) }) else {
             throw PipelineError(
                 .alreadyOpen,
                 "A \(consumer.name) is open on this stack already. Close it first, or take another name."

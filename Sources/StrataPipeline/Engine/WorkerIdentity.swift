@@ -32,7 +32,7 @@ struct WorkerIdentity: Sendable, Equatable {
 
     /// Whether one text is of another start of the same machine as the other one: an earlier one, since whoever asks lives.
     static func isEarlierStart(_ machine: String, of other: String) -> Bool {
-        let (parts, others) = (machine.split(separator: " "), other.split(separator: " "))
+        let (parts, others) = (machine.split(atBytes: " "), other.split(atBytes: " "))
         return parts.count == 3 && others.count == 3 && parts[2] == others[2] && parts[0] != others[0]
     }
 
@@ -56,8 +56,7 @@ struct WorkerIdentity: Sendable, Equatable {
         #if os(Linux)
             guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8) else { return nil }
             // The second field is the name in parentheses, in which anything may stand.
-            guard let end = text.lastIndex(of: ")") else { return nil }
-            let fields = text[text.index(after: end)...].split(separator: " ")
+            guard let fields = text.splitAtLast(")")?.after.split(atBytes: " ") else { return nil }
             // What has ended and was not waited for yet works no more.
             guard fields.count > 19, fields[0] != "Z", fields[0] != "X" else { return nil }
             return Int(fields[19])

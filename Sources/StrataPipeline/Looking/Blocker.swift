@@ -17,6 +17,33 @@ public enum Blocker: Hashable, Sendable {
     case failed(String)
 }
 
+extension Blocker {
+    /// Whether both are the same reason. Names and messages are compared by the bytes of their UTF-8.
+    public static func == (left: Blocker, right: Blocker) -> Bool {
+        switch (left, right) {
+        case (.dependency(let left), .dependency(let right)), (.lane(let left), .lane(let right)): left == right
+        case (.fullLane(let left), .fullLane(let right)): left == right
+        case (.hold(let left, let date), .hold(let right, let other)): left.hasSameBytes(as: right) && date == other
+        case (.constraint(let left), .constraint(let right)): left == right
+        case (.failed(let left), .failed(let right)): left.hasSameBytes(as: right)
+        default: false
+        }
+    }
+
+    /// As `==`.
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .dependency(let id), .lane(let id): hasher.combine(id)
+        case .fullLane(let limit): hasher.combine(limit)
+        case .hold(let name, let date):
+            name.hashBytes(into: &hasher)
+            hasher.combine(date)
+        case .constraint(let constraint): hasher.combine(constraint)
+        case .failed(let message): message.hashBytes(into: &hasher)
+        }
+    }
+}
+
 extension Blocker: CustomStringConvertible {
     /// The reason in words and on one line, for logs and screens; not to be parsed.
     public var description: String { words.onOneLine }
@@ -63,7 +90,7 @@ extension QueuedOperation {
             // By the index of those that run, of which there are few, and not by that of the lane.
             let active = QueuedOperation.where { $0.status == .active && $0.pipeline == name }
             let lanes = try context.column(active, \.lane)
-            if lanes.count(where: { $0 == lane }) >= limit { blockers.append(.fullLane(limit: limit)) }
+            if lanes.count(where: { $0.hasSameBytes(as: lane) }) >= limit { blockers.append(.fullLane(limit: limit)) }
         }
         if let record, record.ordering.isSerial,
             let first = try context.first(of: lane, in: record), first.id != id

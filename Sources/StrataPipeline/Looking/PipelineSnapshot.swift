@@ -69,7 +69,7 @@ extension ObjectContext {
         }
         let oldest = try groups(QueuedOperation.grouped { $0.pipeline }, { $0.minimum(\.enqueuedAt) })
         let dates = Dictionary(oldest.map { ($0.0, $0.1) }) { first, _ in first }
-        return try counts.sorted { $0.key.rawValue < $1.key.rawValue }.map { name, counts in
+        return try counts.sorted { $0.key.rawValue.precedesByBytes($1.key.rawValue) }.map { name, counts in
             PipelineSnapshot(
                 name: name,
                 counts: counts,
@@ -84,7 +84,7 @@ extension ObjectContext {
         let standing = QueuedOperation.where { $0.pipeline == name && ($0.status == .held || $0.status == .failed) }
         let waiting = QueuedOperation.where { $0.pipeline == name && $0.status == .waiting }
         var lanes: [PipelineSnapshot.BlockedLane] = []
-        for lane in try Set(names(of: standing) + names(of: waiting)).sorted() {
+        for lane in try Set((names(of: standing) + names(of: waiting)).map(UTF8Text.init(_:))).sorted().map(\.string) {
             guard let head = try first(of: lane, in: record) else { continue }
             let blockers = try head.blockers()
             guard try head.status == .held || head.status == .failed || blockers.contains(where: stands) else {

@@ -77,9 +77,11 @@ extension ObjectContext {
 
     /// Lets go of a key that the operation has which is done with this context's commit.
     func release(_ key: String, in pipeline: PipelineName) {
-        guard let ending = state[EndingOperation.self], ending.key == key, ending.pipeline == pipeline else { return }
+        guard let ending = state[EndingOperation.self], ending.key.hasSameBytes(as: key), ending.pipeline == pipeline
+        else { return }
         // Where it cannot be read, neither can what the commit is to write.
-        guard let operation = try? find(ending.id), operation.key == key, ending.isEnding(operation) else { return }
+        guard let operation = try? find(ending.id), operation.key.hasSameBytes(as: key), ending.isEnding(operation)
+        else { return }
         operation.key = nil
         ending.releasedKey = key
     }

@@ -43,7 +43,7 @@ extension OperationPayload {
     ///
     /// - Throws: ``PipelineError`` with `wrongPayload` where the operation has one of another type; otherwise as without a type.
     static func decoded(_ data: Data, version: Int, type: String, of operation: Int64) throws -> Self {
-        guard type == operationType else {
+        guard type.hasSameBytes(as: operationType) else {
             throw PipelineError(
                 .wrongPayload,
                 "The operation has a payload of type \(type), not \(operationType).",

@@ -16,7 +16,7 @@ extension QueuedOperation {
     /// - Throws: ``Strata/StrataError`` with `foreignID` for an item of another store; what encoding throws.
     public func setPayload<Payload: OperationPayload>(_ payload: Payload) throws {
         if let owningContext { try payload.refuseForeignItem(in: owningContext) }
-        let isOther = type != Payload.operationType || payload._itemNumber != nil
+        let isOther = !type.hasSameBytes(as: Payload.operationType) || payload._itemNumber != nil
         let tie = isOther ? try owningContext?.find(id.counterpart(OperationItem.self)) : nil
         let bytes = try JSONEncoder().encode(payload)
         if let tie {
@@ -24,7 +24,7 @@ extension QueuedOperation {
         } else if let item = payload._itemNumber, let owningContext {
             self.tie(to: item, of: payload, in: owningContext)
         }
-        if problem?.hasPrefix(Self.notEncoded) ?? false { problem = nil }
+        if problem?.hasBytePrefix(Self.notEncoded) ?? false { problem = nil }
         self.payload = bytes
         type = Payload.operationType
         payloadVersion = Payload.payloadVersion
@@ -151,7 +151,7 @@ extension QueuedOperation {
     ///   before the next attempt. These can be released.
     /// - Throws: ``PipelineError`` with `invalidArgument`; what the store reports.
     public func hold(_ name: String, until date: Date) throws {
-        guard !HoldName.all.contains(name) else {
+        guard !HoldName.all.containsBytes(of: name) else {
             throw PipelineError(
                 .invalidArgument,
                 "'\(name)' is the name of a hold that pipelines make themselves. Take another one.",

@@ -56,7 +56,7 @@ public struct Outcome: Sendable {
     public static let skip = Outcome(kind: .skip)
 }
 
-/// Something outside of the program that operations wait for, by its name.
+/// Something outside of the program that operations wait for, by its name. Names are compared by the bytes of their UTF-8.
 public struct Constraint: RawRepresentable, ExpressibleByStringLiteral, Hashable, Sendable {
     /// The text of the name.
     public let rawValue: String
@@ -65,6 +65,17 @@ public struct Constraint: RawRepresentable, ExpressibleByStringLiteral, Hashable
     public init(rawValue: String) { self.rawValue = rawValue }
     /// A constraint by its name, as a literal.
     public init(stringLiteral text: String) { rawValue = text }
+
+    /// Whether two names have the same bytes.
+    public static func == (left: Constraint, right: Constraint) -> Bool {
+        left.rawValue.hasSameBytes(as: right.rawValue)
+    }
+
+    /// The opposite of `==`. The standard library's operator for raw-representable types would compare characters.
+    public static func != (left: Constraint, right: Constraint) -> Bool { !(left == right) }
+
+    /// As `==`, by the bytes.
+    public func hash(into hasher: inout Hasher) { rawValue.hashBytes(into: &hasher) }
 
     /// That the network is there.
     public static let network: Constraint = "network"

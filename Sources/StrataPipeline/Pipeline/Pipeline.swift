@@ -149,7 +149,7 @@ extension Attempt {
     }
 
     private init(_ operation: ClaimedOperation, _ engine: QueueEngine) throws {
-        guard operation.type == Payload.operationType else {
+        guard operation.type.hasSameBytes(as: Payload.operationType) else {
             throw PipelineError(
                 .undecodablePayload,
                 "The operation has a payload of type \(operation.type), and pipeline \(operation.pipeline) handles "

@@ -1,6 +1,6 @@
 public import Strata
 
-/// The name of a pipeline. It is any text but the empty one.
+/// The name of a pipeline. It is any text but the empty one. Names are compared by the bytes of their UTF-8.
 ///
 /// ```swift
 /// extension PipelineName { static let uploads: PipelineName = "uploads" }
@@ -8,7 +8,7 @@ public import Strata
 public struct PipelineName: RawRepresentable, ExpressibleByStringInterpolation, Hashable, Codable, AttributeValue,
     CustomStringConvertible
 {
-    /// The text of the name, compared byte by byte.
+    /// The text of the name.
     public let rawValue: String
 
     /// A name by its text.
@@ -29,7 +29,18 @@ public struct PipelineName: RawRepresentable, ExpressibleByStringInterpolation, 
     }
 
     /// Whether it begins with a text, byte by byte.
-    public func hasPrefix(_ text: String) -> Bool { rawValue.utf8.starts(with: text.utf8) }
+    public func hasPrefix(_ text: String) -> Bool { rawValue.hasBytePrefix(text) }
+
+    /// Whether two names have the same bytes.
+    public static func == (left: PipelineName, right: PipelineName) -> Bool {
+        left.rawValue.hasSameBytes(as: right.rawValue)
+    }
+
+    /// The opposite of `==`. The standard library's operator for raw-representable types would compare characters.
+    public static func != (left: PipelineName, right: PipelineName) -> Bool { !(left == right) }
+
+    /// As `==`, by the bytes.
+    public func hash(into hasher: inout Hasher) { rawValue.hashBytes(into: &hasher) }
 
     /// The name for a pipeline that takes over what is queued under names which nobody declares any more, when it is told to: see
     /// ``Pipeline/adoptUndeclared()``.

@@ -7,16 +7,21 @@ struct CronParser {
 
     private let text: String
 
+    /// Blanks, tabs and ends of lines.
+    private static let blanks: Set<Unicode.Scalar> = [
+        " ", "\t", "\n", "\u{B}", "\u{C}", "\r", "\u{85}", "\u{2028}", "\u{2029}",
+    ]
+
     init(_ text: String) {
         self.text = text
-        let isBlank = { (character: Character) in character == " " || character == "\t" || character.isNewline }
-        let start = text.firstIndex { !isBlank($0) } ?? text.endIndex
-        let end = text.lastIndex { !isBlank($0) }.map(text.index(after:)) ?? start
-        trimmed = String(text[start..<end])
+        let scalars = text.unicodeScalars
+        let start = scalars.firstIndex { !Self.blanks.contains($0) } ?? scalars.endIndex
+        let end = scalars.lastIndex { !Self.blanks.contains($0) }.map(scalars.index(after:)) ?? start
+        trimmed = String(scalars[start..<end])
     }
 
     mutating func parse() throws(CronError) -> CronFields {
-        var parts = try expandingMacro(trimmed.split { $0 == " " || $0 == "\t" })
+        var parts = try expandingMacro(trimmed.split(atBytes: "\t").flatMap { $0.split(atBytes: " ") })
         if parts.count == 5 { parts.insert("0", at: 0) }
         guard parts.count == 6 else {
             let count = parts.isEmpty ? "nothing" : parts.count == 1 ? "one field" : "\(parts.count) fields"
@@ -30,12 +35,12 @@ struct CronParser {
             days: try values(of: .day, in: parts[3]),
             months: try values(of: .month, in: parts[4]),
             weekdays: try values(of: .weekday, in: parts[5]),
-            eitherDaySuffices: !parts[3].hasPrefix("*") && !parts[5].hasPrefix("*")
+            eitherDaySuffices: !parts[3].hasBytePrefix("*") && !parts[5].hasBytePrefix("*")
         )
         guard fields.eitherDaySuffices || hasPossibleDay(fields) else {
             throw error("this never comes, for no month listed is that long", in: .day)
         }
-        hasWildcardTime = parts[1].hasPrefix("*") || parts[2].hasPrefix("*")
+        hasWildcardTime = parts[1].hasBytePrefix("*") || parts[2].hasBytePrefix("*")
         return fields
     }
 
@@ -51,13 +56,13 @@ struct CronParser {
         "@hourly": "0 * * * *",
     ]
 
-    private func expandingMacro(_ parts: [Substring]) throws(CronError) -> [Substring] {
-        guard let macro = parts.first, macro.hasPrefix("@") else { return parts }
+    private func expandingMacro(_ parts: [String]) throws(CronError) -> [String] {
+        guard let macro = parts.first, macro.hasBytePrefix("@") else { return parts }
         guard parts.count == 1 else { throw error("nothing may follow \(macro)") }
         guard macro.utf8.allSatisfy({ $0 < 0x80 }), let expansion = Self.macros[macro.lowercased()] else {
             throw error("\(macro) is none of \(Self.macros.keys.sorted().joined(separator: ", "))")
         }
-        return expansion.split(separator: " ")
+        return expansion.split(atBytes: " ")
     }
 
     // MARK: Fields
@@ -88,11 +93,11 @@ struct CronParser {
         )
     }
 
-    private func values(of field: Field, in list: Substring) throws(CronError) -> BitSet {
+    private func values(of field: Field, in list: String) throws(CronError) -> BitSet {
         var values = BitSet()
-        for entry in list.split(separator: ",", omittingEmptySubsequences: false) {
+        for entry in list.split(atBytes: ",", omitsEmpty: false) {
             guard !entry.isEmpty else { throw error("the list \"\(list)\" has an empty entry", in: field) }
-            let parts = entry.split(separator: "/", omittingEmptySubsequences: false)
+            let parts = entry.split(atBytes: "/", omitsEmpty: false)
             guard parts.count <= 2 else { throw error("\"\(entry)\" has more than one step", in: field) }
             let step = parts.count == 2 ? try self.step(parts[1], of: field) : nil
             let range = try range(parts[0], of: field, isOpen: step != nil)
@@ -104,9 +109,9 @@ struct CronParser {
     }
 
     /// The values of an entry before its step. An open one goes from a single value to the end of the field.
-    private func range(_ entry: Substring, of field: Field, isOpen: Bool) throws(CronError) -> ClosedRange<Int> {
+    private func range(_ entry: String, of field: Field, isOpen: Bool) throws(CronError) -> ClosedRange<Int> {
         if entry == "*" { return field.range }
-        let bounds = entry.split(separator: "-", omittingEmptySubsequences: false)
+        let bounds = entry.split(atBytes: "-", omitsEmpty: false)
         guard bounds.count <= 2 else { throw error("\"\(entry)\" has more than two bounds", in: field) }
         guard bounds.count == 2 else {
             let value = try value(entry, of: field)
@@ -127,7 +132,7 @@ struct CronParser {
         return first...last
     }
 
-    private func value(_ text: Substring, of field: Field) throws(CronError) -> Int {
+    private func value(_ text: String, of field: Field) throws(CronError) -> Int {
         guard !text.isEmpty else { throw error("a value is missing before the step", in: field) }
         guard let value = number(text) else {
             if text.utf8.allSatisfy({ $0 < 0x80 }), let index = field.names.firstIndex(of: text.uppercased()) {
@@ -145,7 +150,7 @@ struct CronParser {
         return value
     }
 
-    private func step(_ text: Substring, of field: Field) throws(CronError) -> Int {
+    private func step(_ text: String, of field: Field) throws(CronError) -> Int {
         guard !text.isEmpty else { throw error("a step must follow the slash", in: field) }
         guard let step = number(text) else { throw error("the step \"\(text)\" is no number", in: field) }
         guard step > 0 else { throw error("a step must be at least 1", in: field) }
@@ -156,7 +161,7 @@ struct CronParser {
     }
 
     /// The number that ASCII digits spell, or `nil`. All large ones come out as some number that no field allows.
-    private func number(_ text: Substring) -> Int? {
+    private func number(_ text: String) -> Int? {
         var number = 0
         for byte in text.utf8 {
             guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }

@@ -3,7 +3,7 @@ public import Strata
 
 /// When something is to be done, again and again.
 public struct Schedule: RawRepresentable, Hashable, AttributeValue, CustomStringConvertible {
-    private enum Kind: Hashable {
+    private enum Kind {
         case cron(CronExpression, TimeZone)
         case interval(Double)
         /// A text that was stored where more time zones are known.
@@ -40,6 +40,15 @@ public struct Schedule: RawRepresentable, Hashable, AttributeValue, CustomString
 
     private init(kind: Kind) { self.kind = kind }
 
+    /// Whether the texts of two schedules have the same bytes.
+    public static func == (left: Schedule, right: Schedule) -> Bool { left.rawValue.hasSameBytes(as: right.rawValue) }
+
+    /// The opposite of `==`. The standard library's operator for raw-representable types would compare characters.
+    public static func != (left: Schedule, right: Schedule) -> Bool { !(left == right) }
+
+    /// As `==`, by the bytes.
+    public func hash(into hasher: inout Hasher) { rawValue.hashBytes(into: &hasher) }
+
     /// Whether it can be followed here; not where its time zone is unknown to this machine.
     var isKnown: Bool { if case .unknown = kind { false } else { true } }
 
@@ -70,11 +79,11 @@ public struct Schedule: RawRepresentable, Hashable, AttributeValue, CustomString
 
     /// A schedule by what ``rawValue`` gave; nil where it is none. One of a time zone that is not known here is read, and never due here.
     public init?(rawValue: String) {
-        let parts = rawValue.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
+        let parts = rawValue.split(atBytes: " ", maxSplits: 2, omitsEmpty: false)
         switch (parts.first, parts.count) {
         case ("cron", 3):
-            guard let expression = try? CronExpression(String(parts[2])) else { return nil }
-            kind = TimeZone(identifier: String(parts[1])).map { .cron(expression, $0) } ?? .unknown(rawValue)
+            guard let expression = try? CronExpression(parts[2]) else { return nil }
+            kind = TimeZone(identifier: parts[1]).map { .cron(expression, $0) } ?? .unknown(rawValue)
         case ("every", 2):
             guard let seconds = Double(parts[1]), seconds >= 0.001, seconds.isFinite else { return nil }
             kind = .interval(seconds)

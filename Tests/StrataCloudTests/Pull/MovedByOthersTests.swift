@@ -197,7 +197,7 @@ import Testing
                 _ = try cloud.freeName(
                     for: "a",
                     in: cloud.root().id,
-                    besides: Set(["a"] + (2..<2000).map { "a \($0)" })
+                    besides: Set(["a"] + (2..<2000).map { UTF8Text("a \($0)") })
                 )
             }
         }

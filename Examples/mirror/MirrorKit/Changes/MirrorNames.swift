@@ -18,7 +18,7 @@ enum MirrorNames {
     ///
     /// - Parameter most: how many bytes of the name are kept.
     static func marked(_ name: String, _ mark: String, most: Int) -> String {
-        let dot = name.dropFirst().lastIndex(of: ".") ?? name.endIndex
+        let dot = name.utf8.dropFirst().lastIndex(of: UInt8(ascii: ".")) ?? name.endIndex
         var (stem, suffix) = (String(name[..<dot]), String(name[dot...]))
         if suffix.utf8.count > 64 { (stem, suffix) = (name, "") }
         while stem.utf8.count + suffix.utf8.count > most, !stem.isEmpty { stem.removeLast() }

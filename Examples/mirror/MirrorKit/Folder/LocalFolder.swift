@@ -111,8 +111,7 @@ struct LocalFolder: Sendable {
     /// - Throws: ``FolderError`` if the folder is missing, or cannot be read.
     func scan() throws -> FolderScan {
         var scan = FolderScan()
-        // By characters: two spellings of one letter are one name in the tree.
-        var seen: Set<String> = []
+        var seen: Set<LocalPath> = []
         var waiting: [LocalPath?] = [nil]
         while let folder = waiting.popLast() {
             try Task.checkCancellation()
@@ -126,7 +125,7 @@ struct LocalFolder: Sendable {
                     let path = LocalPath.join(folder, name)
                     if Self.isWork(name) || folder == nil && name == Trash.nameInFolder { continue }
                     guard let item = examine(path, name, open, &scan) else { continue }
-                    guard seen.insert(path.text).inserted else {
+                    guard seen.insert(path.composed).inserted else {
                         scan.skipped[path] = "another composition of the letters of a name beside it"
                         continue
                     }

@@ -1,3 +1,6 @@
+import Foundation
+import Strata
+
 /// A path below the mirrored folder: names with slashes between them.
 ///
 /// Paths are compared and split by the bytes of their UTF-8, as the file system does. Swift's texts are compared by characters. There, a slash
@@ -53,9 +56,10 @@ struct LocalPath: Hashable, Comparable, Sendable {
         left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
     }
 
-    func hash(into hasher: inout Hasher) {
-        for byte in text.utf8 { hasher.combine(byte) }
-    }
+    func hash(into hasher: inout Hasher) { hasher.combine(UTF8Text(text)) }
+
+    /// The path with its letters composed. Two spellings of one name are two files in a folder, and one name in the tree.
+    var composed: LocalPath { LocalPath(text.precomposedStringWithCanonicalMapping) }
 }
 
 extension LocalPath: CustomStringConvertible, ExpressibleByStringLiteral {

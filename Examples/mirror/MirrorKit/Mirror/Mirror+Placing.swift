@@ -22,7 +22,7 @@ extension Mirror {
             // The push has written about the same nodes meanwhile.
             return Placement.Summary(changes: 0, postponed: 1)
         }
-        for path in tree.impossible where skipped.insert(path).inserted {
+        for path in tree.impossible where skipped.insert(LocalPath(path)).inserted {
             screen.note("\(path) is left out: no file here can have that name, or so long a path")
         }
         let placement = Placement(

@@ -54,7 +54,7 @@ extension Mirror {
 
     /// Reports the paths that are left out. Known files among them are not deleted elsewhere.
     private func noteSkipped(_ scan: FolderScan, _ known: [FolderChanges.Known]) {
-        for (path, reason) in scan.skipped.sorted(by: { $0.key < $1.key }) where skipped.insert(path.text).inserted {
+        for (path, reason) in scan.skipped.sorted(by: { $0.key < $1.key }) where skipped.insert(path).inserted {
             let isKnown = known.contains { $0.path == path || $0.path.isBelow(path) }
             let rest =
                 isKnown ? ". Files mirrored there stay at the remote, and changes of others do not come here" : ""
@@ -78,7 +78,7 @@ extension Mirror {
             if print == nil { prints.busy += 1 }
             return print
         } catch let error as FolderError {
-            if skipped.insert(path.text).inserted { screen.note("\(error)") }
+            if skipped.insert(path).inserted { screen.note("\(error)") }
             return nil
         }
     }

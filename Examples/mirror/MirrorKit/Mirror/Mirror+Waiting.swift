@@ -17,10 +17,10 @@ extension Mirror {
         var lines = isOffline ? ["the remote cannot be reached"] : []
         lines += operations.map { "\($0.path): \($0.reason)" }
         for (path, reason) in postponed.sorted(by: { $0.key < $1.key }) { lines.append("\(path): \(reason)") }
-        let told = Set(operations.map(\.path)).union(postponed.keys.map(\.text))
+        let told = Set(operations.map { LocalPath($0.path) }).union(postponed.keys)
         if operations.isEmpty {
             for (here, there) in try await differences() {
-                guard let path = there ?? here, !told.contains(path.text) else { continue }
+                guard let path = there ?? here, !told.contains(path) else { continue }
                 lines.append("\(path): it is not here yet as it is at the remote")
             }
         }

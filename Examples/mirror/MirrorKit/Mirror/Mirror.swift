@@ -63,7 +63,7 @@ public actor Mirror: Service {
     private var nextPull = ContinuousClock.now
     /// What is in the way of being done with.
     var isOffline = false
-    var skipped: Set<String> = []
+    var skipped: Set<LocalPath> = []
     /// What the last placement has left for later, and why.
     var postponed: [LocalPath: String] = [:]
     var waits: WaitWatch

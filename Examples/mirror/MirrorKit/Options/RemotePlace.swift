@@ -14,7 +14,7 @@ public enum RemotePlace: Hashable, Sendable, CustomStringConvertible {
     ///   - region: its region.
     /// - Throws: ``UsageError``.
     init(_ text: String, endpoint: String?, region: String?) throws {
-        guard let mark = text.range(of: "://") else {
+        guard let mark = text.utf8.firstRange(of: "://".utf8) else {
             self = .folder(MirrorOptions.real(URL(filePath: text)))
             try Self.refuse(endpoint, region)
             return
@@ -41,7 +41,7 @@ public enum RemotePlace: Hashable, Sendable, CustomStringConvertible {
         case "webdav", "webdavs":
             try Self.refuse(endpoint, region)
             var parts = URLComponents(url: url, resolvingAgainstBaseURL: false)
-            parts?.scheme = text.hasPrefix("webdavs:") ? "https" : "http"
+            parts?.scheme = text.utf8.starts(with: "webdavs:".utf8) ? "https" : "http"
             guard let url = parts?.url else { throw UsageError("\"\(text)\" is no URL") }
             self = .webDAV(url)
         case let scheme: throw UsageError("\(scheme):// is none of s3://, webdav:// and webdavs://")

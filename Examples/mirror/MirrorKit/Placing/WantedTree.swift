@@ -63,7 +63,7 @@ struct WantedTree: Sendable {
     /// - Complexity: O(nodes).
     static func read(_ cloud: CloudContext, _ folder: LocalFolder) throws -> WantedTree {
         var tree = WantedTree()
-        var contents: [String: ObjectID<MirrorEntry>] = [:]
+        var contents: [UTF8Text: ObjectID<MirrorEntry>] = [:]
         var folders: [(node: CloudNode, names: [String])] = []
         for row in try cloud.context.rows(MirrorEntry.all) {
             tree.entries[row.id] = Entry(
@@ -74,14 +74,14 @@ struct WantedTree: Sendable {
                 digest: row.digest,
                 isFresh: row.isFresh
             )
-            if let node = row.contentOf { contents[node] = row.id }
+            if let node = row.contentOf { contents[UTF8Text(node)] = row.id }
         }
         let marked = Set(try cloud.nodesMarkedForDownload(.data).map(\.id.number))
         try cloud.walk(cloud.root()) { node, names in
             let entry = node.link.flatMap { ObjectID<MirrorEntry>($0) }
             guard folder.isPossible(names) else {
                 if folder.isPossible(names.dropLast()) { tree.impossible.append(RemoteKey(names).path) }
-                for entry in [entry, contents["\(node.id)"]] { if let entry { tree.displaced.insert(entry) } }
+                for entry in [entry, contents[UTF8Text("\(node.id)")]] { if let entry { tree.displaced.insert(entry) } }
                 return .proceed
             }
             let remote = node.remote
@@ -113,7 +113,7 @@ struct WantedTree: Sendable {
                     path: path,
                     isFolder: false,
                     isContent: true,
-                    entry: contents["\(node.id)"],
+                    entry: contents[UTF8Text("\(node.id)")],
                     isMarked: marked.contains(node.id.number),
                     isThere: true,
                     size: node.remote?.size

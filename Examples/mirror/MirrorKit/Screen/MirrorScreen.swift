@@ -1,4 +1,5 @@
 import Foundation
+import Strata
 import StrataCloud
 import Synchronization
 
@@ -7,7 +8,7 @@ public final class MirrorScreen: Sendable {
     private struct State {
         var isDrawn = false
         var last = ""
-        var told: Set<String> = []
+        var told: Set<UTF8Text> = []
         var lastShown: ContinuousClock.Instant?
     }
 
@@ -54,7 +55,7 @@ public final class MirrorScreen: Sendable {
 
     /// Says something that would be said again and again.
     func noteOnce(_ text: String) {
-        if state.withLock({ $0.told.insert(text).inserted }) { note(text) }
+        if state.withLock({ $0.told.insert(UTF8Text(text)).inserted }) { note(text) }
     }
 
     /// Shows how far it is: at once in a terminal; elsewhere every ten seconds, and when all is done.

@@ -1,0 +1,136 @@
+import Foundation
+import Testing
+
+/// Names, keys and paths are compared, hashed and split by the bytes of their UTF-8, with `UTF8Text` and the functions beside it. A search through
+/// the sources finds what compares by characters instead.
+@Suite("Sources") struct SourceTests {
+    private static let folders = [
+        "Sources/Strata", "Sources/StrataPipeline", "Sources/StrataCloud", "Sources/StrataHTTP", "Examples/mirror",
+    ]
+
+    /// A use of `String` that compares characters, and what to write instead.
+    private struct Rule {
+        let regex: Regex<AnyRegexOutput>
+        let remedy: String
+
+        init(_ pattern: String, _ remedy: String) throws {
+            regex = try Regex(pattern)
+            self.remedy = remedy
+        }
+    }
+
+    private static func rules() throws -> [Rule] {
+        [
+            try Rule(#"\[String ?: |Dictionary<String|Set<String>"#, "use UTF8Text as the key"),
+            try Rule(#"\.split\(separator: "|\.split\(whereSeparator|components\(separatedBy"#, "use split(atBytes:)"),
+            try Rule(#"\.hasPrefix\(|\.hasSuffix\("#, "use hasBytePrefix(_:) and hasByteSuffix(_:)"),
+            try Rule(#"\.(first|last)Index\(of: ""#, "use splitAtFirst(_:) and splitAtLast(_:)"),
+            try Rule(#"\.(range|firstRange)\(of: "[^"]*"\)"#, "search in the UTF-8"),
+            try Rule(#"\.contains\("[^a-zA-Z"\\]*"\)"#, "use containsByte(of:)"),
+        ]
+    }
+
+    /// Lines that are as they are to be: the end of a file's path, or a part of it, a text of the line, and the reason.
+    private static let exceptions: [(file: String, line: String, reason: String)] = [
+        ("Strata/Migration/", "String", "names of tables and columns, which come from source code"),
+        ("Strata/Schema/", "String", "names of tables and columns"),
+        ("Strata/SQL/CompiledQuery.swift", "tables: Set<String>", "names of tables"),
+        ("Strata/SQL/SQLScope.swift", "tables: Set<String>", "names of tables"),
+        ("Strata/Store/ReadRecord.swift", "entities: [String: Int]", "names of tables"),
+        ("Strata/Store/StoreState.swift", "tables: Set<String>", "names of tables"),
+        ("Strata/History/CommitChanges.swift", "tables: [String: TableChanges]", "names of tables"),
+        ("Strata/History/ChangeSet.swift", "Set<String>", "names of columns"),
+        ("Strata/Context/RowStream.swift", "tables: Set<String>", "names of tables"),
+        ("Strata/Context/ObjectContext+Rollback.swift", "[String: ChangedValue]", "names of columns"),
+        ("Strata/Batch/BatchJob.swift", "tables: Set<String>", "names of tables"),
+        ("Strata/Engines/Store+Engines.swift", "tables: Set<String>", "names of tables"),
+        ("Strata/Lines/LineExport.swift", "[String: LineValue]", "names of columns"),
+        ("Strata/Lines/LineDate.swift", "seconds.description.split", "digits"),
+        ("Strata/Values/JSONText.swift", "seen: Set<String>", "keys that the decoder takes for one are one"),
+        ("Search.swift", "split(whereSeparator: \\.isWhitespace)", "the words that a person looks for"),
+        ("StrataCloud/Tree/ShareList.swift", "String", "letters, and ids that a server gives; isSame compares bytes"),
+        ("StrataCloud/Download/ContentHeader.swift", "application: [String: String]", "the application's dictionary"),
+        ("StrataCloud/Sealed/SealedHeader.swift", "application: [String: String]", "the application's dictionary"),
+        (".swift", ".unicodeScalars.firstIndex(of: ", "Unicode scalars, not characters"),
+        (".swift", "nvironment: [String: String]", "variables of the environment"),
+        ("StrataHTTP/HTTP/XMLNode.swift", "attributes: [String: String]", "a method of a protocol of Foundation"),
+        ("MirrorKit/Options/MirrorOptions.swift", "[String: String]", "variables of the environment"),
+    ]
+
+    private struct Line: Hashable {
+        let file: String
+        let number: Int
+        let text: String
+    }
+
+    private static func lines() throws -> [Line] {
+        try folders.flatMap { folder in
+            let root = Repository.root.appending(path: folder)
+            let files = FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil)
+            return try (files?.compactMap { $0 as? URL } ?? []).filter { $0.pathExtension == "swift" }.flatMap { file in
+                let texts = try String(contentsOf: file, encoding: .utf8).split(
+                    separator: "\n",
+                    omittingEmptySubsequences: false
+                )
+                return texts.enumerated().map { Line(file: file.path, number: $0.offset + 1, text: String($0.element)) }
+            }
+        }
+    }
+
+    /// What is wrong with a line; nil for nothing.
+    private static func fault(_ line: Line, _ rules: [Rule]) throws -> String? {
+        let code = line.text.trimmingCharacters(in: .whitespaces)
+        guard !code.hasPrefix("//"), let rule = try rules.first(where: { try $0.regex.firstMatch(in: code) != nil })
+        else {
+            return nil
+        }
+        let isExcepted = exceptions.contains { line.file.contains($0.file) && code.contains($0.line) }
+        return isExcepted ? nil : "\(line.file):\(line.number): \(code)\n\(rule.remedy)"
+    }
+
+    @Test("Texts from applications, stores, files and servers are compared and split by bytes")
+    func bytes() throws {
+        let (lines, rules) = (try Self.lines(), try Self.rules())
+        #expect(lines.count > 20_000)
+        let faults = try lines.compactMap { try Self.fault($0, rules) }
+        #expect(faults.isEmpty, "\(faults.joined(separator: "\n"))")
+    }
+
+    @Test("Each exception is needed")
+    func exceptions() throws {
+        let lines = try Self.lines()
+        for exception in Self.exceptions {
+            let isUsed = lines.contains { $0.file.contains(exception.file) && $0.text.contains(exception.line) }
+            #expect(isUsed, "no line of \(exception.file) has \(exception.line) any more")
+        }
+    }
+
+    @Test(
+        "What compares by characters is found",
+        arguments: [
+            "    private var lanes: [String: Int] = [:]", "var seen: Set<String> = []",
+            "let all = Dictionary<String, Int>()",
+            "let parts = path.split(separator: \"/\")", "text.split(whereSeparator: \\.isNewline)",
+            "name.components(separatedBy: \"/\")", "if name.hasPrefix(\".\") { return }", "name.hasSuffix(mark)",
+            "let dot = name.lastIndex(of: \".\")", "path.firstIndex(of: \"/\")", "text.range(of: \"://\")",
+            "guard !name.contains(\"/\") else { return }",
+        ]
+    )
+    func found(_ code: String) throws {
+        let file = "/Sources/StrataPipeline/Engine/OperationBook.swift"
+        #expect(try Self.fault(Line(file: file, number: 1, text: code), Self.rules()) != nil)
+        #expect(try Self.fault(Line(file: file, number: 1, text: "    // " + code), Self.rules()) == nil)
+    }
+
+    @Test(
+        "What compares by bytes is not",
+        arguments: [
+            "private var lanes: [UTF8Text: Int] = [:]", "name.utf8.split(separator: UInt8(ascii: \"/\"))",
+            "path.split(atBytes: \"/\")", "name.hasBytePrefix(\".\")", "body(of: [String](), at: 1)",
+            "flags.contains(\"--once\")", "func open(names: [String], in folder: String)",
+        ]
+    )
+    func allowed(_ code: String) throws {
+        #expect(try Self.fault(Line(file: "/Sources/Strata/a.swift", number: 1, text: code), Self.rules()) == nil)
+    }
+}
