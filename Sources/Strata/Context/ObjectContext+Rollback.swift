@@ -186,36 +186,43 @@ extension LayerStore {
 }
 
 extension LayerStore {
-    /// Takes the deletes of these rows out of a layer, so that the rows are there again. Gives those that are: nothing is done where
-    /// there is no row beneath the layer, or where a commit is taking the delete. Nil where what was read is too old to stand on.
+    /// Takes the deletes of these rows out of a layer, as if they had never been made: what was edited before them counts again.
+    /// Nothing is done to a row whose delete a commit is taking.
+    ///
+    /// - Returns: the rows whose deletes were taken out, and those of them that are there again. Others may have deleted them too. Nil
+    ///   where what was read is too old to stand on.
     func takeBackDeletes<Row: StoredRow>(
         of part: Part<Row>,
         entity: Int,
         in context: Int,
         _ schema: Schema,
         _ reading: LayerReading
-    ) throws -> Set<Int64>? {
+    ) throws -> (taken: Set<Int64>, back: Set<Int64>)? {
         try standing(on: reading, schema) { state in
-            let beneath = Array(state.layers.readPath(to: context).dropLast())
-            let typed = schema.entities[entity].typed(Row.self)
-            var back: Set<Int64> = []
+            var edits: [Int: [Int64: Change<Row>?]] = [:]
+            var taken: Set<Int64> = []
             for number in part.numbers {
                 let stack = state.layers.stack(number, entity: entity, in: context, Row.self)
                 let isFrozen = stack.contains { state.frozen[state.layers[context][$0.segment].id] != nil }
                 guard stack.last?.change.kind == .delete, !isFrozen else { continue }
-                let isThere =
-                    try state.layers.topKind(of: number, entity: entity, in: beneath).map(\.isVisible)
-                    ?? (typed.read(number, on: reading.connection) != nil)
-                if isThere { back.insert(number) }
+                taken.insert(number)
+                for entry in stack where entry.change.kind == .delete {
+                    edits[entry.segment, default: [:]][number] = .some(entry.change.cancelled)
+                }
             }
-            guard let rows = part.filtered(back.contains)?.typed(Row.self) else { return [] }
-            _ = EntityEdits<Row>(restored: back)
-                .cancelDeletes(in: &state.layers, context: context, entity: entity, frozen: [])
+            guard let rows = part.filtered(taken.contains)?.typed(Row.self) else { return ([], []) }
+            state.layers.edit(context, entity: entity, edits)
             for other in [context] + state.layers.descendants(of: context) {
                 rows.rebaseRead(entity: entity, context: other, schema, reading.connection, in: &state.layers)
             }
             state.note(.layer(context), [entity: rows])
-            return back
+            let path = state.layers.readPath(to: context)
+            let typed = schema.entities[entity].typed(Row.self)
+            let back = try taken.filter { number in
+                try state.layers.topKind(of: number, entity: entity, in: path).map(\.isVisible)
+                    ?? (typed.read(number, on: reading.connection) != nil)
+            }
+            return (taken, back)
         }
     }
 }

@@ -175,7 +175,15 @@ extension Change {
                 base: mergedBase(newer)
             )
         case (.delete, .delete):
-            return Change(kind: .delete, columns: columns, row: newer.row, base: base ?? newer.base)
+            // What was edited before either of them counts again once they are cancelled.
+            var merged = newer.row
+            merged._$copy(columns.subtracting(newer.columns), from: row)
+            return Change(
+                kind: .delete,
+                columns: columns.union(newer.columns),
+                row: merged,
+                base: base ?? newer.base
+            )
         default:
             return newer
         }

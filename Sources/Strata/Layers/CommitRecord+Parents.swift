@@ -111,6 +111,8 @@ private struct Descent<Row: StoredRow> {
     private var isReplaced = false
     /// Whether a committed change has cancelled the deletes that lie beneath.
     private var isRestored = false
+    /// Whether what lies beneath was there when a committed change has deleted the row.
+    private var isBeneathDelete = false
     /// Whether this layer has deleted the row itself, which is done now: what it had edited before is no matter any more.
     private var isDone = false
     private var isInserting = false
@@ -158,6 +160,7 @@ private struct Descent<Row: StoredRow> {
     mutating func pass(taken change: Change<Row>) {
         if change.kind == .insert || (change.kind == .restore && isNew) { isReplaced = true }
         if change.kind == .restore { isRestored = true }
+        if isRemoved, change.kind == .delete || change.kind == .withdrawn { isBeneathDelete = true }
         let columns = change.touchedColumns
         touched.formUnion(columns)
         takenHere.formUnion(columns)
@@ -186,12 +189,12 @@ private struct Descent<Row: StoredRow> {
         case .insert, .update, .orphan, .restore, .delete:
             if change.kind == .insert || (change.kind == .restore && wentAlong) { isRestored = true }
             let columns = keep(of: change)
-            guard !columns.isEmpty else { return nil }
+            // A restore goes by what was there when it was decided, also one that sets nothing.
+            let isRestore = change.kind == .restore && !wentAlong && !isBeneathDelete
+            guard !columns.isEmpty || isRestore else { return nil }
             // What was edited after an insert that went along, or before a delete that was cancelled, is an edit of the
             // committed row.
-            // A restore goes by what was there when it was decided.
-            let kind =
-                change.kind == .orphan || (change.kind == .restore && !wentAlong && !isRemoved) ? change.kind : .update
+            let kind = change.kind == .orphan || isRestore ? change.kind : .update
             let rest = Change(kind: kind, columns: columns, row: change.row, base: change.base)
             return isInStore ? rest.stored() : rest
         }

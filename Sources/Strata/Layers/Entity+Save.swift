@@ -265,7 +265,7 @@ extension Entity {
 
 extension Change {
     /// What counts again of what was done before a delete, once that is cancelled.
-    fileprivate var cancelled: Change? {
+    var cancelled: Change? {
         if columns.isEmpty { return nil }
         // Where there is no row beneath, there is none for these edits either.
         var kind = ChangeKind.update

@@ -26,12 +26,14 @@ extension Entity {
         for number in candidates {
             let stack = parts.compactMap { position, part in part[number].map { (position, $0) } }
             guard stack.allSatisfy({ $0.1.kind.isPlainUpdate && !fixed.contains(level[$0.0].id) }) else { continue }
-            let setBack = columnsSetBack(by: stack.map { $0.1 }, of: stack.map { level[$0.0].carriers })
+            let (setBack, seen) = columnsSetBack(by: stack.map { $0.1 }, of: stack.map { level[$0.0].carriers })
             if setBack.isEmpty { continue }
             rows.append(stack[stack.count - 1].1)
             for (position, change) in stack {
                 var rest = change
                 rest.columns = self.rest(of: change.columns, without: setBack)
+                // A row that is gone beneath is not made anew from what is there.
+                rest.row._$copy(setBack, from: seen)
                 edits.changes[position, default: [:]][number] = .some(rest.columns.isEmpty ? nil : rest)
             }
         }
@@ -67,15 +69,18 @@ extension Entity {
         return candidates.count > 1 ? Set(candidates).sorted() : candidates
     }
 
-    /// The columns that a row's changes in one layer, oldest first, have set back together.
-    private func columnsSetBack(by stack: [Change<Row>], of carriers: [Carriers]) -> ColumnSet {
+    /// The columns that a row's changes in one layer, oldest first, have set back together, and a row with what was seen in them.
+    private func columnsSetBack(
+        by stack: [Change<Row>],
+        of carriers: [Carriers]
+    ) -> (columns: ColumnSet, seen: Row) {
         var setBack = ColumnSet()
         var seen = stack[0].row
         var last = stack[0].row
         var owner: [Int: Carriers] = [:]
         var shared = ColumnSet()
         for (change, carriers) in zip(stack, carriers) {
-            guard let base = change.base else { return ColumnSet() }
+            guard let base = change.base else { return (ColumnSet(), seen) }
             for column in change.columns {
                 if let known = owner[column] {
                     if known != carriers { shared.insert(column) }
@@ -87,7 +92,8 @@ extension Entity {
             }
             last._$copy(change.columns, from: change.row)
         }
-        return setBack.subtracting(shared).subtracting(info.automatic).subtracting(last._$differences(from: seen))
+        setBack = setBack.subtracting(shared).subtracting(info.automatic).subtracting(last._$differences(from: seen))
+        return (setBack, seen)
     }
 }
 

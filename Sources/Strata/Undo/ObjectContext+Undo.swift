@@ -160,8 +160,8 @@ extension ObjectTracker {
 
     /// Brings rows back that are not there.
     ///
-    /// Where a delete lies in this context's own layer, over a row, it is taken out, as if it had never been made. Any other row is
-    /// brought back by an edit: its delete was saved, or others have deleted it too.
+    /// A delete that lies in this context's own layer is taken out, as if it had never been made. A row that is not there then is
+    /// brought back by an edit: the delete was saved, or others have deleted the row too.
     private func undoDeletes(_ deletes: [Change<Object.Row>], _ context: ObjectContext) throws {
         let index = entity.info.index
         let gone = try deletes.filter { try context.object($0.row._$number, entity: entity, Object.self) == nil }
@@ -199,8 +199,8 @@ extension ObjectContext {
         try editLayer { reading in
             guard let done = try store.layers.takeBackDeletes(of: part, entity: entity, in: id, store.schema, reading)
             else { return nil }
-            back = done
-            return !done.isEmpty
+            back = done.back
+            return !done.taken.isEmpty
         }
         return back
     }

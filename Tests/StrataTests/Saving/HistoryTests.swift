@@ -49,6 +49,17 @@ import Testing
             "other insert 20; other commit; other delete 20; other save; other undo; other delete 20; other undo; other redo; "
                 + "other undo; other commit",
             "main insert 20; main commit; main delete 20; main commit; main undo; main delete 20; main undo; main save; root commit",
+            // What an undo has brought back stays where a child commits a delete that lies beneath it.
+            "network insert 130; deep delete 130; network delete 130; network save theirs; deep save; network undo; deep commit",
+            // An undo takes a delete out also over an insert of a child's.
+            "deep insert 80; deep save theirs; network delete 80; network undo; deep commit",
+            // What was edited before one of two deletes counts again.
+            "root insert 530; other set 530 b 571; other commit theirs; other undo; network delete 530; other delete 530; "
+                + "other save theirs; network save; network undo; network chain theirs",
+            "root insert 20; main set 20 a 971; root commit theirs; network set 20 c 1001; main delete 20; root delete 20; "
+                + "network chain mine",
+            // A column was set back, and the row is gone beneath.
+            "root insert 90; deep set 90 a 231; deep set 90 b 651; deep undo; root set 90 b 721; root delete 90; deep save mine",
             // What others have set beneath stays where an undo takes back a delete over a delete of the parent's.
             "other insert 20; other commit mine; other delete 20; root set 20 a 291; main delete 20; other undo; other save",
         ]

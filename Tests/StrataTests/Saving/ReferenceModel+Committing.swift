@@ -243,15 +243,19 @@ extension ReferenceModel {
         }
         var isReplaced = false
         var isRestored = false
+        /// Whether what lies beneath was there when a committed change has deleted the row.
+        var isBeneathDelete = false
         for level in path.reversed() {
             guard let entries = levels[level]?[number] else { continue }
             var rest: [Entry] = []
             // Where the level has deleted the row itself, what it had edited before is no matter any more.
             var isDone = false
             for (index, entry) in entries.enumerated().reversed() {
+                var entry = entry
                 if isTaken(entry, level, context, whole) {
                     if entry.isInsert || (entry.restores && isNew) { isReplaced = true }
                     if entry.restores { isRestored = true }
+                    if isRemoved && entry.isDelete { isBeneathDelete = true }
                     continue
                 }
                 switch entry.change {
@@ -265,10 +269,9 @@ extension ReferenceModel {
                 case .update(let edits, let row):
                     if wentAlong && entry.restores { isRestored = true }
                     let edits = edits.filter { kept[$0.key].contains(Place(level: level, index: index)) }
-                    if edits.isEmpty { continue }
-                    var entry = entry
+                    if wentAlong || isBeneathDelete { entry.restores = false }
+                    if edits.isEmpty && !entry.restores { continue }
                     entry.change = .update(edits, row: row)
-                    if wentAlong || isRemoved { entry.restores = false }
                     rest.append(entry)
                 }
             }

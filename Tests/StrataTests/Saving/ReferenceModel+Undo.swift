@@ -3,9 +3,9 @@ import Strata
 /// Undo and redo (C10): each step's own edits of a context are a group. What others have done since stays.
 ///
 /// What was decided beyond the guide:
-/// - A row comes back also where others have deleted it too. While the delete is in this context's own layer, it is as if nobody had made it
-///   there; else the row is brought back as `.mine` does, as this context last showed it, or is inserted again where it was inserted here
-///   and has never left.
+/// - A row comes back also where others have deleted it too. A delete in this context's own layer is taken out, as if nobody had made it
+///   there. If the row is not there then, it is brought back as `.mine` does, as this context last showed it, or is inserted again where it
+///   was inserted here and has never left.
 /// - What undoing has changed is what redo takes back.
 extension ReferenceModel {
     static let undoLevels = 20
@@ -75,16 +75,14 @@ extension ReferenceModel {
         let entries = levels[context]?[number] ?? []
         if entries.contains(where: { $0.isInsert && $0.carriers == [context] }) {
             insert(number, values, in: context)
-        } else if entries.last?.isDelete == true, row(number, in: parents[context]) != nil {
-            levels[context]?[number]?.removeAll(where: \.isDelete)
-            record(.insert(number), in: context)
-        } else {
-            // The own delete has come to nothing, whatever lies beneath later.
-            if !entries.contains(where: \.isInsert) { levels[context]?[number]?.removeAll(where: \.isDelete) }
+            return
+        }
+        if entries.last?.isDelete == true { levels[context]?[number]?.removeAll(where: \.isDelete) }
+        if row(number, in: context) == nil {
             levels[context, default: [:]][number, default: []].append(
                 Entry(carriers: [context], change: .update([:], row: values), restores: true)
             )
-            record(.insert(number), in: context)
         }
+        record(.insert(number), in: context)
     }
 }

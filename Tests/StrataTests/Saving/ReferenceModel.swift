@@ -152,11 +152,14 @@ struct ReferenceModel {
                     edits.allSatisfy({ $0.0 == first.0 })
                 else { continue }
                 rest = rest.compactMap { entry in
-                    guard case .update(var edits, let row) = entry.change, edits[column] != nil else { return entry }
+                    guard case .update(var edits, var row) = entry.change else { return entry }
+                    let isLast = edits[column] != nil && edits.count == 1
                     edits[column] = nil
+                    // A row that is gone beneath is shown with what was seen.
+                    row[column] = first.1.seen
                     var entry = entry
                     entry.change = .update(edits, row: row)
-                    return edits.isEmpty ? nil : entry
+                    return isLast ? nil : entry
                 }
             }
             levels[context]?[number] = rest
