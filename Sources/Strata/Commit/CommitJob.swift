@@ -90,7 +90,7 @@ final class CommitJob {
             try throwConflicts()
             throw error
         }
-        if hasForeignLayers || !givenUp.isEmpty {
+        if hasForeignLayers || isChain || !givenUp.isEmpty {
             for entity in taking { entity.noteShadowed(self) }
         }
         try throwConflicts()

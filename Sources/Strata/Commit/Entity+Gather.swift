@@ -32,6 +32,7 @@ extension Entity {
         if job.givenUp[info.index]?.contains(newer.row._$number) ?? false {
             newer = newer.rebased(onto: older.kind.isVisible ? older.row : nil) ?? newer
         }
+        if older.kind == .withdrawn, newer.kind == .orphan { return meetDeleted(older, newer, job) }
         guard newer.kind == .delete else { return combine(older, newer, job, job.conflicts.count) }
         guard let base = newer.base, case .changed(let beneath) = base.beneath else { return older.followed(by: newer) }
         var unseen = beneath._$differences(from: base.seen)
@@ -65,15 +66,7 @@ extension Entity {
     ) -> Change<Row> {
         if newer.kind == .delete { forgetConflicts(newer, job, first) }
         guard let base = newer.base else { return older.followed(by: newer) }
-        if older.kind == .delete, newer.kind == .orphan {
-            switch judgeGone(newer, job) {
-            case .mine: return older.followed(by: newer)
-            case .theirs: job.givenUp[info.index, default: []].insert(newer.row._$number)
-            case .error: job.conflicts += deletedElsewhere(newer)
-            }
-            // Where another delete follows, this one still says what was known of the row in the store.
-            return older
-        }
+        if older.kind == .delete, newer.kind == .orphan { return meetDeleted(older, newer, job) }
         guard newer.kind.isUpdate, case .changed(let beneath) = base.beneath else { return older.followed(by: newer) }
         var newer = newer
         // What else lies beneath is no matter of a commit: it compares with the store only (H18).
@@ -91,6 +84,17 @@ extension Entity {
         return older.followed(by: newer)
     }
 
+    /// An edit of a row that an older change has deleted.
+    private func meetDeleted(_ older: Change<Row>, _ newer: Change<Row>, _ job: CommitJob) -> Change<Row> {
+        switch judgeGone(newer, job) {
+        case .mine: return older.followed(by: newer)
+        case .theirs: job.givenUp[info.index, default: []].insert(newer.row._$number)
+        case .error: job.conflicts += deletedElsewhere(newer)
+        }
+        // If another delete follows, this one still says what was known of the row in the store.
+        return older
+    }
+
     /// The columns that a change still sets when some are given up. A timestamp alone is not worth writing.
     func rest(of columns: ColumnSet, without givenUp: ColumnSet) -> ColumnSet {
         let rest = columns.subtracting(givenUp)
@@ -104,6 +108,10 @@ extension Entity {
         var numbers = job.givenUp[info.index] ?? []
         for context in job.foreignPath {
             numbers.formUnion(written.touched(in: job.layers, context: context, entity: info.index))
+        }
+        // Over a delete further down that is taken as well, a restore does not show what lies beneath that.
+        for part in job.layers.parts(of: info.index, in: job.path) where part.kinds.contains(ChangeKinds(.restore)) {
+            numbers.formUnion(part.numbers.enumerated().filter { part.kind(at: $0.offset) == .restore }.map(\.element))
         }
         guard !numbers.isEmpty, let shadowed = written.filtered(numbers.contains) else { return }
         adjust(shadowed.typed(Row.self), job)

@@ -47,6 +47,9 @@ enum ChangeKind: UInt8, Sendable {
     /// Whether the row is there for those who read through the layer.
     var isVisible: Bool { self == .insert || self == .update || self == .restore }
 
+    /// Whether the layer has inserted the row, be it still there or not.
+    var isOfNewRow: Bool { self == .insert || self == .withdrawn }
+
     /// Whether single columns are set, of a row that is beneath or was.
     var isUpdate: Bool { self == .update || self == .orphan || self == .restore }
 }

@@ -46,12 +46,13 @@ extension Part {
                 && foreign.contains { context in
                     let left = before.stack(number, entity: entity, in: context, Row.self)
                         .filter { isLeft($0.segment, in: context) }
-                    return left.contains { $0.change.kind == .insert } && left.last?.change.kind != .delete
+                    return left.contains { $0.change.kind.isOfNewRow }
+                        && left.last.map { $0.change.kind != .delete && $0.change.kind != .withdrawn } ?? false
                 }
             for context in path.reversed() {
                 let stack = before.stack(number, entity: entity, in: context, Row.self)
                 descent.enterLayer(
-                    inserting: stack.contains { $0.change.kind == .insert && isLeft($0.segment, in: context) }
+                    inserting: stack.contains { $0.change.kind.isOfNewRow && isLeft($0.segment, in: context) }
                 )
                 var rests: [Int: Change<Row>?] = [:]
                 for entry in stack.reversed() {
@@ -115,6 +116,8 @@ private struct Descent<Row: StoredRow> {
     private var isBeneathDelete = false
     /// Whether this layer has deleted the row itself, which is done now: what it had edited before is no matter any more.
     private var isDone = false
+    /// Whether an insert of this layer, which is done too, lies on top of what follows.
+    private var isInsertedAgain = false
     private var isInserting = false
     /// Whether this layer goes on hiding the row, so that nothing of it went along.
     private var isHidden = false
@@ -154,6 +157,7 @@ private struct Descent<Row: StoredRow> {
         keptHere = ColumnSet()
         droppedHere = ColumnSet()
         isDone = false
+        isInsertedAgain = false
         isHidden = false
     }
 
@@ -172,9 +176,12 @@ private struct Descent<Row: StoredRow> {
 
     /// What is left of a parent's change.
     mutating func rest(of change: Change<Row>) -> Change<Row>? {
-        // Of several deletes in one layer each is somebody's own.
+        // Of several deletes in one layer each is somebody's own, unless the row was inserted again in between.
         let isDelete = change.kind == .delete || change.kind == .withdrawn
-        if isReplaced || isWithdrawn || (isDone && !isDelete) { return nil }
+        if isReplaced || isWithdrawn || isInsertedAgain || (isDone && !isDelete) {
+            if change.kind == .insert { isInsertedAgain = true }
+            return nil
+        }
         switch change.kind {
         case .delete where isRemoved:
             isDone = true

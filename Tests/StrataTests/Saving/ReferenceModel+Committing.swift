@@ -250,6 +250,7 @@ extension ReferenceModel {
             var rest: [Entry] = []
             // Where the level has deleted the row itself, what it had edited before is no matter any more.
             var isDone = false
+            var isInsertedAgain = false
             for (index, entry) in entries.enumerated().reversed() {
                 var entry = entry
                 if isTaken(entry, level, context, whole) {
@@ -259,7 +260,8 @@ extension ReferenceModel {
                     continue
                 }
                 switch entry.change {
-                case _ where isWithdrawn || isReplaced || (isDone && !entry.isDelete): continue
+                case _ where isWithdrawn || isReplaced || isInsertedAgain || (isDone && !entry.isDelete):
+                    if entry.isInsert { isInsertedAgain = true }
                 case .insert:
                     if store[number] != nil { isRestored = true } else { rest.append(entry) }
                 case .delete:

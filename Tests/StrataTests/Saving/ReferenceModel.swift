@@ -42,6 +42,8 @@ struct ReferenceModel {
         var change: Change
         /// Whether an update brings its row back where there is none beneath it.
         var restores = false
+        /// Whether what was done just before in its level was rolled back.
+        var isParted = false
     }
 
     /// What a commit does to one row, all of its entries taken together.
@@ -145,7 +147,8 @@ struct ReferenceModel {
     mutating func takeOutSetBack(_ context: String) {
         for (number, entries) in levels[context] ?? [:] {
             guard entries.allSatisfy({ $0.isUpdate && !$0.restores }) else { continue }
-            var rest = entries
+            // An entry without edits had brought its row back, which has been there since by itself.
+            var rest = entries.filter { !$0.edits.isEmpty }
             for column in Self.columns.indices {
                 let edits = entries.compactMap { entry in entry.edits[column].map { (entry.carriers, $0) } }
                 guard let first = edits.first, let last = edits.last, last.1.value == first.1.seen,
@@ -170,12 +173,43 @@ struct ReferenceModel {
     mutating func rollback(_ context: String, includingSaved: Bool = false, only: Set<Int64>? = nil) {
         if only == nil { undo[context] = nil }
         for number in levels[context]?.keys.sorted() ?? [] where only?.contains(number) ?? true {
-            levels[context]?[number]?.removeAll { includingSaved || $0.carriers == [context] }
+            var kept: [Entry] = []
+            var isParted = false
+            for var entry in levels[context]?[number] ?? [] {
+                if includingSaved || entry.carriers == [context] {
+                    isParted = true
+                    continue
+                }
+                entry.isParted = entry.isParted || isParted
+                isParted = false
+                kept.append(entry)
+            }
+            levels[context]?[number] = kept
         }
         tidy()
     }
 
-    /// Forgets empty lists, and notes how rows look while they are visible.
+    /// An entry that brings its row back cancels the deletes beneath it in its level. What one side has inserted and deleted in one level
+    /// is gone, and stays so.
+    ///
+    /// One that the same side has deleted again brings nothing back.
+    private static func withoutDeletesBeneathRestore(_ entries: [Entry]) -> [Entry] {
+        var entries = entries
+        for index in entries.indices.reversed() where entries[index].restores {
+            let newer = entries[(index + 1)...].prefix { $0.carriers == entries[index].carriers }
+            guard newer.last?.isDelete == true else { continue }
+            entries[index].restores = false
+            if entries[index].edits.isEmpty { entries.remove(at: index) }
+        }
+        guard let restore = entries.lastIndex(where: \.restores) else { return entries }
+        for index in entries[..<restore].indices.reversed() where entries[index].isDelete {
+            let isWithdrawn = entries[..<index].contains { $0.isInsert && $0.carriers == entries[index].carriers }
+            if !isWithdrawn { entries.remove(at: index) }
+        }
+        return entries
+    }
+
+    /// Forgets empty lists and cancelled deletes, and notes how rows look while they are visible.
     mutating func tidy() {
         for context in order {
             for (number, entries) in levels[context] ?? [:] {
@@ -183,6 +217,8 @@ struct ReferenceModel {
                     levels[context]?[number] = nil
                     continue
                 }
+                let entries = Self.withoutDeletesBeneathRestore(entries)
+                levels[context]?[number] = entries
                 var shown = row(number, in: parents[context])
                 for (index, entry) in entries.enumerated() {
                     if shown != nil { levels[context]?[number]?[index].restores = false }
