@@ -63,9 +63,8 @@ extension UTF8Text: Codable, CodingKeyRepresentable {
 extension String {
     /// Feeds the bytes of the text, and their end, to a hasher.
     package func hashBytes(into hasher: inout Hasher) {
-        let isDone = utf8.withContiguousStorageIfAvailable { hasher.combine(bytes: UnsafeRawBufferPointer($0)) } != nil
-        // Texts that are bridged from elsewhere do not lie in one piece.
-        if !isDone { for byte in utf8 { hasher.combine(byte) } }
+        var text = self
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
         // This byte is in no text's UTF-8.
         hasher.combine(0xFF as UInt8)
     }
