@@ -1,19 +1,24 @@
-/// A model whose rows have a life of their own in the store, by an engine that keeps their books.
+/// A model whose rows an engine maintains in the store.
 ///
-/// Whatever commits changes of such objects, in whichever process, the engine's rules hold as soon as the commit is there: what
-/// follows from the changes is written in the same transaction.
+/// Every commit that changes such rows, from any process, leaves the engine's rules satisfied. The engine writes its
+/// consequences of the changes in the same transaction.
 package protocol CommitFollower: Model {
-    /// Called inside the transaction of each commit and batch that has changed rows of this model, after they are written.
+    /// Called inside the transaction of each commit and batch that has changed rows of this model, after those rows are
+    /// written.
     ///
-    /// What it writes is a commit of its own, behind the other one: both are in the store, or none. What it throws refuses both.
+    /// The engine's writes form a separate commit after the triggering one. The transaction stores both commits or
+    /// neither. An error thrown here refuses both.
     static func follow(_ commit: FollowedCommit<Row>, in transaction: StoreTransaction) throws
 
-    /// Temporary triggers for what must hold whichever statement writes: they refuse what must never be in the store, or take along what
-    /// goes with a row. They are made, by statements that may find them there already, on the connection that writes. None by default.
+    /// Temporary triggers for rules that must hold for every statement that writes.
+    ///
+    /// The triggers refuse rows that the store must never contain, or write the consequences of a row along with it.
+    /// They are created on the connection that writes. Each statement must succeed if its trigger already exists. The
+    /// default is an empty array.
     static var guards: [String] { get }
 }
 
-/// What a commit has done to the rows of one model.
+/// The changes of one commit to the rows of one model.
 package struct FollowedCommit<Row: ModelRow> {
     /// The ids of the rows that were inserted, in ascending order.
     package let inserted: [Int64]
@@ -21,11 +26,11 @@ package struct FollowedCommit<Row: ModelRow> {
     package let updated: [Int64]
     /// The ids of the rows that were deleted, in ascending order.
     package let deleted: [Int64]
-    /// The deleted rows as they were last seen by who has deleted them; nil where they were not loaded, as by a batch.
+    /// The deleted rows as the deleting context last saw them; nil if the rows were not loaded, for example in a batch.
     package let deletedRows: [Row]?
     private let updatedColumns: [[String]: NumberRuns]
 
-    /// The ids of the rows of which a column was set.
+    /// The ids of the rows in which the commit set a column.
     package func updated(_ column: String) -> [Int64] {
         updatedColumns.filter { $0.key.contains(column) }.values.flatMap { Array($0) }
     }
@@ -36,7 +41,7 @@ package struct FollowedCommit<Row: ModelRow> {
         let deleted = Array(changes.deleted)
         self.deleted = deleted
         updated = Array(changes.updated.values.reduce(NumberRuns()) { $0.union($1) })
-        // No key path: it would be made anew for each commit of a generic type.
+        // This is a closure and not a key path, because each commit of a generic type would create a new key path.
         deletedRows = part.map { part in
             deleted.isEmpty ? [] : part.changes.lazy.filter { $0.kind == .delete }.map { $0.row }
         }
@@ -46,7 +51,7 @@ package struct FollowedCommit<Row: ModelRow> {
 extension CommitFollower {
     package static var guards: [String] { [] }
 
-    /// The same for whoever does not know the type.
+    /// The same for callers that do not know the row type.
     static func follow(_ changes: TableChanges, _ part: (any AnyPart)?, in transaction: StoreTransaction) throws {
         try follow(FollowedCommit(changes, part?.typed(Row.self)), in: transaction)
     }

@@ -1,25 +1,27 @@
-/// A model each of whose rows goes with an object of another model, whichever that is.
+/// A model whose every row accompanies one object, which may belong to any of several other models.
 ///
-/// No reference says so, since that leads to objects of one model. As by a reference, what a commit writes takes the object along where
-/// a parent has inserted it and not committed (C16).
+/// A reference cannot express this link, because a reference leads to objects of one model. As with a reference, a
+/// commit that writes a companion row also writes the object that it accompanies, if a parent context has inserted that
+/// object and not yet committed it.
 package protocol Companion: CommitFollower {
-    /// The name of the column that holds the number of the object's id; 0 where there is none.
+    /// The name of the column that holds the number of the object's id; the column holds 0 if the row has no object.
     static var ownerColumn: String { get }
 
-    /// Whether objects of a model may be gone with. Asked when a stack is opened.
+    /// Whether rows of this model may accompany objects of `model`. Called when a stack is opened.
     static func mayGo(with model: any Model.Type) -> Bool
 
-    /// Called inside the transaction of each commit and batch that has deleted such objects, behind ``CommitFollower/follow(_:in:)``.
+    /// Called inside the transaction of each commit and batch that has deleted such objects, after
+    /// ``CommitFollower/follow(_:in:)``.
     static func follow(deletesOf owners: NumberRuns, in transaction: StoreTransaction) throws
 }
 
-/// A companion as a schema knows it.
+/// A companion model as the schema stores it.
 struct CompanionInfo: Sendable {
     let type: any Companion.Type
     let entity: Int
-    /// The index of the column that holds the number of the object.
+    /// The index of the column that holds the number of the object's id.
     let column: Int
-    /// The entities of the objects.
+    /// The entities of the objects that rows of this model may accompany.
     let owners: [Int]
 
     init?(_ model: any Model.Type, _ entity: Int, among models: [any Model.Type], _ info: EntityInfo) {
@@ -32,7 +34,10 @@ struct CompanionInfo: Sendable {
 }
 
 extension CommitJob {
-    /// The objects that inserted rows go with, as far as they are not committed anyway. Which of their models each is of is not known.
+    /// The objects that the written companion rows accompany. The commit must also write those that are not committed yet.
+    ///
+    /// The row does not say which of the owner models its object belongs to. The result therefore contains each number
+    /// once for each of these models.
     func neededByCompanions() throws -> [(entity: Int, number: Int64)] {
         try schema.companions.flatMap { companion -> [(entity: Int, number: Int64)] in
             guard let part = taken[companion.entity] else { return [] }

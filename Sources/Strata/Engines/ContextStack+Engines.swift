@@ -1,37 +1,38 @@
 package import Logging
 package import Metrics
 
-/// Something that works on a stack by itself, until the stack is closed.
+/// A component that works on a stack independently until the stack is closed.
 package protocol StackEngine: AnyObject, Sendable {
-    /// Ends its work. Called before the stack is closed, maybe more than once.
+    /// Ends the engine's work. Called before the stack is closed, possibly more than once.
     func stop() async
 
-    /// Whether it would wait for the task that asks.
+    /// Whether the calling task runs inside the engine, so that `stop()` would wait for that same task.
     var isInside: Bool { get }
 }
 
-/// Blocks of an engine's that are run one after the other, each in a context of its own.
+/// A serial queue of an engine's blocks, each of which runs in a new context.
 package final class BlockQueue: Sendable {
     let executor: ContextExecutor
 
-    /// How often a block is run at most before what it reads has stayed as it is.
+    /// The maximum number of runs of a block. A block runs again while other commits change the rows that it reads.
     static let runLimit = 100
-    /// After how many runs others of this process have to wait for it.
+    /// The number of runs after which other writers of this process wait for the block.
     static let politeRuns = 3
 
     package init(label: String) { executor = ContextExecutor(label: label) }
 }
 
 extension ContextStack {
-    /// Runs a write transaction of an engine's, which waits for the one before it: a commit of its own, if it changes anything.
+    /// Runs a write transaction of an engine, as a separate commit if the transaction changes anything. The transaction
+    /// waits for the one before it.
     ///
     /// - Isolation: any. Blocks the thread while the disk is busy.
-    /// - Throws: what `body` throws, after which nothing is changed; what the store reports.
+    /// - Throws: errors thrown by `body`, after which nothing is changed; errors that the store reports.
     package func transact(author: String, _ body: (StoreTransaction) throws -> Void) throws {
         try core.engine.transact(author: author, body)
     }
 
-    /// Runs a block in a new context directly over the store, which ends with the block.
+    /// Runs a block in a new context directly over the store. The context ends with the block.
     package nonisolated(nonsending) func overStore<T: Sendable>(
         _ body: sending (ObjectContext) throws -> T
     ) async throws -> T {
@@ -39,17 +40,22 @@ extension ContextStack {
         return try await handle.run(stack: [handle], dropping: true, isLimited: false, body)
     }
 
-    /// Runs a block in a new context directly over the store, behind those before it on a queue, and commits what it has changed together with
-    /// what an engine does behind it. Where anybody has changed a table meanwhile that the block has read, it is run again on the newest state:
-    /// what is committed is what the block does with the store as it is.
+    /// Runs a block in a new context directly over the store and commits the block's changes together with an engine's
+    /// writes.
+    ///
+    /// The block runs after the earlier blocks of a queue. The engine's writes come after the block's changes, in the
+    /// same transaction. If another commit has meanwhile changed a table that the block has read, the block runs again
+    /// on the newest state. The committed changes therefore always result from running the block on the current state
+    /// of the store.
     ///
     /// - Parameters:
-    ///   - changes: what the block does.
-    ///   - prepared: called once nothing is left to do but to write, before the transaction.
-    ///   - body: what the engine does, in the transaction.
-    ///   - ended: called behind each time that `prepared` was, with whether anything is committed, before anything else is done on the queue.
-    /// - Throws: what the blocks throw, and what the commit does; then nothing is committed. `conflict` where others never leave alone what the
-    ///   block reads.
+    ///   - changes: the block.
+    ///   - prepared: called when only the writing remains, before the transaction.
+    ///   - body: the engine's writes, in the transaction.
+    ///   - ended: called after each run that has called `prepared`, before anything else runs on the queue. Its
+    ///     argument says whether the commit succeeded.
+    /// - Throws: errors thrown by the blocks and by the commit; then nothing is committed. `conflict` if other commits
+    ///   have changed the tables that the block reads during each of 100 runs.
     package nonisolated(nonsending) func commitOverStore(
         on queue: BlockQueue,
         author: String,
@@ -62,7 +68,8 @@ extension ContextStack {
         var isHeld = false
         defer { if isHeld { turnstile.letGo() } }
         for run in 1...BlockQueue.runLimit {
-            // Other blocks go ahead all the same: they come before or behind a run, and whoever holds it may have to wait for them.
+            // Commits of other such blocks do not wait at the turnstile. They run before or after a run of this block, and
+            // the holder of the turnstile may have to wait for them.
             if run > BlockQueue.politeRuns, !isHeld {
                 turnstile.hold()
                 isHeld = true
@@ -87,12 +94,13 @@ extension ContextStack {
                         )
                         isCommitted = true
                     } catch {
-                        // What it has seen were two moments.
+                        // The block has read two different states of the store.
                         throw record.isStale ? StaleReads() : error
                     }
                 }
             } catch is StaleReads {
-                // Also where the task was cancelled meanwhile: what the block is to write down has happened.
+                // The block runs again even if the task was cancelled meanwhile, because the event that the block
+                // records has already happened.
             }
         }
         throw StrataError(
@@ -101,21 +109,24 @@ extension ContextStack {
         )
     }
 
-    /// Has a listener called at every commit, also of other processes, with what they have changed; nil where that is not known. It is
-    /// called while the layers are held: it notes the commit and returns.
+    /// Registers a listener that is called at every commit, including commits of other processes.
     ///
-    /// - Returns: what has it called as long as it lives. A call that is under way then comes to its end.
+    /// The argument contains the commit's changes; it is nil if the changes are not known. The listener is called while
+    /// the layers are locked. It must only record the commit and return.
+    ///
+    /// - Returns: the registration, which lasts as long as this object lives. A call that is in progress when the
+    ///   object is released still completes.
     package func listen(_ listener: @escaping @Sendable ([ChangeSet]?) -> Void) -> CommitListening {
         defer { core.engine.watchFile() }
         return core.engine.layers.hub.listen(listener)
     }
 
-    /// How many listen to commits.
+    /// The number of listeners to commits.
     package var listenerCount: Int { core.engine.layers.hub.listenerCount }
 
-    /// The engine of this name; where there is none yet, the one that `make` makes.
+    /// The engine with this name. If the stack has none yet, `make` creates it.
     ///
-    /// - Throws: `closed` once the stack is being closed.
+    /// - Throws: `closed` when the stack is being closed.
     package func engine<Engine: StackEngine>(_ name: String, _ make: () -> Engine) throws -> Engine {
         try core.engines.withLock { engines in
             if engines.isClosing { throw StrataError(.closed, "The stack is being closed. Open another one.") }
@@ -126,7 +137,7 @@ extension ContextStack {
         }
     }
 
-    /// Lets go of the engine of this name.
+    /// Releases the engine with this name.
     package func removeEngine(_ name: String) {
         core.engines.withLock { _ = $0.all.removeValue(forKey: UTF8Text(name)) }
     }
@@ -134,7 +145,7 @@ extension ContextStack {
     /// Whether the stack was opened with a model.
     package func knows(_ model: any Model.Type) -> Bool { (try? core.engine.schema.index(of: model)) != nil }
 
-    /// What tells the store of this stack from others.
+    /// The value that distinguishes the store of this stack from other stores.
     package var fingerprint: UInt16 { core.engine.identity.fingerprint }
 
     /// The id of a row of this stack's store.
@@ -142,14 +153,14 @@ extension ContextStack {
         ObjectID(number: number, fingerprint: fingerprint)
     }
 
-    /// Who is told of this stack's work, if anybody is.
+    /// The logger for this stack's work; nil if there is none.
     package var logger: Logger? { core.engine.telemetry.logger }
 
-    /// Where metrics are made, if anywhere, and with which dimensions.
+    /// The factory of this stack's metrics and their dimensions; nil if the stack has no metrics.
     package var metrics: (factory: any MetricsFactory, dimensions: [(String, String)])? {
         core.engine.telemetry.factory
     }
 
-    /// What is told of this stack, to whom.
+    /// Logs a message about this stack.
     package func log(_ level: Logger.Level, _ message: String) { core.log(level, message) }
 }

@@ -1,10 +1,11 @@
 extension ObjectContext {
-    /// A commit, and what an engine does behind it in the same transaction, also where there is nothing to commit.
+    /// Commits this context's changes and, after them, an engine's writes, in one transaction. The engine's writes run
+    /// even if the context has no changes.
     ///
     /// - Parameters:
-    ///   - prepared: called once nothing is left to do but to write, before the transaction.
-    ///   - body: what the engine does, in the transaction.
-    /// - Throws: as ``commit()``, and what `body` throws; then nothing is committed.
+    ///   - prepared: called when only the writing remains, before the transaction.
+    ///   - body: the engine's writes, in the transaction.
+    /// - Throws: as ``commit()``, and errors thrown by `body`; then nothing is committed.
     package func commit(
         author: String,
         prepared: () -> Void = {},
@@ -16,12 +17,15 @@ extension ObjectContext {
         try carryOut(pending)
     }
 
-    /// Inserts an object that goes with another one which was made here, under the same number.
+    /// Inserts an object that accompanies another object inserted in this context, under the same number.
     package func insert<Object: Model, Owner: Model>(_ object: Object, with owner: Owner) {
         insert(object, number: owner.id.number)
     }
 
-    /// Refuses an id that neither this context's store handed out nor the file that it is a copy of. An unassigned one is missing, not foreign.
+    /// Refuses the id of another store.
+    ///
+    /// An id is accepted if this context's store assigned it, or if the store is a copy of the file that assigned it.
+    /// An unassigned id counts as missing and is not refused.
     ///
     /// - Throws: ``StrataError`` with `foreignID`.
     package func refuseForeign<Object: Model>(_ id: ObjectID<Object>) throws {
@@ -29,9 +33,10 @@ extension ObjectContext {
         throw StrataError(.foreignID, "\(id) belongs to another store. Ids are good in the store that handed them out.")
     }
 
-    /// Inserts an object under an id that was handed out before by ``ContextStack/newID(for:)``. Nil where it is taken.
+    /// Inserts an object under an id that ``ContextStack/newID(for:)`` returned earlier. Returns nil if the id is
+    /// already in use.
     package func insert<Object: Model>(_ object: Object, as id: ObjectID<Object>) throws -> Object? {
-        // Also where it was deleted here: an id is used once.
+        // An id is used once, so an object that was deleted in this context also counts.
         let entity = try store.schema.entity(Object.self)
         publish()
         let isKnown = try currentView().layers.topKind(of: id.number, entity: entity.info.index, in: path) != nil

@@ -1,8 +1,8 @@
 extension ObjectID {
-    /// The id of another object of the same store and model.
+    /// The id with another number in the same store and model.
     package func sibling(_ number: Int64) -> ObjectID { ObjectID(number: number, fingerprint: fingerprint) }
 
-    /// The id of an object of another model that goes by the same number.
+    /// The id with the same number in another model.
     package func counterpart<Other: Model>(_ model: Other.Type) -> ObjectID<Other> {
         ObjectID<Other>(number: number, fingerprint: fingerprint)
     }

@@ -1,14 +1,14 @@
 import Foundation
 
 extension Store {
-    /// What an engine does behind a commit in the same transaction, as a commit of its own.
+    /// Runs the engines' writes after a commit, in the same transaction, as a separate commit.
     ///
     /// - Parameters:
-    ///   - base: the number of the commit that comes before it.
-    ///   - changes: what that has changed.
-    ///   - parts: its rows as far as they are known, by entity.
-    ///   - alongside: what else is to be done.
-    /// - Returns: what it has committed, and the tables that were written to; nil where that is nothing.
+    ///   - base: the number of the preceding commit.
+    ///   - changes: the changes of the preceding commit.
+    ///   - parts: the known rows of the preceding commit, by entity.
+    ///   - alongside: further writes, after those of the engines.
+    /// - Returns: the engines' commit and the tables that were written; nil if the engines have changed nothing.
     func follow(
         _ base: Int64,
         _ changes: CommitChanges,
@@ -37,12 +37,12 @@ extension Store {
         return (try announce(job, author), job.tables)
     }
 
-    /// Lets errors of engines through as they are.
+    /// Passes errors of engines on unchanged.
     private func passing(_ body: () throws -> Void) throws {
         do { try body() } catch let error as StrataError { throw error } catch { throw PassedError(error) }
     }
 
-    /// Runs an engine's transaction, a commit of its own.
+    /// Runs an engine's transaction as a separate commit.
     func transact(author: String, _ body: (StoreTransaction) throws -> Void) throws {
         _ = try batch(author: author, for: author, isFollowed: false) { job in
             let transaction = StoreTransaction(job)
@@ -53,6 +53,6 @@ extension Store {
 }
 
 extension StrataError {
-    /// What somebody else's code has thrown inside of a transaction, or this.
+    /// The error that an engine's code has thrown inside a transaction; otherwise this error.
     var passed: any Error { (underlying as? PassedError)?.error ?? self }
 }

@@ -1,7 +1,9 @@
 extension StoreTransaction {
-    /// Whether an object is in the store, by the text of its id: also one that this very commit has inserted.
+    /// Whether the object with this textual id is in the store, including an object that the current commit has
+    /// inserted.
     ///
-    /// - Returns: nil where the text is no id, or one of another store, or of a model that the stack was opened without.
+    /// - Returns: nil if the text is not an id, or is an id of another store or of a model that the stack does not
+    ///   contain.
     /// - Complexity: O(models), and one look-up.
     package func isThere(_ id: String) throws -> Bool? {
         let parts = id.split(atBytes: "-", omitsEmpty: false)

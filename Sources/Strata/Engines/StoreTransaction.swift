@@ -1,20 +1,20 @@
-/// The face of a write transaction for engines, which work on committed rows by statements of their own.
+/// A write transaction for engines, which change committed rows with SQL statements.
 ///
-/// Whatever they write they say, so that live objects, queries that are followed and the history know of it: a row's `_version`
-/// becomes ``number``, and its id is noted.
+/// An engine reports each of its writes, so that live objects, observed queries and the history reflect them. For each
+/// changed row, the engine sets `_version` to ``number`` and reports the row's id.
 ///
-/// Isolation: used by one thread, inside of one transaction.
+/// Isolation: used by one thread, inside one transaction.
 package final class StoreTransaction {
     private let job: BatchJob
-    /// The commit that it goes behind, in one transaction.
+    /// The changes of the commit that precedes this one in the same transaction.
     private let behind: CommitChanges
-    /// What was noted of each entity.
+    /// The reported writes of each entity.
     private var noted: [Noted]
 
     private struct Noted {
         var inserted: [Int64] = []
         var deleted: [Int64] = []
-        /// By columns, of which there are few combinations.
+        /// By set of columns; there are few different sets.
         var updated: [(columns: [String], numbers: [Int64])] = []
 
         var isEmpty: Bool { inserted.isEmpty && deleted.isEmpty && updated.allSatisfy { $0.numbers.isEmpty } }
@@ -29,12 +29,14 @@ package final class StoreTransaction {
     var connection: Connection { job.connection }
     var schema: Schema { job.schema }
 
-    /// The number of the commit that this becomes.
+    /// The number of the commit that this transaction becomes.
     package var number: Int64 { job.sequence }
 
-    /// Whether nobody has changed rows of these models since a commit, in this transaction or before it.
+    /// Whether no rows of these models have changed since a commit, in this transaction or in the commit that precedes
+    /// it in the transaction.
     ///
-    /// - Parameter sequence: the number of that commit. Of those between it and this transaction nothing is known.
+    /// - Parameter sequence: the number of that commit. The result is false if further commits lie between that commit
+    ///   and this transaction, because their changes are not known here.
     package func isUnchanged(since sequence: Int64, _ models: [any Model.Type]) throws -> Bool {
         guard sequence == (behind.tables.isEmpty ? number - 1 : number - 2) else { return false }
         return try models.allSatisfy { model in
@@ -43,10 +45,10 @@ package final class StoreTransaction {
         }
     }
 
-    /// Whether nothing was noted so far: then there is no commit.
+    /// Whether the engine has reported no writes so far. Then no commit is made.
     package var isEmpty: Bool { noted.allSatisfy { $0.isEmpty } }
 
-    /// Runs a statement, and gives the number of rows that it has changed.
+    /// Runs a statement and returns the number of rows that it has changed.
     @discardableResult
     package func run(_ sql: String, _ values: [StoredValue] = []) throws -> Int {
         let statement = try job.connection.statement(sql)
@@ -54,35 +56,35 @@ package final class StoreTransaction {
         return try statement.runBound()
     }
 
-    /// Runs a statement, and gives `body` each row.
+    /// Runs a statement and calls `body` with each row.
     package func rows(_ sql: String, _ values: [StoredValue], _ body: (RowReader) throws -> Void) throws {
         try job.connection.statement(sql).run(values, body)
     }
 
-    /// The first column of all rows.
+    /// Returns the first column of all rows.
     package func numbers(_ sql: String, _ values: [StoredValue]) throws -> [Int64] {
         try job.connection.numbers(sql, values)
     }
 
-    /// The first column of the first row, where that is a number.
+    /// Returns the first column of the first row; nil if the column is not an integer.
     package func integer(_ sql: String, _ values: [StoredValue]) throws -> Int64? {
         try job.connection.integer(sql, values)
     }
 
-    /// An id for a new row.
+    /// Returns an id for a new row.
     package func newID() throws -> Int64 { try job.takeID() }
 
-    /// Notes that a row was inserted.
+    /// Reports the insert of a row.
     package func note(inserted number: Int64, of model: any Model.Type) throws {
         noted[try job.schema.index(of: model)].inserted.append(number)
     }
 
-    /// Notes that columns of a row were set.
+    /// Reports that columns of a row were set.
     package func note(updated number: Int64, _ columns: [String], of model: any Model.Type) throws {
         try note(updated: [number], columns, of: model)
     }
 
-    /// Notes that columns of rows were set.
+    /// Reports that columns of rows were set.
     package func note(updated numbers: [Int64], _ columns: [String], of model: any Model.Type) throws {
         let entity = try job.schema.index(of: model)
         var place = noted[entity].updated.firstIndex { $0.columns == columns }
@@ -93,27 +95,27 @@ package final class StoreTransaction {
         noted[entity].updated[place!].numbers += numbers
     }
 
-    /// Notes that rows were inserted.
+    /// Reports the insert of rows.
     package func note(inserted numbers: [Int64], of model: any Model.Type) throws {
         noted[try job.schema.index(of: model)].inserted += numbers
     }
 
-    /// Notes that a row was deleted.
+    /// Reports the delete of a row.
     package func note(deleted number: Int64, of model: any Model.Type) throws {
         noted[try job.schema.index(of: model)].deleted.append(number)
     }
 
-    /// Notes that rows were deleted.
+    /// Reports the delete of rows.
     package func note(deleted numbers: [Int64], of model: any Model.Type) throws {
         noted[try job.schema.index(of: model)].deleted += numbers
     }
 
-    /// The rows of a model that were noted as inserted so far.
+    /// The rows of a model whose insert was reported so far.
     package func inserted(of model: any Model.Type) throws -> [Int64] {
         noted[try job.schema.index(of: model)].inserted
     }
 
-    /// Hands on what was noted.
+    /// Passes the reported writes to the batch job.
     func finish() {
         for (entity, rows) in noted.enumerated() where !rows.isEmpty {
             var changes = TableChanges(inserted: NumberRuns(rows.inserted), deleted: NumberRuns(rows.deleted))
