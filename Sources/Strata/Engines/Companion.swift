@@ -34,7 +34,8 @@ struct CompanionInfo: Sendable {
 }
 
 extension CommitJob {
-    /// The objects that the written companion rows accompany. The commit must also write those that are not committed yet.
+    /// The objects that the written companion rows accompany. The commit must also write those that are not committed
+    /// yet.
     ///
     /// The row does not say which of the owner models its object belongs to. The result therefore contains each number
     /// once for each of these models.

@@ -68,8 +68,8 @@ extension ContextStack {
         var isHeld = false
         defer { if isHeld { turnstile.letGo() } }
         for run in 1...BlockQueue.runLimit {
-            // Commits of other such blocks do not wait at the turnstile. They run before or after a run of this block, and
-            // the holder of the turnstile may have to wait for them.
+            // Commits of other such blocks do not wait at the turnstile. They run before or after a run of this block,
+            // and the holder of the turnstile may have to wait for them.
             if run > BlockQueue.politeRuns, !isHeld {
                 turnstile.hold()
                 isHeld = true
@@ -153,7 +153,7 @@ extension ContextStack {
         ObjectID(number: number, fingerprint: fingerprint)
     }
 
-    /// The logger for this stack's work; nil if there is none.
+    /// The logger for this stack; nil if the stack has no logger.
     package var logger: Logger? { core.engine.telemetry.logger }
 
     /// The factory of this stack's metrics and their dimensions; nil if the stack has no metrics.
