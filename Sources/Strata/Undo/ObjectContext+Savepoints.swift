@@ -1,4 +1,4 @@
-/// What a context was when a savepoint began.
+/// The state of a context when a savepoint began.
 struct Savepoint {
     let layers: LayerSavepoint
     let failedInserts: [(object: any Model, error: StrataError)]
@@ -12,7 +12,8 @@ struct Savepoint {
 }
 
 extension ObjectContext {
-    /// Runs a block whose changes count only if it returns: where it throws, objects and layers are as they were before it.
+    /// Runs a block whose changes count only if it returns. If the block throws, objects and layers are restored to
+    /// their state before the block.
     ///
     /// ```swift
     /// for line in lines {
@@ -24,15 +25,19 @@ extension ObjectContext {
     /// }
     /// ```
     ///
-    /// Taken back is what this context has changed in the block, also what it has saved to its parent; what others have done meanwhile
-    /// stays, and what the parent itself has saved on or committed by then. Only rows that were changed in the block are touched. Savepoints may
-    /// stand within each other to any depth. The block is synchronous, since nothing can be taken back that others have built on between its
-    /// steps. A `rollback()` in it drops what was changed in it. Values in ``state`` and variables of your own are not restored.
+    /// The restore covers all changes that this context made in the block, including changes that it saved to its
+    /// parent. Changes that other contexts made meanwhile stay. Changes that the parent itself has already saved or
+    /// committed also stay. Only rows that were changed in the block are touched.
     ///
-    /// - Returns: what the block returns.
-    /// - Throws: what the block throws. A commit or batch in the block is a `misuse`, since what is on disk cannot be taken back. Where the
-    ///   store cannot be read to take something back, that goes to ``ContextStack/failures``.
-    /// - Complexity: O(rows that are taken back); a block that returns costs O(log changes) beyond itself.
+    /// Savepoints can be nested to any depth. The block is synchronous, because changes cannot be taken back if other
+    /// contexts build on them between the block's steps. A `rollback()` in the block drops the changes made in the
+    /// block. Values in ``state`` and your own variables are not restored.
+    ///
+    /// - Returns: the result of the block.
+    /// - Throws: errors thrown by the block. A commit or batch in the block throws `misuse`, because changes on disk
+    ///   cannot be taken back. If the store cannot be read during the restore, ``ContextStack/failures`` reports the
+    ///   error.
+    /// - Complexity: O(restored rows). A block that returns adds O(log changes) to its own cost.
     public func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
         guard !isEnded else { throw Self.endedError }
         noteTurn()
@@ -80,7 +85,7 @@ extension ObjectContext {
         }
     }
 
-    /// Lets the next save tell what had been done to deleted objects before a savepoint.
+    /// Restores the recorded uses of deleted objects from before a savepoint, so that the next save reports them.
     func restoreFailures(_ savepoint: Savepoint) {
         for (entity, uses) in savepoint.usesAfterDelete { trackers[entity]?.usesAfterDelete = uses }
     }

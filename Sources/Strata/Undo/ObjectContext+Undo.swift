@@ -1,5 +1,6 @@
 extension ObjectContext {
-    /// How many groups of edits can be undone. None unless this is set: to be able to undo costs the rows that were edited.
+    /// The maximum number of groups of edits that can be undone. The default is 0, because undo keeps the edited rows
+    /// in memory.
     public var undoLevels: Int {
         get { undoHistory.levels }
         set {
@@ -8,34 +9,36 @@ extension ObjectContext {
         }
     }
 
-    /// Whether there is anything to undo.
+    /// Whether there are edits to undo.
     public var canUndo: Bool {
         publish()
         return undoHistory.canUndo
     }
 
-    /// Whether there is anything to redo: something was undone, and nothing edited since.
+    /// Whether there are edits to redo: edits were undone, and no other edits were made since.
     public var canRedo: Bool {
         publish()
         return !undoHistory.redoable.isEmpty
     }
 
-    /// The name of the group that ``undo()`` would undo, if it has one.
+    /// The name of the group that ``undo()`` would undo; nil if the group has no name.
     public var undoName: String? {
         publish()
         return undoHistory.undoName
     }
 
-    /// The name of the group that ``redo()`` would redo, if it has one.
+    /// The name of the group that ``redo()`` would redo; nil if the group has no name.
     public var redoName: String? {
         publish()
         return undoHistory.redoable.last?.name
     }
 
-    /// Makes the edits of a block one group, to be undone together. Without it, all edits of a block of the context, or of a turn of
-    /// the main actor, are one. A group within a group belongs to the outer one.
+    /// Makes the edits of a block one group, which is undone as a whole.
     ///
-    /// - Parameter name: what the group is called, for a menu.
+    /// Without an explicit group, all edits in one block of the context, or in one turn of the main actor, form a
+    /// group. A group inside another group belongs to the outer one.
+    ///
+    /// - Parameter name: the name of the group, for a menu.
     public func undoGroup<Result>(named name: String? = nil, _ body: () throws -> Result) rethrows -> Result {
         if isInUndoGroup { return try body() }
         publish()
@@ -50,22 +53,24 @@ extension ObjectContext {
         return try body()
     }
 
-    /// Takes back the last group of this context's own edits that was not taken back yet, whether it was saved since or not.
+    /// Takes back the latest group of this context's own edits that is not undone yet, whether or not it was saved.
     ///
-    /// What others have done since stays: a value is set back only where it still is what the edit made it, an object is brought back
-    /// only where nobody else has. What is undone is an edit again, to be saved as any other.
+    /// Changes that other contexts made since stay. A value is restored only if it still equals the value that the edit
+    /// set. An object is restored only if no other context has restored it. Undoing makes new edits, which are saved
+    /// like any others.
     ///
-    /// - Returns: whether there was anything to undo.
-    /// - Throws: ``StrataError`` if the store cannot be read; then what was taken back so far stays.
+    /// - Returns: whether there were edits to undo.
+    /// - Throws: ``StrataError`` if the store cannot be read. The edits that were already taken back then stay taken
+    ///   back.
     @discardableResult
     public func undo() throws -> Bool {
         publish()
         return try carryOut(undoHistory.beginUndo())
     }
 
-    /// Makes the edits again that were last undone, in the way in which ``undo()`` takes them back.
+    /// Makes the edits again that ``undo()`` has taken back last, under the same conditions as ``undo()``.
     ///
-    /// - Returns: whether there was anything to redo.
+    /// - Returns: whether there were edits to redo.
     /// - Throws: as ``undo()``.
     @discardableResult
     public func redo() throws -> Bool {
@@ -73,7 +78,8 @@ extension ObjectContext {
         return try carryOut(undoHistory.beginRedo())
     }
 
-    /// Reads the bytes outside of rows that these changes give up: once they are committed, the store does not have them any more.
+    /// Reads the externally stored bytes that these changes replace or delete. After the commit, the store no longer
+    /// has these bytes.
     func keepBytes(of parts: [Int: any AnyPart]) {
         for (entity, part) in parts where store.schema.keepsBytes[entity] && part.kinds != .insert {
             let entity = store.schema.entities[entity]
@@ -98,7 +104,7 @@ extension ObjectContext {
             publish()
             undoHistory.end(group)
         }
-        // Members last: by then the objects at both ends are there again.
+        // Join rows come last, because by then the objects at both ends are restored.
         for isJoin in [false, true] {
             for step in group.steps.reversed() {
                 for (entity, part) in step where store.schema.entities[entity].info.isJoin == isJoin {
@@ -131,9 +137,9 @@ extension ObjectTracker {
             switch change.kind {
             case .insert, .restore: try undoInsert(change, context)
             case .update, .orphan: try undoUpdate(change, context)
-            // All of them at once.
+            // `undoDeletes` handles all deletes at once, below.
             case .delete: break
-            // It was inserted and deleted at once.
+            // The object was inserted and deleted within the same publication.
             case .withdrawn: break
             }
         }
@@ -142,7 +148,7 @@ extension ObjectTracker {
 
     private func undoInsert(_ change: Change<Object.Row>, _ context: ObjectContext) throws {
         guard let object = try context.object(change.row._$number, entity: entity, Object.self) else { return }
-        // Without the rules: what they would do is done by undoing what was edited after the insert.
+        // The delete rules are not applied here. Undoing the edits that followed the insert has the same effect.
         noteDifferences(nil, object)
         delete(object, in: context)
     }
@@ -158,10 +164,11 @@ extension ObjectTracker {
         }
     }
 
-    /// Brings rows back that are not there.
+    /// Restores deleted rows that are still missing.
     ///
-    /// A delete that lies in this context's own layer is taken out, as if it had never been made. A row that is not there then is
-    /// brought back by an edit: the delete was saved, or others have deleted the row too.
+    /// If the delete is in this context's own layer, the delete is removed, as if it had never been made. If the row is
+    /// still missing after that, an edit restores it. This happens if the delete was saved, or if other contexts have
+    /// deleted the row too.
     private func undoDeletes(_ deletes: [Change<Object.Row>], _ context: ObjectContext) throws {
         let index = entity.info.index
         let gone = try deletes.filter { try context.object($0.row._$number, entity: entity, Object.self) == nil }
@@ -183,7 +190,7 @@ extension ObjectTracker {
             let back = try context.takeBackDeletes(of: Part(unsorted: own), entity: index)
             others += own.filter { !back.contains($0.row._$number) }
             let undone = own.filter { back.contains($0.row._$number) }
-            // No edits of their own, and yet to be redone.
+            // The removal is not an edit, but redo must know of it.
             if !undone.isEmpty {
                 context.undoHistory.record([index: Part(unsorted: undone.map { .insert($0.lastSeen) })])
             }
@@ -193,7 +200,8 @@ extension ObjectTracker {
 }
 
 extension ObjectContext {
-    /// Takes deletes out of this context's layer, so that their rows are there again. Gives the numbers of those that are.
+    /// Removes deletes from this context's layer, so that their rows are visible again. Returns the numbers of the rows
+    /// that are visible.
     func takeBackDeletes<Row: StoredRow>(of part: Part<Row>, entity: Int) throws -> Set<Int64> {
         var back: Set<Int64> = []
         try editLayer { reading in
@@ -208,11 +216,11 @@ extension ObjectContext {
 
 extension JoinTracker {
     func undo(_ part: any AnyPart, of group: UndoHistory.Group, _ context: ObjectContext) throws {
-        // Of a member that was there by several rows, the one comes first by which it was shown.
+        // If several rows represented the same member, the row that queries showed is restored first.
         for change in part.typed(JoinRow.self).changes.sorted(by: comesFirst) {
             let rows = try context.joinRows(entity, JoinRow.Column.left, change.row.left)
                 .filter { $0.right == change.row.right }
-            // A parent may have added the same member, by a row of its own (H25).
+            // A parent context may have added the same member with a different row.
             let own = rows.first { $0._$number == change.row._$number }
             let current = own ?? rows.first
             switch change.kind {
@@ -222,7 +230,7 @@ extension JoinTracker {
                 if current == nil {
                     try undoRemoval(of: change.lastSeen, context)
                 } else if own == nil, rows.contains(where: { group.hasDeleted($0._$number, of: entity) }) {
-                    // Both are there again, as they were.
+                    // Both rows are restored as they were.
                     try context.restoreDuplicate(change.lastSeen, entity)
                 }
             case .withdrawn: break
@@ -230,13 +238,14 @@ extension JoinTracker {
         }
     }
 
-    /// Whether of two rows of one member queries showed the first (see ``Overlay/row(ofPair:_:entity:)``); of others it does not matter.
+    /// Whether queries showed `first` rather than `second`, if both rows represent the same member (see
+    /// ``Overlay/row(ofPair:_:entity:)``). For rows of different members the order does not matter.
     private func comesFirst(_ first: Change<JoinRow>, _ second: Change<JoinRow>) -> Bool {
         func isPending(_ change: Change<JoinRow>) -> Bool { change.base.map { !$0.isStoredAsSeen } ?? true }
         return isPending(first) == isPending(second) ? first.row._$number > second.row._$number : isPending(first)
     }
 
-    /// Puts a member back where it was, unless it has been moved since.
+    /// Moves a member back to its earlier position, unless it was moved again since.
     private func undoMove(_ change: Change<JoinRow>, _ current: JoinRow, _ context: ObjectContext) {
         guard let before = change.base?.seen else { return }
         var row = current
@@ -245,7 +254,7 @@ extension JoinTracker {
     }
 
     private func undoRemoval(of row: JoinRow, _ context: ObjectContext) throws {
-        // Of a member that is gone there is nothing to bring back.
+        // A removal is not undone if the object at either end no longer exists.
         for reference in context.store.schema.entities[entity].info.outgoing {
             guard try context.anyObject(row.end(reference.column), entity: reference.destination) != nil else { return }
         }

@@ -1,11 +1,12 @@
-/// What a context can undo and redo: groups of its own edits, as they were published.
+/// The groups of a context's own published edits that it can undo and redo.
 ///
-/// To undo is to edit: the inverse of each edit is made by the same means as edits by hand, and is what redo takes back. So both
-/// work on what was saved or committed since, and on top of what others have done.
+/// Undo makes ordinary edits. The inverse of each edit is made in the same way as an edit by the application, and redo
+/// takes back these inverse edits. Both therefore work on edits that were saved or committed since, and on top of
+/// changes by other contexts.
 struct UndoHistory {
     struct Group {
         var name: String?
-        /// In the order in which they were made, by entity.
+        /// In the order in which they were made; each step by entity.
         var steps: [[Int: any AnyPart]] = []
 
         func hasDeleted(_ number: Int64, of entity: Int) -> Bool {
@@ -18,14 +19,14 @@ struct UndoHistory {
 
     private enum Mode { case editing, undoing, redoing }
 
-    /// How many groups are kept; 0 where nothing is to be undone.
+    /// The maximum number of groups; 0 if undo is off.
     var levels = 0 {
         didSet { trim() }
     }
 
     private(set) var undoable: [Group] = []
     private(set) var redoable: [Group] = []
-    /// What is edited now, until its block or turn ends.
+    /// The current group, until its block or turn ends.
     private var open: Group?
     private var mode = Mode.editing
 
@@ -43,7 +44,7 @@ struct UndoHistory {
         if let name { open?.name = name }
     }
 
-    /// What follows belongs to another group.
+    /// Ends the current group. Later edits belong to another group.
     mutating func closeGroup() {
         guard let group = open else { return }
         open = nil
@@ -65,7 +66,7 @@ struct UndoHistory {
         return group
     }
 
-    /// The inverse edits of a group have been made and published.
+    /// Ends an undo or redo, after the inverse edits of the group were made and published.
     mutating func end(_ group: Group) {
         name(group.name)
         closeGroup()
