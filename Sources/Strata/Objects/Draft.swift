@@ -1,13 +1,16 @@
-/// The relationships that an object has while it is not inserted: its row has no place for objects without ids.
+/// The relationships of an object that is not inserted. They are kept outside its row, because a row refers to other
+/// objects by id.
 final class Draft {
     /// To-one relationships by column.
     var one: [Int: any Model] = [:]
     /// Members of to-many relationships by relationship, in the order in which they were added.
     var many: [Int: [any Model]] = [:]
-    /// Objects that lead here by one of their own drafts. Weak, so that two drafts do not keep each other.
+    /// Objects whose drafts lead to this object. The references are weak, so that two drafts do not keep each other
+    /// alive.
     var leadingHere: [WeakModel] = []
 
-    /// One of the drafts of an object no longer leads here. It may do so by others still.
+    /// Removes one entry of an object whose draft no longer leads here by one of its relationships. Other entries of
+    /// the same object stay.
     func forget(_ object: AnyObject) {
         if let index = leadingHere.firstIndex(where: { $0.object === object }) { leadingHere.remove(at: index) }
     }
@@ -18,7 +21,7 @@ final class Draft {
 }
 
 extension Model {
-    /// The relationships of an object that is not inserted, made at first use.
+    /// The relationships of an object that is not inserted, created at first use.
     var draft: Draft {
         if case .draft(let draft) = _$link.owner { return draft }
         let draft = Draft()
@@ -26,21 +29,21 @@ extension Model {
         return draft
     }
 
-    /// Takes back what a to-one relationship was set to before the insert.
+    /// Clears a to-one relationship that was set before the insert.
     func undraft(_ column: Int) {
         guard case .draft(let draft) = _$link.owner, let value = draft.one.removeValue(forKey: column) else { return }
         value.forget(self)
     }
 
-    /// A draft no longer leads to this object.
+    /// Removes an object whose draft no longer leads to this object.
     func forget(_ object: AnyObject) {
         if case .draft(let draft) = _$link.owner { draft.forget(object) }
     }
 
-    /// The number of the object's id, of whichever model; 0 before it is inserted.
+    /// The number of the object's id, for callers that do not know the model; 0 before the object is inserted.
     var storedNumber: Int64 { id.number }
 
-    /// Sets a to-one column of whichever destination.
+    /// Sets a to-one column, for callers that do not know the destination model.
     func setReference(_ number: Int64?, at column: Int) {
         let value = number.map(StoredValue.integer) ?? .null
         if (try? _$row._$value(at: column)) == value { return }

@@ -1,9 +1,11 @@
 import Foundation
 
 extension Model {
-    /// The object as it is now, for logs and debuggers: `Note 123 (title: "Sailing", stars: 3)`. Asks neither the context nor the store.
+    /// The object's current values, for logs and debuggers: `Note 123 (title: "Sailing", stars: 3)`. Reads neither the
+    /// context nor the store.
     ///
-    /// Derived attributes are left out, long texts cut, and of bytes it is said how many there are.
+    /// Derived attributes are left out. Texts of more than 60 characters are cut. For bytes, only their number is
+    /// given.
     public var debugDescription: String {
         let row = _$row
         let values = Self._$schema.columns.enumerated().filter { !$1.isDerived }.map { index, column in
@@ -16,7 +18,7 @@ extension Model {
 }
 
 extension ColumnSchema {
-    /// A value of the column as a person reads it.
+    /// A value of the column in readable form.
     fileprivate func text(_ value: StoredValue) -> String {
         switch value {
         case .null: "nil"

@@ -1,8 +1,10 @@
-/// What accessors call in contexts that are observable, and nowhere else. Apart from the accessors, which are compiled into
-/// their callers.
+/// Functions that accessors call, only in observable contexts. They are separate from the accessors, which are compiled
+/// into their callers.
 extension Model {
-    /// Somebody looks at a property. It lets go of nothing that anybody else holds, so that loops over objects need not hold
-    /// each of them while they read.
+    /// Records a read of a property.
+    ///
+    /// The function releases no object that its caller holds. The compiler therefore need not retain each object in a
+    /// loop that reads properties.
     @inlinable @inline(never)
     @_effects(releasenone)
     public func _$observe(_ column: Int) { _$link._$willRead(_$row._$number, column) }
@@ -18,12 +20,12 @@ extension Model {
         for column in Self._$schema.columns.indices { _$observe(column) }
     }
 
-    /// Somebody asks for the members of a relationship.
+    /// Records a read of a relationship's members.
     func observeMembers() {
         if _$state.isObserved { _$observe(ContextObservers.Facet.members) }
     }
 
-    /// Somebody asks whether there is anything to save.
+    /// Records a read of whether there are unsaved changes.
     func observeChanges() {
         if _$state.isObserved { _$link.context?.observers?.willReadChanges() }
     }

@@ -1,7 +1,7 @@
-/// What ties an object to its context. Stored in each object by `@Model`.
+/// The link from an object to its context. `@Model` stores one in each object.
 public struct ObjectLink {
     enum Owner {
-        /// Made and not yet inserted, without relationships to others that are not either.
+        /// Created and not yet inserted, without relationships to other objects that are not inserted.
         case none
         case draft(Draft)
         case context(ObjectContext)
@@ -9,7 +9,7 @@ public struct ObjectLink {
 
     var owner = Owner.none
 
-    /// The link of an object that belongs to no context.
+    /// The link of an object that does not belong to a context.
     public init() {}
 
     init(_ context: ObjectContext) { owner = .context(context) }
@@ -18,23 +18,24 @@ public struct ObjectLink {
         if case .context(let context) = owner { context } else { nil }
     }
 
-    /// Somebody looks at a property of the object with this number.
+    /// Records a read of a property of the object with this number.
     public func _$willRead(_ number: Int64, _ column: Int) {
         guard case .context(let context) = owner, let observers = context.observers else { return }
         observers.willRead(number, column)
     }
 }
 
-/// What the context of an object notes in it. Apart from the link, so that looking at it counts no references.
+/// State that the context keeps in each of its objects. It is separate from the link, so that reading the state does
+/// not change reference counts.
 public struct ObjectState {
-    /// The place among the unpublished edits of the context, or -1.
+    /// The index among the unpublished edits of the context, or -1.
     @usableFromInline var edit: Int32 = -1
     var entity: UInt16 = 0
     var isDeleted = false
-    /// Whether reads and changes are told to observers, as the context says (H30).
+    /// Whether reads and changes are reported to observers; true in observable contexts.
     @usableFromInline var isObserved = false
 
-    /// The state of an object that belongs to no context.
+    /// The state of an object that does not belong to a context.
     public init() {}
 
     init(edit: Int32 = -1, entity: UInt16, isObserved: Bool) {
@@ -45,7 +46,7 @@ public struct ObjectState {
 }
 
 extension Model {
-    /// Called before a property is read. In debug builds it checks that the caller is on the context's executor (H4).
+    /// Called before a property is read. In debug builds, it checks that the caller runs on the context's executor.
     @inlinable @inline(__always)
     public func _$willRead(_ column: Int) {
         #if DEBUG
@@ -64,8 +65,8 @@ extension Model {
     /// The context that the object belongs to; nil before it is inserted.
     public var context: ObjectContext? { _$link.context }
 
-    /// Whether the object was deleted here, or has vanished from where this context reads. Its last values stay
-    /// readable.
+    /// Whether the object was deleted in this context, or its row has disappeared from the state that this context
+    /// reads. The object's last values stay readable.
     public var isDeleted: Bool {
         if _$state.isObserved { _$observe(ContextObservers.Facet.isDeleted) }
         return _$state.isDeleted
