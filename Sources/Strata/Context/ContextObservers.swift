@@ -1,56 +1,57 @@
 import Observation
 
-/// Who is told of what changes in an observable context, by way of Swift's `Observation` (H30).
+/// Reports changes in an observable context to Swift's `Observation` framework.
 ///
-/// A registrar for each object would take four times as much memory as the object. So all objects whose ids fall into one
-/// bucket share one, made when the first of them is read: who looks at an object may be woken up by another one that has the
-/// same bucket, of which a window of a list has none.
+/// A registrar for each object would take four times as much memory as the object. Objects are therefore divided into
+/// 256 buckets by their ids, and the objects of a bucket share one registrar. It is created when the first of them is
+/// read. An observer of one object may be notified of a change to another object in the same bucket. The objects in a
+/// visible part of a list do not share buckets.
 ///
-/// What the context itself sets is told before it is set. What comes from others, or concerns more than one object, is noted
-/// and told when all of it is there.
+/// Changes that the context itself makes are reported before the value is set. Changes by other contexts, and changes
+/// that concern several objects, are recorded and reported after all of them are applied.
 final class ContextObservers {
-    /// What can be looked at in an object: its columns by their index, and beyond them these.
+    /// The observable facets of an object: its columns by index, and the following ones.
     enum Facet {
         static let isDeleted = ColumnSet.limit
         static let members = ColumnSet.limit + 1
         static let count = ColumnSet.limit + 2
     }
 
-    /// What stands for the objects of all models.
+    /// The observable subject that represents the objects of all models.
     private final class Subject: Observable, Sendable {
         static let it = Subject()
 
-        /// What stands for a facet.
+        /// The value that represents a facet.
         subscript(facet: Int) -> Int { facet }
     }
 
     private static let paths = (0..<Facet.count).map { \Subject.[$0] as KeyPath<Subject, Int> & Sendable }
 
     private static let bucketCount = 256
-    /// Of how many rows it is found out whose members they are.
+    /// The maximum number of changed rows for which the owners of the members are determined.
     private static let memberLimit = 2048
 
-    // Asked for at every read of a property: all accesses are short, on one executor, and call nothing that could come back
-    // here. To have that checked would cost more than the accesses themselves.
+    // These properties are used at every read of a property. All accesses are short, run on one executor, and call no
+    // code that could re-enter. Dynamic exclusivity checks would cost more than the accesses themselves.
     private let subject = Subject.it
     private let paths = ContextObservers.paths
     @exclusivity(unchecked) private var registrars = [ObservationRegistrar?](
         repeating: nil,
         count: ContextObservers.bucketCount
     )
-    /// For what is pending in the context as a whole.
+    /// The registrar for the pending changes of the whole context.
     private let changes = ObservationRegistrar()
-    /// What is to be told: places of ``noted(_:_:)``, and whether what is pending has changed.
+    /// The changes to report: places of ``noted(_:_:)``, and whether the pending changes differ.
     @exclusivity(unchecked) private var noted: Set<Int> = []
     @exclusivity(unchecked) private var isPendingNoted = false
-    /// Whether anybody has ever asked for members, so that else nobody looks whose have changed.
+    /// Whether any observer has ever read members. If not, the owners of changed members are not determined.
     @exclusivity(unchecked) private var areMembersRead = false
 
     private func bucket(of number: Int64) -> Int { Int(truncatingIfNeeded: number) & (Self.bucketCount - 1) }
 
     // MARK: Looking
 
-    /// Somebody looks at an object.
+    /// Records a read of an object.
     func willRead(_ number: Int64, _ facet: Int) {
         if facet == Facet.members { areMembersRead = true }
         registrar(of: bucket(of: number)).access(subject, keyPath: paths[facet])
@@ -63,50 +64,52 @@ final class ContextObservers {
         return registrar
     }
 
-    /// Somebody asks whether anything is pending.
+    /// Records a read of whether changes are pending.
     func willReadChanges() { changes.access(subject, keyPath: paths[0]) }
 
     // MARK: Telling
 
-    /// The context is about to set a column of an object.
+    /// Reports that the context is about to set a column of an object.
     func willChange(_ number: Int64, _ facet: Int) { tell(bucket(of: number), facet) }
 
-    /// Observers hear of what is about to be set; there is no way to ask for what was.
+    /// Notifies observers before the change, as `willSet`; the previous value is not available to them.
     private func tell(_ bucket: Int, _ facet: Int) {
         registrars[bucket]?.willSet(subject, keyPath: paths[facet])
     }
 
-    /// Something of an object has changed.
+    /// Records a change to a facet of an object.
     func note(_ number: Int64, _ facet: Int) {
         let bucket = bucket(of: number)
         if registrars[bucket] != nil { noted.insert(bucket * Facet.count + facet) }
     }
 
-    /// Columns of an object have changed.
+    /// Records changes to columns of an object.
     func note(_ number: Int64, _ columns: ColumnSet) {
         for column in columns { note(number, column) }
     }
 
-    /// The context has other changes pending than before.
+    /// Records that the context's pending changes differ from before.
     func noteChanges() { isPendingNoted = true }
 
-    /// Rows were inserted, updated or deleted: those that they lead to, or led to, have other members than before.
+    /// Records changes of members after rows were inserted, updated or deleted. Each object that these rows refer to,
+    /// or referred to, has other members than before.
     func noteMembers(_ part: any AnyPart, of info: EntityInfo) {
         guard areMembersRead, !info.outgoing.isEmpty else { return }
-        // Of a large import nearly every bucket is concerned, and the main actor has better things to do than to look.
+        // A large import concerns nearly every bucket. Determining the owners would only take time on the main actor.
         guard part.numbers.count <= Self.memberLimit else { return noteAllMembers() }
         if part.forEachReference(in: info.outgoing.map(\.column), { note($0, Facet.members) }) { return }
         noteAllMembers()
     }
 
-    /// Nobody knows whose members have changed.
+    /// Records changes of members when their owners are not known.
     func noteAllMembers() {
         for bucket in registrars.indices where registrars[bucket] != nil {
             noted.insert(bucket * Facet.count + Facet.members)
         }
     }
 
-    /// Tells what was noted. Called where the context is in order: who is told may come back at once.
+    /// Reports the recorded changes. Called when the context is in a consistent state, because a notified observer may
+    /// immediately call the context again.
     func flush() {
         while isPendingNoted || !noted.isEmpty {
             let due = noted
@@ -121,7 +124,8 @@ final class ContextObservers {
 }
 
 extension Part {
-    /// Calls `body` with the numbers that to-one columns of changed rows lead to and have led to. Says whether all are known.
+    /// Calls `body` with the numbers that to-one columns of changed rows refer to and have referred to. Returns whether
+    /// all of these numbers are known.
     func forEachReference(in columns: [Int], _ body: (Int64) -> Void) -> Bool {
         var isComplete = true
         for change in changes {

@@ -1,11 +1,11 @@
-/// A key of ``ObjectContext/state``: a type that says what is kept under it.
+/// A key of ``ObjectContext/state``: a type that declares the type of the value under the key.
 ///
 /// ```swift
 /// enum Selection: ContextStateKey { typealias Value = Article }
 /// context.state[Selection.self] = article
 /// ```
 public protocol ContextStateKey {
-    /// What is kept under the key.
+    /// The type of the value under the key.
     associatedtype Value
 }
 
@@ -13,10 +13,10 @@ public protocol ContextStateKey {
 ///
 /// Isolation: that of its context.
 public struct ContextState {
-    /// By key, whose type fixes that of what is held.
+    /// By key. The key's type determines the type of the held value.
     @usableFromInline var values: [ObjectIdentifier: AnyObject] = [:]
 
-    /// What is kept under a key; nil where nothing is.
+    /// The value under a key; nil if there is no value.
     @inlinable
     public subscript<Key: ContextStateKey>(key: Key.Type) -> Key.Value? {
         get { values[ObjectIdentifier(key)].map { unsafeDowncast($0, to: HeldValue<Key.Value>.self).value } }
@@ -24,7 +24,7 @@ public struct ContextState {
     }
 }
 
-/// A value of whichever type as an object, which costs less to look into than an `Any`.
+/// A value of any type as an object, which is cheaper to read than an `Any`.
 @usableFromInline
 final class HeldValue<Value> {
     @usableFromInline let value: Value

@@ -1,26 +1,29 @@
-/// The objects of a context by the numbers of their ids and their types: one object per record.
+/// The live objects of a context by type and id number: one object per record.
 ///
-/// Rows of two models may have the same number: what was queued and what is done with, say.
+/// Rows of two models may have the same number, for example a queued operation and its entry among the finished
+/// operations.
 ///
-/// Open addressing with linear probing, since a look-up is on the path of every fetched row. Objects are held strongly,
-/// and let go by ``sweep()`` when nobody else holds them: a count of references that is one cannot be raised by any other
-/// thread, whereas a reference that does not count may be read while its object goes away on another thread.
+/// The map uses open addressing with linear probing, because every fetched row requires a look-up. The map holds its
+/// objects strongly. ``sweep()`` releases the objects that no other code holds. Strong references are safe here: if an
+/// object's reference count is one, no other thread can raise it. A weak or unowned reference, in contrast, may be read
+/// while another thread deallocates the object.
 struct IdentityMap: ~Copyable {
-    /// A key and its object beside each other: a look-up touches one line of the cache.
+    /// A key and its object next to each other, so that a look-up touches one cache line.
     private struct Slot {
-        /// 0 where the slot is free.
+        /// 0 if the slot is free.
         var number: Int64 = 0
         var object: AnyObject?
     }
 
     private var slots: UnsafeMutablePointer<Slot>
-    /// The number of slots, a power of two, less one.
+    /// The number of slots, a power of two, minus one.
     private var mask: Int
     private var shift: UInt64 { UInt64(truncatingIfNeeded: mask.leadingZeroBitCount) }
     private(set) var count = 0
-    /// At how many objects the next sweep is due.
+    /// The number of objects at which the next sweep is due.
     private var threshold = 1024
-    /// How many slots a sweep leaves at least, if there were so many: enough for the objects before the next one.
+    /// The minimum number of slots that a sweep leaves, if the map had that many: enough for the objects that are added
+    /// before the next sweep.
     private static var keptSize: Int { 2048 }
 
     init() {
@@ -55,10 +58,10 @@ struct IdentityMap: ~Copyable {
         }
     }
 
-    /// - Precondition: the number is not 0 and not in the map with an object of this type.
+    /// - Precondition: the number is not 0, and the map does not contain an object of this type with the number.
     mutating func insert(_ object: AnyObject, _ number: Int64) {
         if (count + 1) * 8 > (mask + 1) * 5 { resize((mask + 1) * 2) }
-        // A free slot holds nothing that would have to be let go.
+        // A free slot holds no object to release.
         (slots + freeSlot(for: number)).initialize(to: Slot(number: number, object: object))
         count += 1
     }
@@ -74,18 +77,20 @@ struct IdentityMap: ~Copyable {
         mask = size - 1
         slots = Self.allocate(size)
         for slot in 0..<oldSize where old[slot].object != nil {
-            // What is moved is not counted again. A free slot holds nothing that would have to be let go.
+            // A moved object keeps its reference count. A free slot holds no object to release.
             (slots + freeSlot(for: old[slot].number)).moveInitialize(from: old + slot, count: 1)
             (old + slot).initialize(to: Slot())
         }
         Self.free(old, oldSize)
     }
 
-    /// Whether enough objects have come since the last sweep for another one to pay.
+    /// Whether enough objects were added since the last sweep to make another one worthwhile.
     var isSweepDue: Bool { count >= threshold }
 
-    /// Takes out the objects that nobody else holds. They go away where the result does, and not in the midst of this: what
-    /// they do then may come back here.
+    /// Removes the objects that no other code holds and returns them.
+    ///
+    /// The objects are deallocated with the result and not during the sweep, because their deinitializers may call this
+    /// map again.
     ///
     /// Complexity: O(size).
     mutating func sweep() -> [AnyObject] {
@@ -99,7 +104,8 @@ struct IdentityMap: ~Copyable {
         }
         count -= released.count
         if !released.isEmpty {
-            // Room for those that come before the next sweep is kept, so that a walk over many does not make it each time.
+            // The map keeps room for the objects that are added before the next sweep, so that an iteration over many
+            // objects does not grow the map each time.
             var size = min(mask + 1, Self.keptSize)
             while count * 2 > size { size *= 2 }
             resize(size)
@@ -116,11 +122,11 @@ struct IdentityMap: ~Copyable {
 }
 
 extension Int64 {
-    /// Where an id is looked for first in a table of 2^(64 - shift) slots, of at least 16.
+    /// The first slot to probe for an id in a table of 2^(64 - shift) slots, at least 16.
     ///
-    /// Ids are handed out in order, and what was made together is used together: eight ids in a row share their place, so
-    /// that they lie in one or two lines of the cache. The places are spread by Fibonacci hashing: the upper bits of products
-    /// with this odd number.
+    /// Ids are assigned in order, and objects created together are used together. Eight consecutive ids therefore share
+    /// a group of slots, so that they occupy one or two cache lines. Fibonacci hashing distributes the groups: the slot
+    /// is given by the upper bits of a product with this odd number.
     @inline(__always)
     func hashSlot(_ shift: UInt64) -> Int {
         let bits = UInt64(bitPattern: self)

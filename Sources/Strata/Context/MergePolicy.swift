@@ -1,11 +1,11 @@
-/// What a save or commit does with columns that somebody else has changed since they were read.
+/// How a save or commit handles columns that another context has changed since they were read.
 public struct MergePolicy: Sendable, Hashable, CustomStringConvertible {
     enum Kind: Sendable {
         case error, mine, theirs
         case custom(Resolver)
     }
 
-    /// What decides, by identity.
+    /// The closure that decides, compared by identity.
     final class Resolver: Sendable {
         let resolve: @Sendable (MergeConflict) -> MergeDecision
 
@@ -14,12 +14,14 @@ public struct MergePolicy: Sendable, Hashable, CustomStringConvertible {
 
     let kind: Kind
 
-    /// It throws ``StrataError/Code/conflict``, which names objects, columns and the three values. The default.
+    /// Throws ``StrataError/Code/conflict``, which lists objects, columns and the three values. The default.
     public static let error = MergePolicy(kind: .error)
-    /// What this context has set stays. An object that was deleted elsewhere comes back under its id, unless all that this
-    /// context has changed of it is to let go of what it has deleted as well.
+    /// This context's values stay.
+    ///
+    /// An object that was deleted elsewhere is restored under its id. It is not restored if this context's only changes
+    /// to the object clear references to objects that this context has deleted as well.
     public static let mine = MergePolicy(kind: .mine)
-    /// What the others have set stays. This context's changes of these columns are given up.
+    /// The other contexts' values stay. This context's changes to these columns are dropped.
     public static let theirs = MergePolicy(kind: .theirs)
 
     /// You decide, column by column.
@@ -31,19 +33,19 @@ public struct MergePolicy: Sendable, Hashable, CustomStringConvertible {
     /// }
     /// ```
     ///
-    /// - Parameter resolve: asked for each column that was changed on both sides, and once for an object that was deleted on one side
-    ///   and changed on the other. It may be asked more than once about the same, also while the store is being written to: it
-    ///   decides by what it is given, is quick, and uses no context.
+    /// - Parameter resolve: called for each column that was changed on both sides, and once for an object that was
+    ///   deleted on one side and changed on the other. It may be called more than once for the same conflict, also
+    ///   while the store is being written. It must decide only by its argument, return quickly, and use no context.
     public static func custom(_ resolve: @escaping @Sendable (MergeConflict) -> MergeDecision) -> MergePolicy {
         MergePolicy(kind: .custom(Resolver(resolve)))
     }
 
-    /// The name of the policy, as it is written in code.
+    /// The name of the policy, as written in code.
     public var description: String {
         if case .custom = kind { ".custom" } else { ".\(kind)" }
     }
 
-    /// Whether both are the same policy. Two custom ones are the same where one is a copy of the other.
+    /// Whether both are the same policy. Two custom policies are equal if one is a copy of the other.
     public static func == (left: MergePolicy, right: MergePolicy) -> Bool {
         switch (left.kind, right.kind) {
         case (.error, .error), (.mine, .mine), (.theirs, .theirs): true
@@ -52,22 +54,22 @@ public struct MergePolicy: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Hashes the kind, and what decides.
+    /// Hashes the kind and the identity of a custom policy's closure.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(description)
         if case .custom(let resolver) = kind { hasher.combine(ObjectIdentifier(resolver)) }
     }
 }
 
-/// What a ``MergePolicy/custom(_:)`` is asked about.
+/// A conflict that a ``MergePolicy/custom(_:)`` policy resolves.
 public struct MergeConflict: Sendable {
     /// How the two sides differ.
     public enum Kind: Sendable, Hashable {
-        /// Both have changed the same column. It has a name and three values.
+        /// Both sides have changed the same column. The conflict has a column name and three values.
         case changedOnBothSides
-        /// This side has changed the object, the others have deleted it. `mine` brings it back.
+        /// This side has changed the object, and the other side has deleted it. `mine` restores the object.
         case deletedElsewhere
-        /// This side has deleted the object, the others have changed it. `theirs` lets it stay.
+        /// This side has deleted the object, and the other side has changed it. `theirs` keeps the object.
         case changedElsewhere
     }
 
@@ -77,19 +79,19 @@ public struct MergeConflict: Sendable {
     public let model: String
     /// The number of the object's id; see ``ObjectID/number``.
     public let number: Int64
-    /// The name of the column; nil where it is about the object.
+    /// The name of the column; nil if the conflict concerns the whole object.
     public let column: String?
-    /// The value that both sides set out from, as it is stored.
+    /// The stored value that both sides started from.
     public let base: StoredValue
-    /// What this side has made of it.
+    /// This side's value.
     public let mine: StoredValue
-    /// What the others have made of it.
+    /// The other side's value.
     public let theirs: StoredValue
 
-    /// The type that the column was declared with; nil for a relationship, and where this is about the object.
+    /// The declared type of the column; nil for a relationship, and if the conflict concerns the whole object.
     private let heldType: (any AttributeValue.Type)?
 
-    /// About a column, as an error would tell of it.
+    /// A conflict about a column, from the detail that an error would contain.
     init(_ detail: StrataError.Detail, in schema: ColumnSchema) {
         kind = .changedOnBothSides
         heldType = schema.heldType
@@ -97,16 +99,17 @@ public struct MergeConflict: Sendable {
         (base, mine, theirs) = (detail.base ?? .null, detail.mine ?? .null, detail.theirs ?? .null)
     }
 
-    /// About an object that one side has deleted.
+    /// A conflict about an object that one side has deleted.
     init(_ kind: Kind, model: String, number: Int64) {
         (self.kind, self.model, self.number, column, heldType) = (kind, model, number, nil, nil)
         (base, mine, theirs) = (.null, .null, .null)
     }
 
-    /// The three values of an attribute that is declared with this type, or as an optional of it.
+    /// The three values of an attribute that is declared with this type, or with an optional of it.
     ///
-    /// Nil where one of the three is nil, where the attribute is declared with another type, and for relationships: numbers are what
-    /// SQLite keeps for integers of each width, for `Bool`, for enums, and for the ids of what a relationship leads to.
+    /// The result is nil if one of the three values is nil, if the attribute is declared with another type, and for
+    /// relationships. The declared type matters because SQLite stores the same kind of number for integers of each
+    /// width, for `Bool`, for enums, and for the ids of a relationship's destination.
     public func values<Value: AttributeValue>(
         of type: Value.Type
     ) -> (base: Value, mine: Value, theirs: Value)? {
@@ -118,18 +121,18 @@ public struct MergeConflict: Sendable {
     }
 }
 
-/// What becomes of a conflict.
+/// The resolution of a conflict.
 public enum MergeDecision: Sendable {
-    /// What this side has done stays.
+    /// This side's change stays.
     case mine
-    /// What the others have done stays.
+    /// The other side's change stays.
     case theirs
-    /// The column gets another value, made of both; as it is stored.
+    /// The column gets another value, in stored form, for example one that combines both.
     case value(StoredValue)
     /// The save fails with ``StrataError/Code/conflict``.
     case error
 
-    /// The column gets this value. One that cannot be encoded is an `error`.
+    /// The column gets this value. A value that cannot be encoded counts as `error`.
     public static func value(_ value: some AttributeValue) -> MergeDecision {
         guard let stored = try? value.storedValue else { return .error }
         return .value(stored)

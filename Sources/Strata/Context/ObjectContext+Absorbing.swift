@@ -1,18 +1,20 @@
-/// Inserted objects that are other ones by their unique values, where the model says so (``UniqueConflict/update``).
+/// Inserted objects with the unique values of existing objects, for models that declare ``UniqueConflict/update``.
 extension ObjectContext {
-    /// Makes such inserts edits of the objects that they are.
+    /// Turns such inserts into edits of the existing objects.
     ///
-    /// The write repeats the look-up: a save by ``isUpToDate(_:_:)``, a commit in its transaction by ``CommitJob/absorbInserted()``.
+    /// The write repeats the look-up. A save does so in ``isUpToDate(_:_:)``, a commit in its transaction in
+    /// ``CommitJob/absorbInserted()``.
     ///
     /// - Complexity: O(inserted objects), each with a look-up for each of its unique values.
     func absorbInserted(_ prepared: inout PreparedSave) throws {
         for index in store.schema.updating {
             let info = store.schema.entities[index].info
             let inserted = store.layers.inserted(entity: index, in: id)
-            // What an object is to become is newer than whatever it is by now.
+            // The inserted values replace the existing object's values, however new these are. The newest view is
+            // therefore taken first.
             if !inserted.isEmpty { try prepared.note(takeView(), path) }
             for number in inserted {
-                // What came before it may have been absorbed with it, or have taken its value.
+                // An earlier iteration may have absorbed this object, or changed its unique value.
                 guard let object = try anyObject(number, entity: index),
                     let holder = try holder(of: object, info),
                     let other = try anyObject(holder, entity: index)
@@ -24,7 +26,7 @@ extension ObjectContext {
         }
     }
 
-    /// Whether an inserted object has the unique values of another one that has not absorbed it.
+    /// Whether an inserted object has the unique values of another object that has not absorbed it.
     func hasUnabsorbed() throws -> Bool {
         try store.schema.updating.contains { index in
             let info = store.schema.entities[index].info
@@ -34,7 +36,7 @@ extension ObjectContext {
         }
     }
 
-    /// A function that finds out later whether the row of an object has changed beneath this context's layer.
+    /// Returns a function that later reports whether an object's row beneath this context's layer has changed.
     private func changeBeneath(_ object: any Model, _ info: EntityInfo) throws -> (View) throws -> Bool {
         func open<Object: Model>(_ object: Object) throws -> (View) throws -> Bool {
             let entity = store.schema.entities[info.index].typed(Object.Row.self)
@@ -57,7 +59,8 @@ extension ObjectContext {
         return try open(object)
     }
 
-    /// The object that this one is. Of two that this context has inserted, the earlier one.
+    /// The id of the object that has the same unique values. Of two objects that this context has inserted, it is the
+    /// earlier one.
     private func holder(of object: any Model, _ info: EntityInfo) throws -> Int64? {
         let connection = try currentView().reader.connection
         let number = object.storedNumber
@@ -66,7 +69,7 @@ extension ObjectContext {
             if key.contains(.null) { continue }
             let sql = info.selectHolders(unique, isPending: connection.overlay.parts[info.index] != nil)
             let others = try connection.numbers(sql, key + [.integer(number)])
-            // One that was inserted here too, and later, is absorbed by this one in its turn.
+            // If the other object was inserted here later, this object absorbs it in a later iteration.
             let holder = others.first { $0 < number || !store.layers.hasInserted($0, entity: info.index, in: id) }
             if let holder { return holder }
         }
@@ -81,14 +84,15 @@ extension ObjectContext {
             for column in columns { other._$willChange(column) }
             other._$row._$copy(columns, from: object._$row)
             try moveReferences(from: object.storedNumber, to: other, info)
-            // Its delete rules are not asked: what belonged to it belongs to the other one.
+            // The delete rules are not applied, because everything that belonged to the deleted object now belongs to
+            // the other one.
             tracker(Object.self, info.index).delete(object, in: self)
             observers?.willChange(object.storedNumber, ContextObservers.Facet.isDeleted)
         }
         try open(object)
     }
 
-    /// Lets whatever refers to one object refer to another one.
+    /// Redirects all references to one object to another object.
     private func moveReferences<Object: Model>(from number: Int64, to other: Object, _ info: EntityInfo) throws {
         for reference in info.incoming {
             let referring = store.schema.entities[reference.entity].info
@@ -146,7 +150,7 @@ extension LayerStore {
         state.withLock { $0.layers.hasInserted(number, entity: entity, in: context) }
     }
 
-    /// The rows that a context's layer inserts and no commit is just writing, in the order of their ids.
+    /// The rows that a context's layer inserts and that no commit is currently writing, in the order of their ids.
     fileprivate func inserted(entity: Int, in context: Int) -> [Int64] {
         let layers = state.withLock { $0.layers }
         var numbers: Set<Int64> = []
@@ -162,7 +166,8 @@ extension LayerStore {
 }
 
 extension EntityInfo {
-    /// The ids of the other rows that a context sees with certain values, the first parameters; the id is the last one.
+    /// A query for the ids of the other rows with certain values that a context sees. The values are the first
+    /// parameters; the id of the row to exclude is the last one.
     fileprivate func selectHolders(_ columns: [Int], isPending: Bool) -> String {
         let source = isPending ? Overlay.source(self) + " AS rows" : sql.table
         let conditions = columns.map { "\(sql.columns[$0]) = ?" }.joined(separator: " AND ")

@@ -1,6 +1,6 @@
 extension ObjectContext {
-    /// Runs a body once the changes that this context has now are in the store: after the commit that takes them, and outside of the task that
-    /// has committed.
+    /// Runs a body after the context's current changes are in the store. The body starts after the commit that writes
+    /// these changes, outside the task that commits.
     ///
     /// ```swift
     /// let order = context.insert(Order(number: 7))
@@ -9,22 +9,24 @@ extension ObjectContext {
     /// try context.commit()
     /// ```
     ///
-    /// The body belongs to the changes. It moves up with them by ``save()``, and runs after the commit that takes them from there. ``rollback()``, a
-    /// savepoint that throws, and the end of a context that has not committed drop it. A commit that fails keeps it for the next one. Where a
-    /// block is run again, as that of a handler's `done`, only the run that is committed counts.
+    /// The body belongs to the changes. A ``save()`` moves it up with them, and it runs after the commit that writes
+    /// them from there. ``rollback()``, a savepoint that throws, and the end of a context that has not committed drop
+    /// the body. A commit that fails keeps it for the next commit. If a block runs again, for example that of a
+    /// handler's `done`, only the committed run counts.
     ///
-    /// Several bodies are started in the order in which they were registered, each in a separate task. They are not durable: where the process
-    /// ends after the commit, they do not run. Queue an operation in the same commit for work that must not be lost.
+    /// Several bodies start in the order in which they were registered, each in a separate task. They are not durable:
+    /// if the process ends after the commit, they do not run. For work that must not be lost, queue an operation in the
+    /// same commit.
     ///
-    /// - Parameter body: what to do. It is not part of the commit, and cannot refuse it.
-    /// - Isolation: called on the context; the body runs in a detached task, outside of all blocks.
+    /// - Parameter body: the work to do. It is not part of the commit and cannot refuse it.
+    /// - Isolation: called on the context; the body runs in a detached task, outside all blocks.
     public func afterCommit(_ body: @escaping @Sendable () async -> Void) {
         afterCommit(committed: {}, body)
     }
 
-    /// The same for an engine that wants to know of it at once.
+    /// The same for an engine that needs an immediate notification.
     ///
-    /// - Parameter committed: called by the commit itself, once it is in the store.
+    /// - Parameter committed: called by the commit itself, as soon as it is in the store.
     package func afterCommit(
         committed: @escaping @Sendable () -> Void,
         _ body: @escaping @Sendable () async -> Void
@@ -36,9 +38,9 @@ extension ObjectContext {
     /// Drops the callbacks of this context's own changes.
     ///
     /// - Parameters:
-    ///   - last: keeps those up to this one, which were registered before a savepoint.
-    ///   - includesSaved: whether those of children are dropped that have saved their changes here.
-    ///   - includesMoved: whether those are dropped whose changes this context has saved to its parent.
+    ///   - last: callbacks up to this one stay, because they were registered before a savepoint.
+    ///   - includesSaved: whether to drop callbacks of children that have saved their changes here.
+    ///   - includesMoved: whether to drop callbacks whose changes this context has saved to its parent.
     func dropCallbacks(after last: Int = 0, includesSaved: Bool = false, includesMoved: Bool = false) {
         store.callbacks.drop { [id] callback in
             guard callback.id > last else { return false }

@@ -1,9 +1,9 @@
-/// What the delete rules of one object have done to others in its context, until that is saved or rolled back.
+/// The effects of one object's delete rules on other objects in its context, until the delete is saved or rolled back.
 struct DeleteEffects {
     enum Effect {
         /// This object was deleted.
         case deleted(entity: Int, number: Int64)
-        /// The to-one column of this object was emptied.
+        /// The to-one column of this object was set to nil.
         case emptied(entity: Int, number: Int64, column: Int)
         /// This member of a relationship was removed.
         case removed(join: Int, row: JoinRow)
@@ -15,13 +15,14 @@ struct DeleteEffects {
 }
 
 extension ObjectContext {
-    /// Notes what a delete rule has done. What a save does once more it takes back itself where it fails.
+    /// Records an effect of a delete rule. A save that applies the rules again records nothing, because the save takes
+    /// back these effects itself if it fails.
     func note(_ effect: DeleteEffects.Effect, of number: Int64, entity: Int) {
         if isReapplyingRules { return }
         deleteEffects[number, default: DeleteEffects(entity: entity)].effects.append(effect)
     }
 
-    /// Forgets what deletes have done that are saved now.
+    /// Forgets the effects of deletes that are now saved.
     func forgetSavedDeletes() {
         guard !deleteEffects.isEmpty else { return }
         publish()
@@ -29,15 +30,16 @@ extension ObjectContext {
         deleteEffects = deleteEffects.filter { layers.isDeleted($0, entity: $1.entity, in: id) }
     }
 
-    /// What is to be undone where the edits of some rows are dropped. Adds the rows that were deleted with them, and those of
-    /// which nothing else was changed.
+    /// The effects to undo when the edits of some rows are dropped.
+    ///
+    /// Adds to `numbers` the rows that were deleted along with them, and rows whose only change is such an effect.
     func effects(ofDeleting numbers: inout Set<Int64>) -> [(number: Int64, done: DeleteEffects)] {
         guard !deleteEffects.isEmpty else { return [] }
         let (layers, frozen) = store.layers.state.withLock { ($0.layers, $0.frozen) }
         var pending = numbers.sorted()
         var result: [(number: Int64, done: DeleteEffects)] = []
         while let number = pending.popLast() {
-            // Else somebody else has brought it back, or a commit is just writing the delete.
+            // Otherwise another context has restored the row, or a commit is currently writing the delete.
             guard let done = deleteEffects[number], layers.isDeleted(number, entity: done.entity, in: id),
                 !layers.isFrozen(number, entity: done.entity, in: id, frozen)
             else { continue }
@@ -48,7 +50,7 @@ extension ObjectContext {
                 case .deleted(let entity, let other):
                     guard layers.isDeleted(other, entity: entity, in: id) else { break }
                     pending.append(other)
-                    // Of an insert there would be nothing left.
+                    // Without its insert, nothing would be left of an inserted row.
                     if !layers.isInserted(other, entity: entity, by: id) { numbers.insert(other) }
                 case .emptied(let entity, let other, let column):
                     let entity = store.schema.entities[entity]
@@ -62,7 +64,7 @@ extension ObjectContext {
         return result
     }
 
-    /// Gives objects that are back what their delete rules have taken from them, as far as nobody has changed that since.
+    /// Undoes the effects of delete rules for objects that are restored, except for values that were changed since.
     func undo(_ effects: [(number: Int64, done: DeleteEffects)]) throws {
         let layers = store.layers.state.withLock { $0.layers }
         for (_, done) in effects {
@@ -96,7 +98,7 @@ extension ObjectContext {
             if try anyObject(other, entity: entity) != nil {
                 try restoreMember(row, join)
             } else {
-                // It was deleted as well, and has its members again where that is taken back.
+                // The other object was deleted too. The member returns when that delete is taken back.
                 note(effect, of: other, entity: entity)
             }
         }
@@ -104,13 +106,13 @@ extension ObjectContext {
 }
 
 extension Layers {
-    /// Whether a context's own layer deletes a row, of those beneath or of its own.
+    /// Whether a context's own layer deletes a row, either one from beneath or one that the layer has inserted.
     func isDeleted(_ number: Int64, entity: Int, in context: Int) -> Bool {
         let kind = topKind(of: number, entity: entity, in: [context])
         return kind == .delete || kind == .withdrawn
     }
 
-    /// Whether a row was inserted by a context itself and is not saved, also where it was deleted again.
+    /// Whether a context itself has inserted a row that is not saved, including a row that was deleted again.
     func isInserted(_ number: Int64, entity: Int, by context: Int) -> Bool {
         self[context].contains { segment in
             guard segment.carriers == Carriers(context), let part = segment.parts[entity],
@@ -120,14 +122,14 @@ extension Layers {
         }
     }
 
-    /// Whether a commit under way holds changes of a row in place.
+    /// Whether a commit in progress has frozen changes of a row.
     func isFrozen(_ number: Int64, entity: Int, in context: Int, _ frozen: [Int: Int]) -> Bool {
         self[context].contains { frozen[$0.id] != nil && $0.parts[entity]?.index(of: number) != nil }
     }
 }
 
 extension Entity {
-    /// Whether one context has emptied this column of a row, which led to a certain object, and changed nothing else.
+    /// Whether one context has set this column of a row from a certain object to nil, and has changed nothing else.
     func hasOnlyEmptied(
         _ column: Int,
         of number: Int64,

@@ -1,9 +1,9 @@
 extension ObjectContext {
-    /// Carries out the delete rules of deleted objects, and of all that is deleted by that, as far as this context sees. Rules
-    /// that deny are left to the save.
+    /// Applies the delete rules of deleted objects, and of all objects deleted as a consequence, to the rows that this
+    /// context sees. The save checks the rules that deny a delete.
     ///
-    /// All objects of one model that were deleted in the same round have their rules carried out together, by one query for each
-    /// relationship.
+    /// The rules run in rounds. For all objects of one model that were deleted in the same round, one query for each
+    /// relationship finds the affected rows.
     ///
     /// - Parameter deleted: the numbers of the objects, by entity.
     func applyDeleteRules(of deleted: [Int: [Int64]]) throws {
@@ -19,11 +19,11 @@ extension ObjectContext {
         }
     }
 
-    /// Gives the numbers of the objects that are deleted by this, by entity.
+    /// Returns the numbers of the objects that are deleted as a consequence, by entity.
     private func applyDeleteRules(entity: Int, _ numbers: [Int64]) throws -> [Int: [Int64]] {
         let info = store.schema.entities[entity].info
         var deleted: [Int: [Int64]] = [:]
-        /// Deletes objects that a column leads from, or with these numbers.
+        /// Deletes objects whose column holds one of the values; if the column is nil, the objects with these numbers.
         func delete(_ other: Int, _ column: Int?, _ values: [Int64], owner: (Int64) -> Int64) throws {
             if trackers[other] == nil { makeTracker(other) }
             for found in try trackers[other]?.delete(column, values, self) ?? [] {
@@ -31,7 +31,7 @@ extension ObjectContext {
                 note(.deleted(entity: other, number: found.number), of: owner(found.value), entity: entity)
             }
         }
-        /// The same of objects that the deleted ones lead to.
+        /// Deletes the objects that the deleted ones refer to.
         func delete(_ other: Int, _ destinations: [(owner: Int64, number: Int64)]) throws {
             let owners = Dictionary(destinations.map { ($0.number, $0.owner) }) { first, _ in first }
             if !owners.isEmpty { try delete(other, nil, owners.keys.sorted()) { owners[$0] ?? 0 } }
@@ -77,12 +77,12 @@ extension ObjectContext {
         }
     }
 
-    /// The object with this number that lives here.
+    /// The live object with this number.
     private func liveObject(_ number: Int64, entity: Int) -> (any Model)? {
         store.schema.model(entity).flatMap { identity[number, $0] } as? any Model
     }
 
-    /// The object with this number, of whichever model.
+    /// The object with this number, for callers that do not know the model.
     func anyObject(_ number: Int64, entity: Int) throws -> (any Model)? {
         if let object = liveObject(number, entity: entity) { return object._$state.isDeleted ? nil : object }
         if trackers[entity] == nil { makeTracker(entity) }
@@ -96,7 +96,8 @@ extension ObjectContext {
 
     /// The members of a relationship that this context sees, in the order of their ids.
     ///
-    /// - Parameter hidingDuplicates: whether a member that was added by contexts which did not see each other comes once.
+    /// - Parameter hidingDuplicates: whether a member appears only once if contexts that did not see each other have
+    ///   each added it.
     func joinRows(
         _ join: Int,
         _ column: Int,
@@ -146,7 +147,7 @@ extension Connection {
     ///
     /// - Parameters:
     ///   - column: a reference; nil for the id.
-    ///   - isPending: whether there are rows in the overlay.
+    ///   - isPending: whether the overlay contains rows of the entity.
     func forEachRow(
         of info: EntityInfo,
         _ column: Int?,
@@ -164,7 +165,7 @@ extension Connection {
 }
 
 extension EntityInfo {
-    /// The ids of the rows that a context sees and whose to-one column leads to an object.
+    /// The ids of the rows that a context sees and whose to-one column refers to an object.
     func numbers(in context: ObjectContext, column: Int, leadingTo number: Int64) throws -> [Int64] {
         context.publish()
         let connection = try context.currentView().reader.connection
@@ -174,7 +175,7 @@ extension EntityInfo {
         return numbers
     }
 
-    /// The rows whose column holds one of the numbers in a JSON array, in any order.
+    /// A query for the rows whose column holds one of the numbers in a JSON array, in any order.
     ///
     /// - Parameter column: nil for the id.
     fileprivate func selectAny(_ column: Int?, isPending: Bool) -> String {
@@ -183,7 +184,7 @@ extension EntityInfo {
         return "SELECT \(sql.columnList) FROM \(source) WHERE \(name) IN (SELECT value FROM json_each(?))"
     }
 
-    /// The rows whose to-one column leads to an object, in the order of their ids.
+    /// A query for the rows whose to-one column refers to an object, in the order of their ids.
     func selectReferring(_ column: Int, isPending: Bool, hidingDuplicates: Bool = false) -> String {
         guard isPending else { return sql.selectReferring[column] }
         let source = Overlay.source(self, hidingDuplicates: hidingDuplicates) + " AS rows"

@@ -1,5 +1,5 @@
 extension ObjectContext {
-    /// The objects that a query finds, in its order.
+    /// The objects that a query finds, in the query's order.
     ///
     /// - Throws: ``StrataError`` with `invalidQuery`, or if the store cannot be read.
     public func fetch<Object: Model>(_ query: Query<Object>) throws -> [Object] {
@@ -14,7 +14,7 @@ extension ObjectContext {
         try objects(query, .first(1)).first
     }
 
-    /// The first so many objects of a query.
+    /// The first `count` objects of a query.
     public func first<Object: Model>(_ count: Int, of query: Query<Object>) throws -> [Object] {
         try objects(query, .first(count))
     }
@@ -24,20 +24,20 @@ extension ObjectContext {
         try objects(query, .last(1)).first
     }
 
-    /// The last so many objects of a query, in its order.
+    /// The last `count` objects of a query, in the query's order.
     public func last<Object: Model>(_ count: Int, of query: Query<Object>) throws -> [Object] {
         try objects(query, .last(count))
     }
 
-    /// How many objects a query finds.
+    /// The number of objects that a query finds.
     public func count<Object: Model>(_ query: Query<Object>) throws -> Int {
         Int(try Int64(storedValue: value(query, .count)) ?? 0)
     }
 
-    /// How many objects of a model there are.
+    /// The number of objects of a model.
     public func count<Object: Model>(_ model: Object.Type) throws -> Int { try count(Object.all) }
 
-    /// Whether a query finds anything.
+    /// Whether a query finds at least one object.
     public func exists<Object: Model>(_ query: Query<Object>) throws -> Bool {
         try value(query, .exists) == .integer(1)
     }
@@ -49,7 +49,7 @@ extension ObjectContext {
         return ids
     }
 
-    /// The values of the objects that a query finds, without objects: nothing is registered.
+    /// The values of the objects that a query finds. No objects are created or registered.
     public func rows<Object: Model>(_ query: Query<Object>) throws -> [Object.Row] {
         var rows: [Object.Row] = []
         let entity = try store.schema.index(of: Object.self)
@@ -57,7 +57,7 @@ extension ObjectContext {
         return rows
     }
 
-    /// The values of the row that a statement stands on.
+    /// The values of the current row of a statement.
     @inline(__always)
     func row<Row: StoredRow>(from reader: RowReader, entity: Int) throws -> Row {
         if hasPendingBytes(entity), let pending = pendingRow(try reader.read(Int64.self, at: 0), entity, Row.self) {
@@ -78,7 +78,7 @@ extension ObjectContext {
         return objects
     }
 
-    /// The object of the row that a statement stands on: the one that lives here, or a new one.
+    /// The object of the current row of a statement: the live object if there is one, otherwise a new object.
     @inline(__always)
     func object<Object: Model>(from reader: RowReader, entity: Int) throws -> Object {
         let number = try reader.read(Int64.self, at: 0)
@@ -89,7 +89,7 @@ extension ObjectContext {
         return try make(from: reader, number, entity: entity)
     }
 
-    /// A new object of the row in the store that a statement stands on.
+    /// Creates an object from the current row of a statement, which is a row in the store.
     @inline(__always)
     func make<Object: Model>(from reader: RowReader, _ number: Int64, entity: Int) throws -> Object {
         prepareToRegister(Object.self, entity)
@@ -100,33 +100,33 @@ extension ObjectContext {
         return object
     }
 
-    /// Whether there are pending rows of a model that keeps bytes outside of its rows. While those are not stored, no query
-    /// can say where they are.
+    /// Whether there are pending rows of a model that stores bytes outside its rows. Until these bytes are stored, a
+    /// query cannot return their location.
     @inline(__always)
     private func hasPendingBytes(_ entity: Int) -> Bool {
         store.schema.keepsBytes[entity] && view?.reader.connection.overlay.parts[entity] != nil
     }
 
-    /// The object of a row as the layers have it. Apart from ``object(from:entity:)``: what generic code asks for at the
-    /// start of a function it would ask for at every row.
+    /// The object of a row as the layers show it. Separate from ``object(from:entity:)``, because type metadata that
+    /// generic code looks up at the start of a function would otherwise be looked up for every row.
     @inline(never)
     func pendingObject<Object: Model>(_ number: Int64, _ entity: Int) -> Object? {
         pendingRow(number, entity, Object.Row.self).map { register(Object(_$row: $0), entity: entity) }
     }
 
-    /// The row as the layers have it.
+    /// The row as the layers show it.
     private func pendingRow<Row: StoredRow>(_ number: Int64, _ entity: Int, _ type: Row.Type) -> Row? {
         view?.layers.visibleRow(number, entity: entity, in: path)
     }
 
-    /// One value.
+    /// The single value that a query returns.
     func value<Object: Model>(_ query: Query<Object>, _ shape: ResultShape) throws -> StoredValue {
         var value = StoredValue.null
         try run(query, shape) { value = $0.value(at: 0) }
         return value
     }
 
-    /// Runs a query over the store and all layers down to this context (C14), and says whether its rows come reversed.
+    /// Runs a query over the store and all layers down to this context. Returns whether the rows come in reverse order.
     @discardableResult
     func run<Object: Model>(
         _ query: Query<Object>,
@@ -136,7 +136,8 @@ extension ObjectContext {
         try run(Object.self, { try query.compile(shape, using: $0) }, body)
     }
 
-    /// Runs what is made for the tables and views of the moment, about a model, and says whether its rows come reversed.
+    /// Runs a query about a model that `compile` creates for the current tables and views. Returns whether the rows
+    /// come in reverse order.
     @discardableResult
     func run<Object: Model>(
         _ model: Object.Type,
@@ -147,7 +148,8 @@ extension ObjectContext {
         return try run(compile, body)
     }
 
-    /// Runs what is made for the tables and views of the moment, and says whether its rows come reversed.
+    /// Runs a query that `compile` creates for the current tables and views. Returns whether the rows come in reverse
+    /// order.
     @discardableResult
     func run(
         _ compile: (SQLSources) throws -> CompiledQuery,
@@ -159,7 +161,7 @@ extension ObjectContext {
         do {
             compiled = try compile(store.sources(connection))
         } catch {
-            // What is read next is to be of one moment again.
+            // Without a view, the following reads again see one consistent state.
             if !connection.isInTransaction { dropView() }
             throw error
         }
@@ -169,7 +171,7 @@ extension ObjectContext {
 }
 
 extension Store {
-    /// What stands for tables and relationships on a connection, with the layers that it shows.
+    /// The SQL sources of tables and relationships on a connection, including the layers that the connection shows.
     func sources(_ connection: Connection) -> SQLSources {
         let overlay = connection.overlay
         return SQLSources(

@@ -1,16 +1,16 @@
 extension ObjectContext {
-    /// What the objects of each group come to.
+    /// Computes values for each group of objects.
     ///
     /// ```swift
     /// let busy = Article.grouped { $0.author.name }.having { $0.count > 3 }
     /// for (author, (count, views)) in try context.groups(busy, { ($0.count, $0.sum(\.views)) }) { … }
     /// ```
     ///
-    /// - Parameter values: what is asked of each group: an expression, or several in parentheses.
-    /// - Returns: the groups' keys and values, in the order of the query. Where there are several keys or values, they are tuples.
-    /// - Throws: ``StrataError`` with `invalidQuery`, also where a sum is too large for its type; or if the store cannot be
-    ///   read.
-    /// - Complexity: one statement, whose result alone is held in memory.
+    /// - Parameter values: the values to compute for each group: one expression, or several in parentheses.
+    /// - Returns: the groups' keys and values, in the order of the query. Several keys or several values form tuples.
+    /// - Throws: ``StrataError`` with `invalidQuery`, also if a sum is too large for its type; or if the store cannot
+    ///   be read.
+    /// - Complexity: one statement. Only its result is held in memory.
     public func groups<Object: Model, Key, KeyColumns, each Value: ColumnValue>(
         _ query: GroupedQuery<Object, Key, KeyColumns>,
         _ values: (GroupColumns<Object, KeyColumns>) -> (repeat Column<Grouped<Object>, each Value>)
@@ -55,8 +55,9 @@ extension ObjectContext {
     /// }
     /// ```
     ///
-    /// The key leads the sorts of the query, from the smallest to the largest, nil first. A query that is sorted by the key
-    /// first says its direction: `Article.sorted { $0.category.descending }`. Limit and offset count in that order.
+    /// The result is sorted by the key first, from the smallest to the largest with nil first, and then by the query's
+    /// own sorts. If the query itself sorts by the key first, the query determines the direction: `Article.sorted {
+    /// $0.category.descending }`. Limit and offset count in the resulting order.
     ///
     /// - Throws: ``StrataError`` with `invalidQuery`, or if the store cannot be read.
     public func sections<Object: Model, Key: GroupKey>(

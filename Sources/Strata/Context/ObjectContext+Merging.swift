@@ -1,13 +1,15 @@
 extension ObjectContext {
-    /// Shows the newest state from now on: what others have saved and committed, beneath this context's own edits.
+    /// Shows the newest state from now on: changes that other contexts have saved and committed, beneath this context's
+    /// own edits.
     ///
-    /// Blocks begin with the newest state anyway. This is for those that take long, and for pinned contexts, see
+    /// Every block begins with the newest state anyway. Call this method in long blocks and in pinned contexts, see
     /// ``ContextMerging/pinned``.
     ///
     /// - Throws: ``StrataError`` if the store cannot be read.
     public func merge() throws { try takeView() }
 
-    /// Lets a pinned context show what children have saved into it and what was rolled back, over the state that it is pinned to.
+    /// Refreshes a pinned context's own layer: children's saves and rollbacks become visible, over the state to which
+    /// the context is pinned.
     func showOwnLayer() {
         guard let view else { return }
         let (level, revision) = store.layers.state.withLock { ($0.layers[id], $0.layers.revisions[id]) }
@@ -26,27 +28,29 @@ extension ObjectContext {
         do { try refreshAll(self.view ?? view) } catch { reference.report(error) }
     }
 
-    /// Changes this context's layer by what is in the store now, and shows what came of it. `body` says whether it has changed
-    /// anything, and nil where what was read is too old.
+    /// Changes this context's layer according to the current state of the store, and refreshes the context. `body`
+    /// returns whether it has changed anything, or nil if the state that it read is outdated.
     @discardableResult
     func editLayer(_ body: (LayerReading) throws -> Bool?) throws -> Bool {
         try editLayers { try body($0).map { LayerChange(hasChanged: $0, hasChangedParent: false) } }
     }
 
-    /// The same for changes that may also be of the parent's layer. These let a pinned context show the newest state, as saves do.
+    /// The same for changes that may also affect the parent's layer. Such changes make a pinned context show the newest
+    /// state, as saves do.
     @discardableResult
     func editLayers(_ body: (LayerReading) throws -> LayerChange?) throws -> Bool {
         publish()
         if isPinned { _ = try currentView() } else { try takeView() }
         let change = try store.readingForLayers(for: reference.label, body)
         guard change.hasChanged else { return false }
-        // What this context has saved is seen through its parent's layer, of which there is an old one only.
+        // This context's saved changes are visible only through the parent's layer. The pinned view has an old version
+        // of that layer, so the context takes the newest view.
         if isPinned && !change.hasChangedParent { showOwnLayer() } else { try takeView() }
         return true
     }
 
-    /// Lets changes that were just published stand on what is in the store, where it is not known any more what has happened since
-    /// they were made.
+    /// Rebases changes that were just published onto the store's state. Called if the events since the changes were
+    /// made are no longer known.
     func standOnStore(_ parts: [Int: any AnyPart]) {
         do {
             try store.readingForLayers(for: reference.label) {
@@ -59,8 +63,10 @@ extension ObjectContext {
 }
 
 extension Part {
-    /// Lets a pinned context go on showing what it has brought back over a delete that its view has, also once that delete was taken back
-    /// elsewhere, and its change has become an update as any other.
+    /// Keeps showing rows that a pinned context has restored over a delete in its view.
+    ///
+    /// If another context takes back the delete, the restoring change becomes an ordinary update. The pinned view still
+    /// contains the delete, so the row would disappear from it.
     ///
     /// - Parameter shown: the layers as the context has shown them until now.
     func keepBroughtBack(entity: Int, context: Int, shownIn shown: Layers, in layers: inout Layers) {
@@ -71,7 +77,8 @@ extension Part {
                 let last = shown.top(number, entity: entity, in: [context], Row.self), last.kind.isVisible
             else { continue }
             var row = last.row
-            // What was taken back here meanwhile is as it was before.
+            // Start from the values before this context's changes, because some of these changes may have been taken
+            // back meanwhile.
             if let base = last.base { row._$copy(last.columns, from: base.seen) }
             for (_, change, position) in stack where change.kind == .orphan {
                 row._$copy(change.columns, from: change.row)
