@@ -28,7 +28,8 @@ public struct MergePolicy: Sendable, Hashable, CustomStringConvertible {
     ///
     /// ```swift
     /// context.mergePolicy = .custom { conflict in
-    ///     guard conflict.column == "tags", let (_, mine, theirs) = conflict.values(of: Set<String>.self) else { return .error }
+    ///     guard conflict.column == "tags", let (_, mine, theirs) = conflict.values(of: Set<String>.self)
+    ///     else { return .error }
     ///     return .value(mine.union(theirs))
     /// }
     /// ```
