@@ -49,7 +49,7 @@ final class ContextObservers {
 
     private func bucket(of number: Int64) -> Int { Int(truncatingIfNeeded: number) & (Self.bucketCount - 1) }
 
-    // MARK: Looking
+    // MARK: Reads
 
     /// Records a read of an object.
     func willRead(_ number: Int64, _ facet: Int) {
@@ -67,7 +67,7 @@ final class ContextObservers {
     /// Records a read of whether changes are pending.
     func willReadChanges() { changes.access(subject, keyPath: paths[0]) }
 
-    // MARK: Telling
+    // MARK: Notifications
 
     /// Reports that the context is about to set a column of an object.
     func willChange(_ number: Int64, _ facet: Int) { tell(bucket(of: number), facet) }

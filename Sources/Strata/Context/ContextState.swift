@@ -16,7 +16,7 @@ public struct ContextState {
     /// By key. The key's type determines the type of the held value.
     @usableFromInline var values: [ObjectIdentifier: AnyObject] = [:]
 
-    /// The value under a key; nil if there is no value.
+    /// The value under a key; nil if the key is not set.
     @inlinable
     public subscript<Key: ContextStateKey>(key: Key.Type) -> Key.Value? {
         get { values[ObjectIdentifier(key)].map { unsafeDowncast($0, to: HeldValue<Key.Value>.self).value } }

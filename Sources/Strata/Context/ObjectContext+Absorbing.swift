@@ -150,7 +150,7 @@ extension LayerStore {
         state.withLock { $0.layers.hasInserted(number, entity: entity, in: context) }
     }
 
-    /// The rows that a context's layer inserts and that no commit is currently writing, in the order of their ids.
+    /// The visible rows that a context's layer inserts, in the order of their ids.
     fileprivate func inserted(entity: Int, in context: Int) -> [Int64] {
         let layers = state.withLock { $0.layers }
         var numbers: Set<Int64> = []

@@ -1,24 +1,26 @@
-/// What the hooks of one entity's objects have seen of the edits of a context.
+/// The edits of one entity's objects in a context that hooks have and have not yet handled.
 struct HookState {
     /// The rows that were edited since their hooks were last called.
     var edited: Set<Int64> = []
-    /// The rows whose insert was announced and is not saved.
+    /// The rows whose insert hook was called and whose insert is not saved.
     var inserted: Set<Int64> = []
 }
 
 extension ObjectContext {
     // MARK: Before a save
 
-    /// Notes edits of which the next save is to tell the objects.
+    /// Records edited rows. The next save calls the hooks of their objects.
     func noteForHooks(_ numbers: [Int64], entity: Int) {
         hookStates[entity, default: HookState()].edited.formUnion(numbers)
     }
 
-    /// Calls the hooks of what was inserted and edited here, and of what they edit themselves, until nothing is left.
+    /// Calls the hooks of objects that were inserted or edited here, and of objects that the hooks edit, until none
+    /// remain.
     func runHooksBeforeSave() throws {
         guard !hookStates.isEmpty else { return }
         var done: Set<Int64> = []
-        // What hooks have done to objects that were told already is no reason to tell them once more.
+        // Each hook runs once in a save. If other hooks edit an object whose hook has already run, its hook is not
+        // called again.
         defer {
             publish()
             for entity in hookStates.keys { hookStates[entity]?.edited.subtract(done) }
@@ -28,7 +30,7 @@ extension ObjectContext {
             guard !due.isEmpty else { return }
             for next in due {
                 done.insert(next.number)
-                // What a hook before it has deleted is told nothing any more.
+                // An object that an earlier hook has deleted is skipped.
                 guard let object = try anyObject(next.number, entity: next.entity) else { continue }
                 if next.isInsert { hookStates[next.entity]?.inserted.insert(next.number) }
                 try next.hook.run?(object, self)
@@ -41,10 +43,10 @@ extension ObjectContext {
         )
     }
 
-    /// How often hooks may have caused further ones in one save.
+    /// The maximum number of rounds in one save in which hooks insert or change further objects.
     private static let hookRounds = 1000
 
-    /// The rows of this context's own edits whose hooks are to be called, in the order of entities and ids.
+    /// The rows of this context's own edits whose hooks are due, in the order of entities and ids.
     private func dueHooks(
         without done: Set<Int64>
     ) -> [(number: Int64, entity: Int, isInsert: Bool, hook: ObjectHook)] {
@@ -72,14 +74,15 @@ extension ObjectContext {
 
     // MARK: Before a delete
 
-    /// Calls the hook of an object that is about to be deleted. Says whether it is still to be.
+    /// Calls the hook of an object that is about to be deleted. Returns whether the caller must still delete the
+    /// object.
     @inline(never)
     func runHookBeforeDelete(_ object: some Model) -> Bool {
         guard let hook = store.schema.entities[Int(object._$state.entity)].info.hooks.willDelete.run else {
             return true
         }
         let number = object.id.number
-        // A hook that deletes its own object again deletes it once.
+        // If a hook deletes its own object, the object is deleted once.
         guard deleting.insert(number).inserted else { return false }
         defer { deleting.remove(number) }
         do { try hook(object, self) } catch { reference.report(error) }
@@ -88,15 +91,16 @@ extension ObjectContext {
 
     // MARK: After a fetch
 
-    /// Notes an object that was made of a row. Its hook comes later: a statement may stand on that row still.
+    /// Records an object that was created from a row. Its hook is called later, because a statement may still be at
+    /// that row.
     @inline(never)
     func noteFetched(_ object: AnyObject, entity: Int) {
         guard store.schema.entities[entity].info.hooks.didFetch.run != nil else { return }
         fetched.append((object, entity))
     }
 
-    /// Calls the hooks of objects that were made of rows. What is fetched meanwhile comes after: chains of objects may be
-    /// longer than a stack is deep.
+    /// Calls the hooks of objects that were created from rows. Objects that the hooks fetch are handled in the same
+    /// loop, without recursion, because chains of objects can exceed the stack's depth.
     @inline(never)
     func runHooksAfterFetch() {
         guard !isTellingFetched, !fetched.isEmpty else { return }
@@ -114,7 +118,7 @@ extension ObjectContext {
 
     // MARK: Validation
 
-    /// Asks the models that check their objects with the context at hand.
+    /// Calls the validations of models that validate their objects with access to the context.
     func runValidations() throws {
         guard store.schema.hasValidations else { return }
         var failures: [StrataError.Detail] = []
@@ -133,7 +137,7 @@ extension ObjectContext {
             )
         }
         guard !failures.isEmpty else { return }
-        // What the rows themselves are found to break is told at once.
+        // The error also lists the violations that the rows alone reveal.
         for entity in store.schema.entities {
             entity.validate(layers[id].compactMap { $0.parts[entity.info.index] }, &failures)
         }

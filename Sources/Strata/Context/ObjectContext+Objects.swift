@@ -1,18 +1,20 @@
 extension ObjectContext {
     // MARK: Inserting
 
-    /// Makes an object part of this context and gives it its permanent id.
+    /// Makes an object part of this context and assigns its permanent id.
     ///
-    /// An object that belongs to this context already stays as it is; one that was deleted here is refused by the next
-    /// save. Objects that it was related to before are inserted with it. Where that cannot be done (the object belongs to another context, its model is not among the stack's,
-    /// the store cannot reserve ids), the object stays outside, and the next ``save()`` or ``commit()`` tries again and
-    /// throws the reason: nothing is lost unnoticed.
+    /// An object that already belongs to this context is unchanged. If the object was deleted here, the next save
+    /// refuses it. Objects to which it was related before the insert are inserted with it.
+    ///
+    /// An insert can fail because the object belongs to another context, its model is not among the stack's models, or
+    /// the store cannot reserve ids. The object then stays outside the context. The next ``save()`` or ``commit()``
+    /// tries again and throws the reason, so that no failure goes unnoticed.
     ///
     /// Complexity: O(1).
     @discardableResult
     public func insert<Object: Model>(_ object: Object) -> Object { insert(object, number: nil) }
 
-    /// - Parameter number: that of an id which was handed out beforehand.
+    /// - Parameter number: the number of an id that was assigned earlier; nil for a new id.
     @discardableResult
     func insert<Object: Model>(_ object: Object, number: Int64?) -> Object {
         do {
@@ -53,7 +55,7 @@ extension ObjectContext {
         if let draft { inTurn { $0.carryOut(draft, of: object) } }
     }
 
-    /// Relates an object to what it was related to before it was inserted; all of that is inserted too.
+    /// Applies the relationships that an object had before its insert. All related objects are inserted too.
     private func carryOut<Object: Model>(_ draft: Draft, of object: Object) {
         for (column, destination) in draft.one.sorted(by: { $0.key < $1.key }) {
             insertAny(destination)
@@ -66,7 +68,7 @@ extension ObjectContext {
                 Many<Member>(_$owner: object, relationship: relationship).insert(member)
             }
             for member in members { insertAny(member) }
-            // After what the members themselves were related to: who has taken them in last has them.
+            // Members come after their own relationships. If several owners claim a member, the last one has it.
             inTurn { _ in
                 for member in members { add(member) }
             }
@@ -81,7 +83,7 @@ extension ObjectContext {
         open(object)
     }
 
-    /// Tries inserts that have failed once more.
+    /// Retries inserts that have failed.
     func retryFailedInserts() throws {
         guard !failedInserts.isEmpty else { return }
         let failed = failedInserts
@@ -94,7 +96,7 @@ extension ObjectContext {
         StrataError.Detail(model: Object._$schema.name, number: object.id.number, message: message)
     }
 
-    /// Makes an object of a row part of this context.
+    /// Makes an object that was created from a row part of this context.
     func register<Object: Model>(_ object: Object, entity: Int) -> Object {
         prepareToRegister(Object.self, entity)
         object._$link = ObjectLink(self)
@@ -104,7 +106,7 @@ extension ObjectContext {
         return object
     }
 
-    /// Comes before objects are added to the identity map.
+    /// Must be called before objects are added to the identity map.
     @inline(__always)
     func prepareToRegister<Object: Model>(_ model: Object.Type, _ entity: Int) {
         if trackers[entity] == nil { _ = tracker(Object.self, entity) }
@@ -118,16 +120,16 @@ extension ObjectContext {
 
     // MARK: Finding
 
-    /// The object with this id, from memory if it lives here, else from the layers and the store; nil where there is
-    /// none or it was deleted.
+    /// The object with this id. It comes from memory if it is live in this context, otherwise from the layers and the
+    /// store. The result is nil if the object does not exist or was deleted.
     ///
     /// - Throws: ``StrataError`` with `foreignID` for an id of another store, or if the store cannot be read.
-    /// - Complexity: O(1) from memory, else one look-up by key.
+    /// - Complexity: O(1) from memory, otherwise one look-up by key.
     public func find<Object: Model>(_ id: ObjectID<Object>) throws -> Object? {
         if let object = identity[id.number, Object.self],
             id.fingerprint == store.ids.fingerprint
         {
-            let object = unsafeDowncast(object, to: Object.self)  // its type was compared
+            let object = unsafeDowncast(object, to: Object.self)  // the look-up compares the type
             return object._$state.isDeleted ? nil : object
         }
         guard id.isAssigned else { return nil }
@@ -136,10 +138,10 @@ extension ObjectContext {
         return try object(id.number, entity: entity, Object.self)
     }
 
-    /// The objects with these ids, in their order; what is not there or was deleted is left out.
+    /// The objects with these ids, in the order of the ids. Missing and deleted objects are left out.
     ///
     /// - Throws: as ``find(_:)-(ObjectID<Object>)``.
-    /// - Complexity: for each id O(1) from memory, else one look-up by key.
+    /// - Complexity: for each id O(1) from memory, otherwise one look-up by key.
     public func find<Object: Model>(_ ids: some Sequence<ObjectID<Object>>) throws -> [Object] {
         try ids.compactMap { try find($0) }
     }
@@ -147,11 +149,11 @@ extension ObjectContext {
     /// The object with this number.
     func object<Object: Model>(_ number: Int64, entity: Entity<Object.Row>, _ model: Object.Type) throws -> Object? {
         if let object = identity[number, Object.self] {
-            let object = unsafeDowncast(object, to: Object.self)  // its type was compared
+            let object = unsafeDowncast(object, to: Object.self)  // the look-up compares the type
             return object._$state.isDeleted ? nil : object
         }
         let connection = try currentConnection()
-        // What the overlay does not show, no layer has.
+        // If the overlay is empty, no layer has changed the row.
         if !connection.overlay.parts.isEmpty,
             let kind = view?.layers.topKind(of: number, entity: entity.info.index, in: path)
         {
@@ -159,7 +161,7 @@ extension ObjectContext {
             if hasFetchHooks { runHooksAfterFetch() }
             return object
         }
-        // Hooks may want the statement themselves, so it is free before they come.
+        // A hook may use the same statement, so the statement is reset before the hooks run.
         defer { if hasFetchHooks { runHooksAfterFetch() } }
         let statement = try connection.statement(.selectByID(entity.info))
         defer { statement.reset() }
@@ -168,7 +170,7 @@ extension ObjectContext {
         return try make(from: statement.reader, number, entity: entity.info.index)
     }
 
-    /// The row that this context shows; nil where there is none.
+    /// The row that this context shows; nil if the row does not exist here.
     func row<Row: StoredRow>(_ number: Int64, of entity: Entity<Row>) throws -> Row? {
         let view = try currentView()
         if let change = view.layers.top(number, entity: entity.info.index, in: path, Row.self) {
@@ -184,14 +186,15 @@ extension ObjectContext {
         guard !isEnded else { return }
         if object._$state.isObserved { observers?.willChange(object.id.number, column) }
         noteTurn()
-        let tracker = trackers[Int(object._$state.entity)].unsafelyUnwrapped  // register makes one
+        let tracker = trackers[Int(object._$state.entity)].unsafelyUnwrapped  // register creates the tracker
         unsafeDowncast(tracker, to: ObjectTracker<Object>.self).willChange(object, column, in: self)
     }
 
-    /// Lets the next save tell of an object that is inserted or related to another one though it was deleted here (C7). Does
-    /// nothing for one that was not.
+    /// Records the insert of an object that was deleted here, or a new relationship to it. The next save reports this
+    /// use. Does nothing for an object that was not deleted.
     ///
-    /// - Parameter other: the other one. Where it leads to what was deleted elsewhere, that is found when it is saved.
+    /// - Parameter other: the related object. If `other` refers to an object that was deleted elsewhere, its own save
+    ///   reports the reference.
     func noteUse<Object: Model>(ofDeleted object: Object, by other: (any Model)? = nil) {
         guard object._$state.isDeleted, object._$link.context === self, !isEnded else { return }
         noteTurn()
@@ -205,10 +208,10 @@ extension ObjectContext {
             .noteUse(ofDeleted: object, "was inserted or related to others", by: other?.storedNumber)
     }
 
-    /// The number of the commit that live objects were last shown.
+    /// The number of the last commit that the live objects show.
     var seenSequence: Int64 { view?.sequence ?? shownSequence }
 
-    /// The two bases of a change that sets out from this row (H18).
+    /// The base of a change that starts from this row: the version that was seen, and the version in the store.
     func base<Row: StoredRow>(of before: Row, entity: Int) -> Base<Row> {
         baseFinder(entity: entity).base(of: before)
     }
@@ -216,24 +219,25 @@ extension ObjectContext {
     /// Finds the bases of changes that are made now.
     func baseFinder<Row: StoredRow>(entity: Int) -> BaseFinder<Row> {
         if let view { return BaseFinder(parts: view.layers.parts(of: entity, in: path), sequence: view.sequence) }
-        // Objects that have lived on from an earlier block: they show what they were last told of.
+        // Without a view, the objects live on from an earlier block. They show the state of their last refresh.
         let layers = store.layers.state.withLock { $0.layers }
         return BaseFinder(parts: layers.parts(of: entity, in: path), sequence: shownSequence)
     }
 
     // MARK: Deleting
 
-    /// Deletes an object, and what its delete rules say.
+    /// Deletes an object and applies its delete rules.
     ///
-    /// It is gone from queries of this context at once; its last values stay readable. A rule that denies the delete is
-    /// reported by ``save()`` and ``commit()``, which name what blocks it. So is the delete of another context's object. One
-    /// that was never inserted belongs to no context, and stays so.
+    /// The object disappears from queries of this context immediately. Its last values stay readable. If a rule denies
+    /// the delete, ``save()`` and ``commit()`` throw an error that names the blocking objects. They also report the
+    /// delete of an object that belongs to another context. An object that was never inserted belongs to no context,
+    /// and the call does not change that.
     public func delete<Object: Model>(_ object: Object) {
         guard object._$link.context === self, !object._$state.isDeleted, !isEnded else {
             if object._$link.context == nil {
                 failedInserts.removeAll { $0.object === object }
             } else if object._$link.context !== self {
-                // Refused as an insert of it is, and told of by the next save.
+                // The failed insert makes the next save report that the object belongs to another context.
                 insert(object)
             }
             return
@@ -245,13 +249,14 @@ extension ObjectContext {
             do {
                 try $0.applyDeleteRules(of: [entity: [number]])
             } catch {
-                // The rules are applied once more when this is saved, and whatever is wrong then is thrown.
+                // The next save applies the rules again and throws the error if it persists.
                 $0.reference.report(error)
             }
         }
     }
 
-    /// Deletes an object that lives here, without what its delete rules say. Says whether it was there, and its hook has left it so.
+    /// Deletes a live object without applying its delete rules. Returns whether the object existed and was still there
+    /// after its hook.
     func deleteAlone<Object: Model>(_ object: Object) -> Bool {
         guard !object._$state.isDeleted else { return false }
         if store.schema.hasDeleteHooks, !runHookBeforeDelete(object) { return false }
@@ -260,8 +265,9 @@ extension ObjectContext {
         return true
     }
 
-    /// Does now, or after what is being done, what follows from an insert or a delete: chains of objects may be longer
-    /// than a stack is deep. Everything is done when the outermost call returns.
+    /// Runs consequences of an insert or delete, immediately or after the consequences that are already running. The
+    /// loop replaces recursion, because chains of objects can exceed the stack's depth. All consequences are done when
+    /// the outermost call returns.
     private func inTurn(_ work: @escaping (ObjectContext) -> Void) {
         consequences.append(work)
         guard consequences.count == 1 else { return }
@@ -275,7 +281,7 @@ extension ObjectContext {
 
     // MARK: Between contexts
 
-    /// Reads an object again, and gives up nothing that was changed here.
+    /// Reads an object again without dropping changes made in this context.
     ///
     /// - Throws: ``StrataError`` if the store cannot be read.
     public func refresh<Object: Model>(_ object: Object) throws {
@@ -287,7 +293,7 @@ extension ObjectContext {
     }
 }
 
-/// What the changes of one entity's rows set out from, given the layers that a context sees.
+/// Finds the bases of changes to one entity's rows, given the layers that a context sees.
 struct BaseFinder<Row: StoredRow> {
     /// Oldest first.
     private let parts: [Part<Row>]
@@ -298,7 +304,7 @@ struct BaseFinder<Row: StoredRow> {
         self.sequence = sequence
     }
 
-    /// Whether no layer has changed any of the entity's rows, so that they are as the store has them.
+    /// Whether no layer has changed rows of the entity, so that the store's rows are the current ones.
     var isEmpty: Bool { parts.isEmpty }
 
     /// Complexity: O(layers · log changes).
@@ -311,9 +317,11 @@ struct BaseFinder<Row: StoredRow> {
             guard let change = part[before._$number] else { continue }
             if change.kind == .insert { return Base(seen: before, stored: nil, sequence: sequence) }
             guard let base = change.base else { continue }
-            // An older change of a row that was not in the store then, and is now: it stands on what it has seen.
+            // If an older change was made before the row was in the store, its base contains only the version that it
+            // saw. That version then replaces the stored one.
             if stored == nil { stored = before }
-            // Of a row that was brought back over a delete, that knows all of what was in the store.
+            // The base of a delete contains all columns of the stored row. This matters for a row that was restored
+            // over the delete.
             let columns = change.kind == .delete ? ColumnSet(first: ColumnSet.limit) : change.columns
             stored?._$copy(columns.subtracting(known), from: base.stored ?? base.seen)
             known.formUnion(columns)
@@ -325,7 +333,7 @@ struct BaseFinder<Row: StoredRow> {
 }
 
 extension Model {
-    /// The same object in another context; nil where that one does not see it.
+    /// The same object in another context; nil if that context does not see the object.
     ///
     /// - Throws: ``StrataError`` if the store cannot be read.
     public func `in`(_ context: ObjectContext) throws -> Self? {

@@ -1,16 +1,16 @@
 extension ObjectContext {
-    /// Drops this context's own edits. What children have saved here stays.
+    /// Drops this context's own edits. Changes that children have saved here stay.
     ///
-    /// Inserted objects are gone, deleted ones are back, changed ones show what they showed before.
+    /// Inserted objects disappear, deleted objects return, and changed objects show their previous values.
     public func rollback() { rollback(includingSaved: false) }
 
-    /// Drops this context's own edits and, if asked for, also what children have saved here.
+    /// Drops this context's own edits and, if `includingSaved` is true, also changes that children have saved here.
     ///
-    /// What a commit is just writing is not touched.
+    /// Changes that a commit is currently writing are not dropped.
     public func rollback(includingSaved: Bool) {
         guard !isEnded else { return }
         noteTurn()
-        // What was before a savepoint is not dropped in it.
+        // A rollback inside a savepoint keeps the edits from before the savepoint.
         let before = savepoints.last
         failedInserts = before?.failedInserts ?? []
         deleteEffects = before?.deleteEffects ?? [:]
@@ -26,12 +26,12 @@ extension ObjectContext {
         }
     }
 
-    /// Drops this context's own edits of these objects only, so that the others can be saved.
+    /// Drops this context's own edits of these objects only, so that the other objects can be saved.
     ///
-    /// With the delete of an object goes what its delete rules did to others: those that were deleted with it are back, stored
-    /// ones without their own edits, and what was emptied or removed is as it was, unless it was changed since. What a
-    /// commit is just writing is not touched. Objects that are related to a dropped insert keep their values; the relationship
-    /// is reported when they are saved.
+    /// If the delete of an object is dropped, the effects of its delete rules on other objects are undone too. Objects
+    /// deleted along with it return; stored ones return without their own edits. Cleared references and removed members
+    /// are restored, unless they were changed since. Changes that a commit is currently writing are not dropped.
+    /// Objects that refer to a dropped insert keep their values; their save reports the relationship.
     public func rollback(_ objects: [any Model]) {
         guard !isEnded, !objects.isEmpty else { return }
         noteTurn()
@@ -49,7 +49,7 @@ extension ObjectContext {
         if hasFetchHooks { runHooksAfterFetch() }
     }
 
-    /// Takes changes out of this context's layer, and lets everything above stand on what is left.
+    /// Removes changes from this context's layer and rebases all changes above onto the remaining state.
     func drop(_ isDropped: (Segment) -> Bool, keeping: (Int64) -> Bool) {
         do {
             let held = Set(savepoints.last?.layers.own.map(\.id) ?? [])
@@ -67,7 +67,7 @@ extension ObjectContext {
         }
     }
 
-    // MARK: What is pending
+    // MARK: Pending changes
 
     /// Objects that were inserted here and not saved, in the order of their ids.
     public func insertedObjects<Object: Model>(_ model: Object.Type) -> [Object] { objects(model) { $0 == .insert } }
@@ -77,7 +77,8 @@ extension ObjectContext {
         objects(model) { $0.isUpdate }
     }
 
-    /// Objects that were deleted here and not saved, in the order of their ids. Only those that are still held by somebody.
+    /// Objects that were deleted here and not saved, in the order of their ids. Contains only objects that other code
+    /// still holds.
     public func deletedObjects<Object: Model>(_ model: Object.Type) -> [Object] { objects(model) { $0 == .delete } }
 
     private func objects<Object: Model>(_ model: Object.Type, _ isWanted: (ChangeKind) -> Bool) -> [Object] {
@@ -91,7 +92,7 @@ extension ObjectContext {
         }
     }
 
-    /// The changes of this context's layer, of each row folded into one.
+    /// The changes of this context's layer, merged into one change per row.
     private func pendingChanges<Row: StoredRow>(_ entity: Entity<Row>) -> [Change<Row>] {
         let layers = store.layers.state.withLock { $0.layers }
         var folded: Part<Row>?
@@ -102,7 +103,7 @@ extension ObjectContext {
         return folded?.changes ?? []
     }
 
-    /// The columns of an object that were changed here and not saved, with what they were and what they are (C8).
+    /// The columns of an object that were changed here and not saved, with their old and new values.
     func changedValues<Object: Model>(_ object: Object) -> [String: ChangedValue] {
         publish()
         guard !isEnded, let entity = try? store.schema.entity(Object.self),
@@ -110,10 +111,10 @@ extension ObjectContext {
         else { return [:] }
         var columns = change.kind == .insert ? ColumnSet(first: entity.info.columns.count) : change.columns
         if change.kind == .update, let seen = change.base?.seen {
-            // A value that was set back is none that has changed.
+            // A value that was set back to its original value does not count as changed.
             columns = columns.intersection(change.row._$differences(from: seen))
         }
-        // What was edited after an insert is no older value of the object.
+        // A value that an edit after the insert replaced does not count as an old value of the object.
         let base = change.kind == .insert ? nil : change.base
         var result: [String: ChangedValue] = [:]
         for column in columns {
@@ -126,11 +127,11 @@ extension ObjectContext {
     }
 }
 
-/// A changed column: what it was, as far as there was anything, and what it is.
+/// The old and new value of a changed column.
 public struct ChangedValue: Sendable, Hashable {
-    /// Nil for an object that is new.
+    /// The previous value of the column; nil for a new object.
     public let old: StoredValue?
-    /// What the column holds now.
+    /// The current value of the column.
     public let new: StoredValue
 }
 
@@ -141,12 +142,13 @@ extension Model {
         return _$link.context?.changedValues(self) ?? [:]
     }
 
-    /// Whether the object has changes in its context that are not saved.
+    /// Whether the object has unsaved changes in its context.
     public var hasChanges: Bool { !changedValues.isEmpty }
 }
 
 extension LayerStore {
-    /// Takes changes out of a layer; says whether there were any, and nil where what was read is too old to stand on.
+    /// Removes changes from a layer. Returns whether the layer had any, or nil if the state that was read is too old to
+    /// rebase onto.
     func drop(
         from context: Int,
         _ isDropped: (Segment) -> Bool,
@@ -186,11 +188,11 @@ extension LayerStore {
 }
 
 extension LayerStore {
-    /// Takes the deletes of these rows out of a layer, as if they had never been made: what was edited before them counts again.
-    /// Nothing is done to a row whose delete a commit is taking.
+    /// Removes the deletes of these rows from a layer, as if they had never been made. Edits from before the deletes
+    /// count again. The delete of a row stays if a commit is currently writing it.
     ///
-    /// - Returns: the rows whose deletes were taken out, and those of them that are there again. Others may have deleted them too. Nil
-    ///   where what was read is too old to stand on.
+    /// - Returns: the rows whose deletes were removed, and those of them that are visible again. Other contexts may
+    ///   have deleted a row too. The result is nil if the state that was read is too old to rebase onto.
     func takeBackDeletes<Row: StoredRow>(
         of part: Part<Row>,
         entity: Int,
@@ -233,7 +235,8 @@ extension Part {
         return kept.isEmpty ? nil : Part(unsorted: kept)
     }
 
-    /// Lets changes stand on what is beneath them once these rows of a layer are gone; where that is the store, it is read.
+    /// Rebases changes onto the state beneath them, after these rows were removed from a layer. If that state is in the
+    /// store, it is read.
     func rebaseRead(
         entity: Int,
         context: Int,
@@ -248,7 +251,7 @@ extension Part {
             try? typed.read(number, on: connection)
         }
         layers.rebase(numbers, entity: entity, in: context, Row.self) { number in
-            // An error leaves the change as it was; its own save will meet it.
+            // After an error, the change stays as it was. Its own save will report the error.
             do { return .some(try typed.read(number, on: connection)) } catch { return nil }
         }
     }

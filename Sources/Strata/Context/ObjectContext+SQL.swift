@@ -1,10 +1,11 @@
 import CStrataSQLite
 
 extension ObjectContext {
-    /// The rows of a statement of SQL, which sees what this context sees where it names models as `\(Article.self)`.
+    /// The rows of an SQL statement. For models that the statement names as `\(Article.self)`, it reads the rows that
+    /// this context sees.
     ///
-    /// - Throws: ``StrataError`` with `invalidQuery` and what SQLite says, also for a statement that would write; or if the
-    ///   store cannot be read.
+    /// - Throws: ``StrataError`` with `invalidQuery` and SQLite's message, also for a statement that would write; or if
+    ///   the store cannot be read.
     public func rows(_ sql: SQL) throws -> [SQLRow] {
         var names: SQLRow.Names?
         var rows: [SQLRow] = []
@@ -18,28 +19,28 @@ extension ObjectContext {
         return rows
     }
 
-    /// The values in the first column of a statement of SQL.
+    /// The values in the first column of an SQL statement.
     ///
-    /// - Parameter type: a type that an attribute may have; an optional one where there may be NULLs.
-    /// - Throws: as ``rows(_:)-(SQL)``, and `undecodable` where a value is none of the type.
+    /// - Parameter type: a type that an attribute may have; an optional type if the column may contain NULL.
+    /// - Throws: as ``rows(_:)-(SQL)``, and `undecodable` if a value is not of this type.
     public func values<Value: ColumnValue>(_ type: Value.Type, _ sql: SQL) throws -> [Value] {
         var values: [Value] = []
         try run(sql) { values.append(try Value._$value($0.value(at: 0), in: $0.name(of: 0))) }
         return values
     }
 
-    /// The objects whose ids a statement of SQL gives in its column `id`, or in the first one where none is called so, in
-    /// the order of the statement.
+    /// The objects whose ids an SQL statement returns, in the order of the statement. The ids are in the column `id`,
+    /// or in the first column if none has this name.
     ///
     /// ```swift
     /// let sql: SQL = "SELECT a.id FROM \(Article.self) AS a ORDER BY length(a.title) DESC LIMIT 3"
     /// let articles = try context.fetch(Article.self, sql: sql)
     /// ```
     ///
-    /// What is not there, or was deleted, is left out.
+    /// Missing and deleted objects are left out.
     ///
-    /// - Throws: as ``rows(_:)-(SQL)``, and `undecodable` where a value is no id.
-    /// - Complexity: the statement, and a look-up by key for each object that does not live here yet.
+    /// - Throws: as ``rows(_:)-(SQL)``, and `undecodable` if a value is not an id.
+    /// - Complexity: the statement, and a look-up by key for each object that is not live in this context.
     public func fetch<Object: Model>(_ model: Object.Type, sql: SQL) throws -> [Object] {
         let entity = try store.schema.entity(Object.self)
         var numbers: [Int64] = []

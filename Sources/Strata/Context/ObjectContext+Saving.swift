@@ -1,16 +1,16 @@
 import Foundation
 
 extension ObjectContext {
-    /// Moves this context's changes to its parent: all of them or, where it throws, none.
+    /// Moves this context's changes to its parent. If the save throws, no change is moved.
     ///
-    /// For a context on the store this is a ``commit()``. What children have saved here goes along. Attributes marked as
-    /// timestamps are set.
+    /// For a context directly over the store, this is a ``commit()``. The save includes changes that children have
+    /// saved here. Attributes marked as timestamps are set.
     ///
-    /// - Throws: ``StrataError`` with `validation`, `conflict`, `notUnique`, `deleteDenied` or `missingReference`, which
-    ///   lists every object and column concerned, and what hooks throw; the context is as it was before, but that what was set
-    ///   back to what it had been is no change any more.
-    /// - Complexity: O(changed rows), and a look-up in the store for each value that must be unique and each object that changed
-    ///   relationships lead to.
+    /// - Throws: ``StrataError`` with `validation`, `conflict`, `notUnique`, `deleteDenied` or `missingReference`,
+    ///   which lists every object and column concerned; and errors thrown by hooks. The context is then as it was
+    ///   before, except that values set back to their original value no longer count as changes.
+    /// - Complexity: O(changed rows), and a look-up in the store for each value that must be unique and for each
+    ///   destination of a changed relationship.
     public func save() throws {
         guard hasParent else { return try commit() }
         try whileSaving {
@@ -22,12 +22,13 @@ extension ObjectContext {
         }
     }
 
-    /// Saves, unless the parents have changed since the changes were prepared. Says whether it has saved; otherwise nothing has changed.
+    /// Saves unless the parents have changed since the changes were prepared. Returns whether the changes were saved;
+    /// otherwise nothing has changed.
     ///
-    /// - Parameter isLast: whether it saves in any case. Changes that do not fit are refused then.
+    /// - Parameter isLast: whether to save in any case. Changes that do not fit the newest state are then refused.
     private func saveOnce(isLast: Bool) throws -> Bool {
         let prepared = try prepareToSave { try applyDeleteRules(of: [id], &$0) }
-        // They are held in place until the save has succeeded or failed.
+        // The added segments stay frozen until the save has succeeded or failed.
         let result = Result { try moveUp { try isLast || isUpToDate(prepared, $0) } }
         store.layers.thaw(prepared.added)
         guard case .success(true) = result else {
@@ -37,10 +38,11 @@ extension ObjectContext {
         return true
     }
 
-    /// How often one save prepares its changes.
+    /// The maximum number of times that one save prepares its changes.
     private static let saveRounds = 100
 
-    /// Hands the changes to the parent, as soon as no other context changes the layers in between. Says whether it has.
+    /// Moves the changes to the parent. Repeats the checks until no other context has changed the layers in between.
+    /// Returns whether the changes were moved.
     ///
     /// - Parameter isUpToDate: whether the prepared changes fit the newest state.
     private func moveUp(if isUpToDate: (View) throws -> Bool) throws -> Bool {
@@ -57,24 +59,26 @@ extension ObjectContext {
                 LayerReading(connection: view.reader.connection, sequence: view.sequence)
             )
             guard isMoved else { continue }
-            // A context over the committed state has a parent that its path does not name.
+            // The path of a context over the committed state does not include its parent.
             if let parent = view.layers.parents[id] { store.callbacks.moveUp(from: id, to: parent) }
             return true
         }
     }
 
-    /// Moves this context's changes through all parents to the store, in one transaction: all of them or none.
+    /// Writes this context's changes through all parents to the store, in one transaction. If the commit throws, no
+    /// change is written.
     ///
-    /// What this context saved upward before goes along, and what parents have inserted and these changes refer to. Other
-    /// edits of the parents stay where they are. When it returns, the changes are on disk.
+    /// The commit includes changes that this context saved to its parents earlier, and objects that parents have
+    /// inserted and these changes refer to. Other edits of the parents stay where they are. When the method returns,
+    /// the changes are on disk.
     ///
-    /// Isolation: blocks this context's executor while the disk is busy. For the main context, ask from outside:
-    /// `try await stack.commit(.main)` lets the main actor go on meanwhile.
+    /// Isolation: blocks this context's executor while the disk is busy. For the main context, commit from outside:
+    /// `try await stack.commit(.main)` leaves the main actor free meanwhile.
     ///
-    /// - Throws: as ``save()``, and what the store reports: `diskFull`, `busy`, …
+    /// - Throws: as ``save()``, and errors that the store reports: `diskFull`, `busy`, …
     public func commit() throws { try commit(with: [:]) }
 
-    /// A commit that takes along what other contexts of a chain have made ready (H27).
+    /// Commits this context's changes together with the prepared changes of other contexts in a chain.
     ///
     /// - Parameter others: the prepared layers, by context.
     func commit(with others: [Int: PreparedLayer]) throws {
@@ -82,7 +86,7 @@ extension ObjectContext {
         try carryOut(try beginCommit(with: others))
     }
 
-    /// Checks that what the running block writes is not committed by an engine, together with what follows from it.
+    /// Refuses saves, commits and batches in a block whose changes an engine commits together with its own writes.
     func checkCommits() throws {
         guard readRecord != nil else { return }
         throw StrataError(
@@ -91,9 +95,10 @@ extension ObjectContext {
         )
     }
 
-    /// Writes a commit that was begun, and shows what came of it.
+    /// Writes a commit that was begun, and refreshes the context with the result.
     ///
-    /// The context releases its snapshot first, so a commit that waits for the writer does not make checkpoints incomplete.
+    /// The context releases its snapshot first, so that a commit that waits for the writer does not make checkpoints
+    /// incomplete.
     func carryOut(_ pending: PendingCommit) throws {
         dropView()
         let result = Result { try pending.write() }
@@ -101,8 +106,8 @@ extension ObjectContext {
         _ = try result.get()
     }
 
-    /// Prepares this context's changes for a commit by another context of its chain. The segments are held in place, so later edits are not
-    /// part of the commit. The caller thaws them.
+    /// Prepares this context's changes for a commit by another context of its chain. The segments are frozen, so later
+    /// edits are not part of the commit. The caller thaws them.
     func prepareForChain() throws -> PreparedLayer {
         try checkNoSavepoint()
         return try whileSaving {
@@ -112,14 +117,14 @@ extension ObjectContext {
         }
     }
 
-    /// Takes the changes that a commit is to write. Edits from now on are not part of it (H16).
+    /// Freezes the changes that a commit writes. Later edits are not part of it.
     func beginCommit(with others: [Int: PreparedLayer] = [:]) throws -> PendingCommit {
         try checkNoSavepoint()
         let segments = others.mapValues(\.segments)
         let prepared = try whileSaving {
             try prepareToSave { if !others.isEmpty { try applyDeleteRules(of: others.keys + [id], &$0, segments) } }
         }
-        // The topmost has seen those beneath it.
+        // A context further up the chain has seen the changes of the contexts beneath it, so its rows replace theirs.
         let absorbing = others.sorted { $0.key < $1.key }.map(\.value.absorbing) + [prepared.absorbingRows]
         let reference = self.reference
         return PendingCommit(
@@ -139,7 +144,7 @@ extension ObjectContext {
         )
     }
 
-    /// Lets the objects show what came of a commit.
+    /// Refreshes the objects with the result of a commit.
     func finishCommit(_ pending: PendingCommit, _ result: Result<CommitRecord?, any Error>) {
         pending.letGo()
         switch result {
@@ -157,7 +162,8 @@ extension ObjectContext {
         if record.withdrawn.isEmpty, record.adjusted.isEmpty || canShowAdjusted,
             let last = store.layers.cursor(after: cursor, of: id, committing: record.sequence)
         {
-            // Nobody else has changed anything in between, and all rows but these are as the objects show them.
+            // No other context has changed anything in between. All rows except the adjusted ones are as the objects
+            // show them.
             for (entity, part) in record.adjusted {
                 trackers[entity]?.show(liveObjects(in: part, entity: entity), of: part)
             }
@@ -165,12 +171,12 @@ extension ObjectContext {
             shownSequence = record.sequence
         } else {
             showNewest()
-            // A snapshot that is kept until the next commit keeps the journal from being begun anew.
+            // A snapshot that is kept until the next commit would keep SQLite from restarting the journal.
             dropView()
         }
     }
 
-    /// Whether the rows that have come out of a commit otherwise are what this context shows: nothing of it lies above the store.
+    /// Whether the rows that a commit has adjusted can be shown directly: no layer has changes above the store.
     private var canShowAdjusted: Bool {
         observers == nil && !hasUnpublishedEdits
             && store.layers.state.withLock { state in path.allSatisfy { state.layers[$0].isEmpty } }
@@ -180,7 +186,7 @@ extension ObjectContext {
         do { try takeView() } catch { reference.report(error) }
     }
 
-    /// A save inside a save is refused (TR23).
+    /// Runs a step of a save. A save inside a save is refused.
     private func whileSaving<Result>(_ body: () throws -> Result) throws -> Result {
         guard !isEnded else { throw Self.endedError }
         guard !isSaving else {
@@ -193,13 +199,15 @@ extension ObjectContext {
             isSaving = false
             observers?.flush()
         }
-        // What is saved is held against the newest state, whatever this context has been looking at.
+        // A save is checked against the newest state, even if the context is pinned to an older one.
         if isPinned { try takeView() }
         return try body()
     }
 
-    /// Publishes edits when a save begins. Where they are inserts alone, and nothing that comes before the timestamps could look at
-    /// them or change them, these are set at once: most commits are such, and to set them in the layer costs as much again.
+    /// Publishes edits when a save begins.
+    ///
+    /// The timestamps are set at publication if the edits are only inserts and no code before the timestamps could read
+    /// or change them. Most commits are like this, and setting the timestamps in the layer would double the cost.
     private func publishStamped() {
         let schema = store.schema
         isStamped =
@@ -212,7 +220,7 @@ extension ObjectContext {
         insertTime = nil
     }
 
-    /// The work before every save and commit.
+    /// Prepares the changes for a save or commit.
     ///
     /// - Parameter last: the last step.
     private func prepareToSave(_ last: (inout PreparedSave) throws -> Void) throws -> PreparedSave {
@@ -234,7 +242,7 @@ extension ObjectContext {
         return prepared
     }
 
-    /// Nothing may be outstanding, hooks are called, and timestamps are set (C11).
+    /// Retries failed inserts, refuses uses of deleted objects, calls hooks, sets timestamps and validates.
     private func prepareToSave() throws {
         try retryFailedInserts()
         publish()
@@ -258,13 +266,14 @@ extension ObjectContext {
         try runValidations()
     }
 
-    /// What was set back to what it had been is no change any more (C8). Not in a savepoint, which has to know all of them.
+    /// Drops changes whose values are back at their original values. Does nothing in a savepoint, which needs all
+    /// changes.
     private func takeOutSetBack() throws {
         guard savepoints.isEmpty, store.layers.hasSetBack(in: id, store.schema) else { return }
         try editLayer { try store.layers.takeOutSetBack(of: id, store.schema, $0) }
     }
 
-    /// Sets the timestamps of what this context itself has changed.
+    /// Sets the timestamps of objects that this context itself has changed.
     private func stamp(_ now: Date) {
         let layers = store.layers.state.withLock { $0.layers }
         var stamps: [Int: any AnyPart] = [:]
@@ -285,7 +294,8 @@ extension ObjectContext {
         }
     }
 
-    /// Applies the delete rules once more to what these layers delete, as this context sees it, the topmost of them (H23, H27).
+    /// Applies the delete rules again to the deletes in the layers of these contexts, as seen by this context, which is
+    /// the topmost of them.
     private func applyDeleteRules(
         of contexts: [Int],
         _ prepared: inout PreparedSave,
@@ -302,10 +312,10 @@ extension ObjectContext {
         prepared.added.formUnion(added)
     }
 
-    /// Makes edits that go where a save comes to nothing. Gives their segments, held in place.
+    /// Makes edits that are removed if the save fails. Returns their segments, which are frozen.
     private func adding(_ edits: () throws -> Void) throws -> Set<Int> {
         publish()
-        // Held in place, the others are not merged with what is added.
+        // While the earlier segments are frozen, the added edits are not merged into them.
         let before = store.layers.freeze([id])[id] ?? []
         let result = Result(catching: edits)
         publish()
@@ -323,7 +333,8 @@ extension ObjectContext {
         return added
     }
 
-    /// Takes back what was added for a save where it is not saved (C18). What a child has saved meanwhile stays.
+    /// Removes edits that were added for a save, after the save has failed. Changes that a child has saved meanwhile
+    /// stay.
     private func takeBack(_ added: Set<Int>) {
         guard !added.isEmpty else { return }
         publish()
@@ -334,9 +345,10 @@ extension ObjectContext {
         }
     }
 
-    /// The objects that these layers delete and that others may refer to.
+    /// The objects that these layers delete and to which other objects may refer.
     ///
-    /// - Parameter others: of some contexts, the only segments that count.
+    /// - Parameter others: the segments to consider, for the contexts listed here; all segments of the other contexts
+    ///   are considered.
     func deletes(of contexts: [Int], _ others: [Int: Set<Int>] = [:]) -> [(entity: Int, number: Int64)] {
         let layers = store.layers.state.withLock { $0.layers }
         let segments = contexts.sorted().flatMap { context in
@@ -347,7 +359,7 @@ extension ObjectContext {
             for (entity, part) in segment.parts
             where part.kinds.contains(.delete) && !store.schema.entities[entity].info.incoming.isEmpty {
                 for (index, number) in part.numbers.enumerated() where part.kind(at: index) == .delete {
-                    // Another layer of a chain may have brought it back.
+                    // Another layer of a chain may have restored the row.
                     if contexts.count == 1 || layers.topKind(of: number, entity: entity, in: path) == .delete {
                         deletes.append((entity, number))
                     }
@@ -357,7 +369,8 @@ extension ObjectContext {
         return deletes
     }
 
-    /// Other contexts may have added rows that refer to the deleted ones since the delete.
+    /// Applies the rules again, because other contexts may have added rows that refer to the deleted ones since the
+    /// delete.
     private func applyDeleteRulesAgain(_ deletes: [(entity: Int, number: Int64)]) throws {
         let deleted = Dictionary(grouping: deletes, by: \.entity).mapValues { $0.map(\.number) }
         try applyDeleteRules(of: deleted)
@@ -365,7 +378,7 @@ extension ObjectContext {
         guard denials.isEmpty else { throw CommitJob.deniedError(denials) }
     }
 
-    /// What this context sees that forbids deletes.
+    /// The rows visible to this context that forbid deletes.
     private func denials(entity: Int, _ numbers: [Int64]) throws -> [StrataError.Detail] {
         let deleted = store.schema.entities[entity].info
         var denials: [StrataError.Detail] = []
@@ -380,7 +393,8 @@ extension ObjectContext {
         return denials
     }
 
-    /// Layers in which this context's changes stand on what its parent shows, where it has not been looking at that.
+    /// The layers that result if this context's changes are rebased onto its parent's state. Applies only to a context
+    /// that reads the committed state instead of its parent.
     private func isolatedFromParents(_ layers: Layers) -> Layers {
         guard layers.committedOnly.contains(id), let parent = layers.parents[id] else { return layers }
         var layers = layers
@@ -393,7 +407,7 @@ extension ObjectContext {
         return layers
     }
 
-    /// Checks everything that a save must find in order, and gives the edits by which conflicts are settled.
+    /// Checks all conditions of a save, and returns the edits that resolve conflicts.
     private func checkedEdits(_ view: View) throws -> [Int: any LayerEdits] {
         let layers = isolatedFromParents(view.layers)
         let parents = Array(layers.path(to: id).dropLast())
@@ -429,8 +443,8 @@ extension ObjectContext {
 }
 
 extension LayerStore {
-    /// Hands a context's segments to its parent, by reference. Says whether the layers still are what was expected;
-    /// where they are not, nothing is done.
+    /// Moves a context's segments to its parent, by reference. If the layers have changed from `layers`, it does
+    /// nothing and returns false.
     func moveUp(
         from context: Int,
         expecting layers: Layers,
@@ -474,15 +488,16 @@ extension LayerStore {
                     moved: (segment, by: context)
                 )
             }
-            // The parent's layer itself is among those: what was saved from over the committed state alone stands on it now.
+            // The parent's own layer is rebased too, because a save from over the committed state may now lie on top of
+            // it.
             let others = [parent] + state.layers.descendants(of: parent)
             for segment in segments {
                 state.layers.rebaseAll(segment.parts, in: others)
                 state.note(.layer(parent), segment.parts)
-                // A context over the committed state does not see what it has handed on.
+                // A context over the committed state does not see the changes that it has moved to its parent.
                 if state.layers.committedOnly.contains(context) { state.note(.layer(context), segment.parts) }
             }
-            // Changes that were given up are not among the segments any more, and show what is beneath them.
+            // Dropped changes are no longer among the segments. Their rows show the state beneath.
             for segment in unsettled {
                 state.layers.rebaseAll(segment.parts, in: others, schema, reading: reading.connection)
                 state.note(.layer(parent), segment.parts)

@@ -1,45 +1,46 @@
 extension ObjectContext {
-    /// The objects of a query one after the other, in bounded memory: see ``ObjectCursor``.
+    /// The objects of a query, one after the other, in bounded memory: see ``ObjectCursor``.
     ///
-    /// Where others have committed since this block first read, the cursor sees that, and so does the block from now on. A pinned context
-    /// stays where it is; its cursor then begins by reading the ids of all objects, eight bytes each.
+    /// If other contexts have committed since this block first read, the cursor sees their commits. From then on, the
+    /// block sees them too. A pinned context keeps its state. Its cursor first reads the ids of all objects, eight
+    /// bytes each.
     ///
     /// - Throws: ``StrataError`` with `invalidQuery`, or if the store cannot be read.
     public func cursor<Object: Model>(_ query: Query<Object>) throws -> ObjectCursor<Object> {
         try ObjectCursor(query, in: self)
     }
 
-    /// The values of a query's objects one after the other, in bounded memory: see ``RowCursor``.
+    /// The values of a query's objects, one after the other, in bounded memory: see ``RowCursor``.
     ///
     /// - Throws: as ``cursor(_:)``.
     public func rowCursor<Object: Model>(_ query: Query<Object>) throws -> RowCursor<Object> {
         try RowCursor(query, in: self)
     }
 
-    /// Gives each object of a query to a closure, in bounded memory: see ``ObjectCursor``.
+    /// Calls a closure with each object of a query, in bounded memory: see ``ObjectCursor``.
     ///
     /// ```swift
     /// try context.forEach(Article.published) { article in article.views = 0 }
     /// try context.save()
     /// ```
     ///
-    /// - Throws: as ``cursor(_:)``, and what the closure throws; that ends it.
+    /// - Throws: as ``cursor(_:)``, and errors thrown by the closure, which end the iteration.
     public func forEach<Object: Model>(_ query: Query<Object>, _ body: (Object) throws -> Void) throws {
         let cursor = try cursor(query)
         defer { cursor.close() }
         while let object = try cursor.next() { try body(object) }
     }
 
-    /// Gives the values of each object of a query to a closure, in bounded memory: see ``RowCursor``.
+    /// Calls a closure with the values of each object of a query, in bounded memory: see ``RowCursor``.
     ///
-    /// - Throws: as ``cursor(_:)``, and what the closure throws; that ends it.
+    /// - Throws: as ``cursor(_:)``, and errors thrown by the closure, which end the iteration.
     public func forEachRow<Object: Model>(_ query: Query<Object>, _ body: (Object.Row) throws -> Void) throws {
         let stream = try stream(query)
         defer { stream.close() }
         while let row = try stream.next() { try body(try stream.row(from: row)) }
     }
 
-    /// The rows of a query as this context sees them now, on a connection of their own where that can be.
+    /// The rows of a query as this context sees them now, on a separate connection if possible.
     func stream<Object: Model>(_ query: Query<Object>) throws -> RowStream {
         publish()
         _ = try currentView()
@@ -54,8 +55,8 @@ extension ObjectContext {
         return try RowStream(query, (own, path), store: store)
     }
 
-    /// Lets a reader stand on the snapshot of this context, which moves on where others have committed. A pinned one does not, and
-    /// the answer is false.
+    /// Opens a reader on the snapshot of this context. If other contexts have committed, the context moves to the
+    /// newest snapshot. A pinned context does not move; the result is then false.
     private func letStandOnView(_ reader: Reader) throws -> Bool {
         do {
             while try reader.begin() != view?.sequence {
@@ -69,7 +70,7 @@ extension ObjectContext {
         }
     }
 
-    /// The rows of a query as this context sees them, from its own snapshot.
+    /// The rows of a query as this context sees them, from the context's own snapshot.
     private func pinnedStream<Object: Model>(_ query: Query<Object>) throws -> RowStream {
         var numbers: [Int64] = []
         try run(query, .ids) { numbers.append(try $0.read(Int64.self, at: 0)) }
@@ -78,7 +79,7 @@ extension ObjectContext {
         return RowStream(rows, of: entity.index)
     }
 
-    /// Lets go of objects that nobody else holds, once there are so many that it pays.
+    /// Releases objects that no other code holds, once there are enough of them to make a sweep worthwhile.
     func sweepIfDue() {
         if identity.isSweepDue { _ = identity.sweep() }
     }

@@ -21,10 +21,10 @@ extension ObjectContext {
         return values
     }
 
-    /// The sum of a column; zero where there is nothing to sum up. Values that are nil do not count. Sums of the smaller
-    /// integer types are `Int`, of `Float` they are `Double`.
+    /// The sum of a column; zero if there are no values. Nil values do not count. Sums of the smaller integer types are
+    /// `Int`; sums of `Float` are `Double`.
     ///
-    /// - Throws: ``StrataError`` with `invalidQuery`, also where the sum is too large for its type.
+    /// - Throws: ``StrataError`` with `invalidQuery`, also if the sum is too large for its type.
     public func sum<Object: Model, Value: ColumnValue>(
         _ query: Query<Object>,
         _ column: KeyPath<Object.Columns, Column<Object, Value>>
@@ -32,7 +32,7 @@ extension ObjectContext {
         try aggregate(query, .sum, Object.columns[keyPath: column].node) ?? .zero
     }
 
-    /// The average of a column; nil where there is nothing to take it of. Values that are nil do not count.
+    /// The average of a column; nil if there are no values. Nil values do not count.
     public func average<Object: Model, Value: ColumnValue>(
         _ query: Query<Object>,
         _ column: KeyPath<Object.Columns, Column<Object, Value>>
@@ -40,7 +40,7 @@ extension ObjectContext {
         try aggregate(query, .average, Object.columns[keyPath: column].node)
     }
 
-    /// The smallest value of a column; nil where there is none.
+    /// The smallest value of a column; nil if there are no values.
     public func minimum<Object: Model, Value: ColumnValue>(
         _ query: Query<Object>,
         _ column: KeyPath<Object.Columns, Column<Object, Value>>
@@ -48,7 +48,7 @@ extension ObjectContext {
         try aggregate(query, .minimum, Object.columns[keyPath: column].node)
     }
 
-    /// The largest value of a column; nil where there is none.
+    /// The largest value of a column; nil if there are no values.
     public func maximum<Object: Model, Value: ColumnValue>(
         _ query: Query<Object>,
         _ column: KeyPath<Object.Columns, Column<Object, Value>>

@@ -1,22 +1,22 @@
 extension ObjectContext {
-    /// What this context reads from, taken now if this block has not read yet.
+    /// The snapshot and layers that this context reads from. They are taken now if this block has not read yet.
     func currentView() throws -> View {
         if let view { return view }
         return try takeView()
     }
 
-    /// The connection of the current view, without a copy of that.
+    /// The connection of the current view, without copying the view.
     func currentConnection() throws -> Connection {
         if let connection = view?.reader.connection { return connection }
         return try takeView().reader.connection
     }
 
-    /// Takes the newest snapshot with the layers that belong to it, and lets live objects show what has changed.
+    /// Takes the newest snapshot with its matching layers, and refreshes live objects.
     @discardableResult
     func takeView() throws -> View {
         guard !isEnded else { throw Self.endedError }
         noteTurn()
-        // Live objects are about to be shown anew, and what nobody has published would be lost on them.
+        // Live objects are about to be refreshed, which would overwrite unpublished edits.
         publish()
         let reader = try readerForView()
         view = nil
@@ -44,7 +44,7 @@ extension ObjectContext {
         }
     }
 
-    /// The reader of the view, or another one where cursors go on reading the snapshot that the view had.
+    /// The reader of the current view, or another reader if cursors still read the view's snapshot.
     private func readerForView() throws -> Reader {
         guard let known = view?.reader else {
             return try store.borrowReader(for: reference.label, isOfPlace: hasPlace)
@@ -59,7 +59,7 @@ extension ObjectContext {
         StrataError(.contextEnded, "This context has ended. Fetch the objects anew in another one.")
     }
 
-    /// Lets go of the snapshot. The next read takes a newer one.
+    /// Releases the snapshot. The next read takes a newer one.
     func dropView() {
         guard let reader = view?.reader else { return }
         edition &+= 1
@@ -67,13 +67,13 @@ extension ObjectContext {
         store.giveBack(reader)
     }
 
-    /// Shows the layers of this context to queries on its reader.
+    /// Makes the layers of this context visible to queries on its reader.
     func showOverlay() {
         edition &+= 1
         view?.showOverlay(of: path)
     }
 
-    /// Lets live objects show what others have saved and committed since they last did.
+    /// Refreshes live objects with the saves and commits of other contexts since the last refresh.
     private func takeOver(_ pair: LayerStore.Pair) throws {
         defer {
             cursor = pair.lastEvent
@@ -82,9 +82,9 @@ extension ObjectContext {
         }
         guard identity.count > 0, let view else { return }
         observers?.noteChanges()
-        // An object that cannot be read keeps no other from being shown.
+        // An unreadable object must not prevent the refresh of the others.
         var failure: (any Error)?
-        // Where more has happened than there are objects, it is the objects that are looked at.
+        // If there are more events than objects, a refresh of all objects costs less.
         if pair.lastEvent - cursor <= identity.count + 16,
             let events = store.layers.events(after: cursor, through: pair.lastEvent),
             events.allSatisfy({ $0.unread != nil })
@@ -95,16 +95,17 @@ extension ObjectContext {
                 case .layer(let context) where !path.contains(context): continue
                 default: break
                 }
-                // It was in flight when the objects were shown last: by now they may show more than it has written.
+                // If the commit was in flight at the last refresh, the objects may already show newer values than the
+                // commit's.
                 var isShown = false
                 if case .commit(let number, _, _) = event.cause { isShown = number <= shownSequence }
-                // Whose members these are is not known.
+                // The owners of members in unread rows are not known.
                 if let unread = event.unread, !unread.isEmpty { observers?.noteAllMembers() }
                 for (entity, numbers) in event.unread ?? [:] {
                     let error = trackers[entity]?.refresh(liveObjects(in: numbers, entity: entity), view, path)
                     failure = failure ?? error
                 }
-                // An object that several events concern is shown by the last of them.
+                // If several events concern an object, the last of them determines its values.
                 for (entity, part) in event.parts(for: id, seesSaved: path.count > 1 || !hasParent) {
                     observers?.noteMembers(part, of: store.schema.entities[entity].info)
                     let error = trackers[entity]?.refresh(
@@ -123,9 +124,9 @@ extension ObjectContext {
         if let failure { throw failure }
     }
 
-    /// Lets all live objects show what a view has of them.
+    /// Refreshes all live objects from a view.
     func refreshAll(_ view: View) throws {
-        // An object that cannot be read keeps no other from being shown.
+        // An unreadable object must not prevent the refresh of the others.
         var failure: (any Error)?
         observers?.noteAllMembers()
         var models: [Int: [any Model]] = [:]
@@ -139,10 +140,10 @@ extension ObjectContext {
         if let failure { throw failure }
     }
 
-    /// The objects that live here of the rows of a part, with the places of these. Gathered before they are shown anew:
-    /// what goes away with their old values may come back here.
+    /// The live objects of a part's rows, with the indexes of the rows. They are collected before any object is
+    /// refreshed, because deinitializers of old values may call this context again.
     ///
-    /// Complexity: O(the shorter of rows and live objects).
+    /// Complexity: O(the smaller number of rows and live objects).
     func liveObjects(in part: any AnyPart, entity: Int) -> [(index: Int, object: AnyObject)] {
         guard let model = store.schema.model(entity) else { return [] }
         var found: [(index: Int, object: AnyObject)] = []
@@ -161,9 +162,9 @@ extension ObjectContext {
         return found
     }
 
-    /// The objects that live here of some rows.
+    /// The live objects of some rows.
     ///
-    /// Complexity: O(the shorter of rows and live objects).
+    /// Complexity: O(the smaller number of rows and live objects).
     private func liveObjects(in numbers: NumberRuns, entity: Int) -> [any Model] {
         guard let model = store.schema.model(entity) else { return [] }
         var found: [any Model] = []
@@ -179,7 +180,7 @@ extension ObjectContext {
         return found
     }
 
-    /// Puts unpublished edits into this context's layer, where queries and children see them.
+    /// Moves unpublished edits into this context's layer, which queries and children read.
     func publish() {
         var parts: [Int: any AnyPart] = [:]
         for (entity, tracker) in trackers.enumerated() {
@@ -188,9 +189,9 @@ extension ObjectContext {
         if !parts.isEmpty { publish(parts) }
     }
 
-    /// Puts edits into this context's layer that no tracker has.
+    /// Moves edits that no tracker holds into this context's layer.
     func publish(_ parts: [Int: any AnyPart]) {
-        // What hooks and delete rules do in a save follows from edits that are recorded already.
+        // Edits by hooks and delete rules during a save follow from edits that are already recorded.
         if undoHistory.isOn, !isSaving {
             keepBytes(of: parts)
             undoHistory.record(parts)
@@ -198,7 +199,7 @@ extension ObjectContext {
         push(parts)
     }
 
-    /// Adds changes to this context's layer, in the view of this block and for everybody else.
+    /// Adds changes to this context's layer, both in this block's view and in the layers that other contexts read.
     func push(_ parts: [Int: any AnyPart]) {
         if let observers {
             observers.noteChanges()
@@ -217,7 +218,7 @@ extension ObjectContext {
 
     // MARK: Called by the context's owner
 
-    /// Before a block: live objects show the newest state.
+    /// Refreshes live objects with the newest state, before a block.
     func beginBlock() {
         guard !isEnded else { return }
         if isPinned { return showOwnLayer() }
@@ -225,12 +226,12 @@ extension ObjectContext {
         do {
             if try !store.layers.isCurrent(cursor) || store.hasForeignCommits() { try takeView() }
         } catch {
-            // Where the store cannot be read, the block's own reads say so too.
+            // If the store cannot be read, the block's own reads report the error too.
             reference.report(error)
         }
     }
 
-    /// In a block, after another one that it has waited for: what that has saved and committed is shown.
+    /// Shows the saves and commits of a block for which the current block has waited.
     func lookAgain() {
         guard !isEnded, view != nil || identity.count > 0 else { return }
         publish()
@@ -239,7 +240,7 @@ extension ObjectContext {
         do { try takeView() } catch { reference.report(error) }
     }
 
-    /// After a turn of the main actor: live objects show what has happened meanwhile.
+    /// Refreshes live objects with the changes made meanwhile, after a turn of the main actor.
     func endTurn() {
         turnHasEnded()
         beginBlock()
@@ -247,14 +248,14 @@ extension ObjectContext {
         turnHasEnded()
     }
 
-    /// After a block or a turn of the main actor.
+    /// Publishes edits and releases the snapshot, after a block or a turn of the main actor.
     func endBlock() {
         guard !isEnded else { return }
         publish()
         view?.prefetched = Prefetched()
         observers?.flush()
         if identity.isSweepDue || !reference.isMain { _ = identity.sweep() }
-        // Objects that went away may have read or edited something on their way.
+        // Objects that the sweep deallocated may have read or edited objects in their deinitializers.
         publish()
         undoHistory.closeGroup()
         if isPinned { return }
@@ -264,7 +265,7 @@ extension ObjectContext {
         if wasTracked || isTracked { store.layers.track(id, cursor: isTracked ? cursor : nil) }
     }
 
-    /// Drops unsaved changes and gives the number of objects that had any.
+    /// Drops unsaved changes and returns the number of rows that had any.
     func discard() -> Int {
         let count = changeCount
         for tracker in trackers { tracker?.discard() }
@@ -274,7 +275,7 @@ extension ObjectContext {
         return count
     }
 
-    /// Detaches all objects: their last values stay readable, and nothing can be saved any more.
+    /// Detaches all objects. Their last values stay readable, and no changes can be saved any more.
     func end() {
         guard !isEnded else { return }
         dropView()
@@ -285,12 +286,13 @@ extension ObjectContext {
         observers = nil
         state = ContextState()
         store.layers.remove(context: id)
-        // The objects go away with the map, once it is nobody's any more.
+        // The map is moved out of the context first, so that the context no longer holds it when its objects are
+        // deallocated.
         var objects = IdentityMap()
         swap(&objects, &identity)
     }
 
-    /// How many rows this context holds changes of.
+    /// The number of rows that have changes in this context.
     var changeCount: Int {
         publish()
         return store.layers.state.withLock { state in
@@ -304,7 +306,7 @@ extension ObjectContext {
 }
 
 extension ObjectContext.View {
-    /// Shows the layers of these contexts, oldest first, to queries on the reader.
+    /// Makes the layers of these contexts, oldest first, visible to queries on the reader.
     func showOverlay(of path: [Int]) {
         var parts: [Int: [any AnyPart]] = [:]
         for context in path {

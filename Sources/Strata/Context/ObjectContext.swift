@@ -1,90 +1,92 @@
 import Foundation
 
-/// A layer of changes over its parent, another context or the store; the face that blocks work with.
+/// A layer of changes over its parent, which is another context or the store. Blocks work with a context.
 ///
-/// Objects are inserted, found, changed and deleted here, and live here: an object of one context is not used with
-/// another one, see ``Model/in(_:)``. Changes reach the parent by ``save()`` and the store by ``commit()``.
+/// A context inserts, finds, changes and deletes objects. Each live object belongs to one context and is not used with
+/// another one, see ``Model/in(_:)``. ``save()`` moves changes to the parent, ``commit()`` writes them to the store.
 ///
-/// Isolation: not `Sendable`. A context is seen inside blocks, which run on its executor, and for the main context on
-/// the main actor. The `Sendable` reference is its ``handle``.
+/// Isolation: not `Sendable`. A context is available inside blocks, which run on its executor; the main context is also
+/// available on the main actor. The `Sendable` reference to a context is its ``handle``.
 public final class ObjectContext {
     let store: Store
     let id: Int
-    /// The contexts whose layers this one sees above the store, itself last.
+    /// The contexts whose layers this context sees above the store, ending with itself.
     let path: [Int]
     let hasParent: Bool
     let reference: HandleReference
-    // On the path of every property of every object: all accesses to what is marked unchecked are short, on one executor,
-    // and call nothing that could come back here. To have that checked would cost more than the accesses themselves.
+    // The following properties are used at every access to a property of an object. All accesses to the properties
+    // marked unchecked are short, run on one executor, and call no code that could re-enter. Dynamic exclusivity checks
+    // would cost more than the accesses themselves.
     @exclusivity(unchecked) var identity = IdentityMap()
     /// Unpublished edits by entity.
     @exclusivity(unchecked) var trackers: [(any AnyTracker)?]
-    /// What this context reads from; none between its blocks.
+    /// The snapshot and layers that this context reads from; nil between its blocks.
     @exclusivity(unchecked) var view: View?
-    /// Changes whenever queries of this context may see something else than before.
+    /// Changes whenever queries of this context may return other results than before.
     @exclusivity(unchecked) var edition = 0
-    /// The last event of the layers that the live objects show.
+    /// The last event of the layers that the live objects reflect.
     @exclusivity(unchecked) var cursor = 0
     /// The number of the last commit that the live objects show.
     @exclusivity(unchecked) var shownSequence: Int64 = 0
-    /// Whether the layers keep what happens until this context has taken it over.
+    /// Whether the layer store keeps events until this context has applied them.
     @exclusivity(unchecked) var isTracked = false
     var isSaving = false
-    /// When the last save began, which is what it sets timestamps to.
+    /// The time when the last save began. The save sets timestamps to this time.
     var saveTime = Date.distantPast
-    /// The same where inserted rows get it as they are published; nil but while a save begins.
+    /// The time for the timestamps of inserted rows if they are set at publication; nil except at the start of a save.
     var insertTime: StoredValue?
-    /// Whether the save that runs has no timestamps left to set.
+    /// Whether the running save has no timestamps left to set.
     var isStamped = false
-    /// Of a pinned context, the revision of its own layer that it shows.
+    /// For a pinned context, the revision of its own layer that it shows.
     var ownRevision: Int?
-    /// Whether it goes on showing the state of its first read.
+    /// Whether the context keeps showing the state of its first read.
     let isPinned: Bool
-    /// Whether the block that runs has a place among the readers.
+    /// Whether the running block has a place among the readers.
     var hasPlace = false
-    /// What this context has read, where its commit holds only as long as that does: that of a block which an engine commits.
+    /// The reads of this context, if its commit is valid only while they are current. Set in a block that an engine
+    /// commits.
     var readRecord: ReadRecord?
-    /// Whether a save applies delete rules once more.
+    /// Whether a save is applying delete rules again.
     var isReapplyingRules = false
     @exclusivity(unchecked) private var isTurnNoted = false
     @exclusivity(unchecked) var isEnded = false
-    /// Inserts that could not be carried out, and why. They are tried again by the next save, which reports them.
+    /// Failed inserts and their errors. The next save retries them and reports those that fail again.
     var failedInserts: [(object: any Model, error: StrataError)] = []
-    /// What is still to be done after inserts and deletes; empty but while that is done.
+    /// Pending consequences of inserts and deletes; empty except while consequences run.
     var consequences: [(ObjectContext) -> Void] = []
 
-    /// The savepoints that the running code is in, with what was before each.
+    /// The savepoints that enclose the running code, each with the state before it.
     var savepoints: [Savepoint] = []
 
     var isInUndoGroup = false
-    /// What can be undone.
+    /// The edits that can be undone.
     var undoHistory = UndoHistory()
-    /// What hooks are to be told before the next save, by entity; of those that have such hooks.
+    /// The edits that hooks must handle before the next save, by entity; only for entities with such hooks.
     var hookStates: [Int: HookState] = [:]
     /// The objects whose hook before a delete is running.
     var deleting: Set<Int64> = []
-    /// The objects whose hook after a fetch is to run.
+    /// The fetched objects whose hook is still due.
     var fetched: [(object: AnyObject, entity: Int)] = []
     var isTellingFetched = false
     /// Whether any model has a hook that runs after a fetch.
     let hasFetchHooks: Bool
 
-    /// Who is told of what changes; nil where the context is not observable.
+    /// The observers of this context's objects; nil if the context is not observable.
     @exclusivity(unchecked) var observers: ContextObservers?
 
-    /// What delete rules have done for the deletes that are not saved, by the number of the deleted object.
+    /// The effects of delete rules for deletes that are not saved, by the number of the deleted object.
     var deleteEffects: [Int64: DeleteEffects] = [:]
 
-    /// What a save or commit does where somebody else has changed the same columns. By default it throws.
+    /// How a save or commit handles columns that another context has changed too. The default policy throws.
     public var mergePolicy: MergePolicy
 
-    /// Who the history names for commits of this context. By default what the stack was opened with.
+    /// The author of this context's commits in the history. The default is the author with which the stack was opened.
     public var author: String?
 
     /// Values and objects that are kept from one block of this context to the next.
     public var state = ContextState()
 
-    /// The reference to this context that may be passed around.
+    /// A reference to this context that can be passed between isolation domains.
     public var handle: ContextHandle { reference.resolved }
 
     init(handle: ContextHandle) {
@@ -101,12 +103,12 @@ public final class ObjectContext {
         hasFetchHooks = store.schema.hasFetchHooks
     }
 
-    /// The objects' view of the store: a snapshot and the layers above it, at one moment (H15).
+    /// The state that a context reads: a snapshot of the store and the layers above it, at the same moment.
     struct View {
         let reader: Reader
         let sequence: Int64
         var layers: Layers
-        /// What queries have read ahead.
+        /// The relationships that queries have prefetched.
         var prefetched = Prefetched()
     }
 
@@ -124,17 +126,17 @@ public final class ObjectContext {
         return tracker
     }
 
-    /// Whether anything was edited since the last publication.
+    /// Whether the context has edits that are not published yet.
     var hasUnpublishedEdits: Bool { trackers.contains { $0.map { !$0.isEmpty } ?? false } }
 
-    /// Whether there is anything to save: own changes, or what children have saved here.
+    /// Whether there are unsaved changes: this context's own, or changes that children have saved here.
     public var hasChanges: Bool {
         observers?.willReadChanges()
         return hasUnpublishedEdits || !failedInserts.isEmpty
             || store.layers.state.withLock { !$0.layers[id].isEmpty }
     }
 
-    /// On main, sees to it that the running turn of the main actor comes to its end.
+    /// In the main context, schedules the work at the end of the current turn of the main actor.
     @inline(__always)
     func noteTurn() {
         if isTurnNoted { return }
@@ -147,7 +149,7 @@ public final class ObjectContext {
         observers?.flush()
     }
 
-    /// In debug builds, stops a program that uses an object outside of its context's executor (H4).
+    /// In debug builds, stops a program that uses an object outside its context's executor.
     func checkIsolation() {
         if !isEnded { reference.checkIsolation() }
     }

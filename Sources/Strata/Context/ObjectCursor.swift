@@ -1,4 +1,4 @@
-/// The objects of a query one after the other, of which only those are kept in memory that somebody holds or has changed.
+/// The objects of a query, one after the other. Only objects that other code holds or has changed stay in memory.
 ///
 /// ```swift
 /// let cursor = try context.cursor(Article.all)
@@ -6,24 +6,24 @@
 /// try context.save()
 /// ```
 ///
-/// Which objects come, and in which order, was settled when the cursor was made: edits, saves and commits meanwhile
-/// neither add one nor move one. Each object shows what its context shows when it comes. One that is gone by then is left
-/// out.
+/// The set of objects and their order are fixed when the cursor is created. Later edits, saves and commits neither add
+/// nor move an object. Each object shows the state that its context shows when the cursor returns it. An object that no
+/// longer exists at that point is left out.
 ///
-/// Relationships that are to be read along with the objects (`with`) are read for 256 of them at a time.
+/// Relationships to prefetch with the objects (`with`) are read for 256 objects at a time.
 ///
-/// A cursor holds a snapshot of the store, until it has come to its end, is closed, or is let go. Meanwhile the store's
-/// journal grows with every commit; do not keep cursors for long.
+/// A cursor holds a snapshot of the store until it reaches its end, is closed or is released. Meanwhile the store's
+/// journal grows with every commit, so do not keep cursors for long.
 ///
 /// Isolation: that of its context.
 public final class ObjectCursor<Object: Model> {
     private let context: ObjectContext
     private let entity: Int
     private let stream: RowStream
-    /// What the context showed when this was made.
+    /// The context's edition when the cursor was created.
     private let edition: Int
     private let prefetches: [PrefetchNode]
-    /// What comes next, last first, where relationships are read ahead.
+    /// The next objects in reverse order, if relationships are prefetched.
     private var batch: [Object] = []
 
     init(_ query: Query<Object>, in context: ObjectContext) throws {
@@ -34,11 +34,12 @@ public final class ObjectCursor<Object: Model> {
         prefetches = query._$parts.prefetches
     }
 
-    /// The object that comes next; nil at the end.
+    /// The next object; nil at the end.
     ///
-    /// - Throws: ``StrataError`` with `contextEnded`, or if the store cannot be read. There is nothing after an error.
-    /// - Complexity: one step of a statement. After changes to the model were published or saved, a look-up by key for
-    ///   some of the objects that do not live in the context.
+    /// - Throws: ``StrataError`` with `contextEnded`, or if the store cannot be read. After an error, the cursor
+    ///   returns no more objects.
+    /// - Complexity: one step of a statement. After changes to the model were published or saved, additionally a
+    ///   look-up by key for some of the objects that are not live in the context.
     public func next() throws -> Object? {
         guard !context.isEnded else {
             close()
@@ -47,7 +48,7 @@ public final class ObjectCursor<Object: Model> {
         return try prefetches.isEmpty ? nextOfStream() : nextOfBatch()
     }
 
-    /// Lets go of the snapshot. ``next()`` gives nil from now on.
+    /// Releases the snapshot. ``next()`` returns nil from now on.
     public func close() {
         batch = []
         stream.close()
@@ -68,14 +69,14 @@ public final class ObjectCursor<Object: Model> {
             }
             while batch.count < Self.batchSize, let object = try nextOfStream() { batch.append(object) }
             guard !batch.isEmpty else { return nil }
-            // Else everything that was read ahead would stay in memory.
+            // Otherwise the prefetched relationships of all earlier batches would stay in memory.
             context.view?.prefetched = Prefetched()
             try context.prefetch(prefetches, of: batch)
             batch.reverse()
         }
     }
 
-    /// For how many objects relationships are read ahead at a time.
+    /// The number of objects for which relationships are prefetched at a time.
     private static var batchSize: Int { 256 }
 
     @inline(__always)
@@ -85,7 +86,7 @@ public final class ObjectCursor<Object: Model> {
         return object._$state.isDeleted ? nil : object
     }
 
-    /// The object of a row that may not be what the context shows by now.
+    /// The object of a row that may be older than the state that the context shows now.
     @inline(never)
     private func object(ofOlder row: RowReader) throws -> Object? {
         let number = try row.read(Int64.self, at: 0)

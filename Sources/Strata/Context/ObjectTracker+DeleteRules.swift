@@ -1,8 +1,9 @@
-/// What delete rules do to all objects of a model at once.
+/// The effects of delete rules on all objects of a model at once.
 extension ObjectTracker {
     func delete(_ column: Int?, _ values: [Int64], _ context: ObjectContext) throws -> [(number: Int64, value: Int64)] {
         let index = entity.info.index
-        // A hook before a delete is given its object. Without one, no object is made only to be deleted.
+        // A hook before a delete needs its object. Without such a hook, the tracker does not create objects only to
+        // delete them.
         let needsObjects = entity.info.hooks.willDelete.run != nil
         var objects: [(object: Object, value: Int64)] = []
         var removed: [Change<Object.Row>] = []

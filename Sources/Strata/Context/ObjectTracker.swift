@@ -1,7 +1,7 @@
-/// What a context has done to one object since it has last published its edits.
+/// The edits of one object that its context has not published yet.
 ///
-/// Not generic, and of the object's class only by agreement: an array of these is appended to at every insert, and what is
-/// generic would be looked up each time.
+/// The struct is not generic; by convention, `object` is of the tracker's class. An array of these values grows at
+/// every insert, and a generic element type would cost a metadata look-up each time.
 struct ObjectEdit {
     let object: AnyObject
     var columns: ColumnSet
@@ -10,14 +10,14 @@ struct ObjectEdit {
     let base: AnyObject?
 }
 
-/// The edits that a context has not published yet, of the objects of one model.
+/// The unpublished edits of one model's objects in a context.
 final class ObjectTracker<Object: Model>: AnyTracker {
     let entity: Entity<Object.Row>
     @exclusivity(unchecked) private var edits: [ObjectEdit] = []
-    /// What was done to objects though they had been deleted here, by number, and for which other object it was.
+    /// Uses of objects after they were deleted here, by number.
     var usesAfterDelete: [Int64: UseAfterDelete] = [:]
 
-    /// Who is told of what objects show anew; nil in contexts that are not observable.
+    /// The observers of refreshed objects; nil in contexts that are not observable.
     private let observers: ContextObservers?
 
     init(_ entity: Entity<Object.Row>, _ observers: ContextObservers?) {
@@ -27,13 +27,13 @@ final class ObjectTracker<Object: Model>: AnyTracker {
 
     var isEmpty: Bool { edits.isEmpty && usesAfterDelete.isEmpty }
 
-    // Both are of these types by agreement.
+    // By convention, the object and the base are of these types.
     private func object(of edit: ObjectEdit) -> Object { unsafeDowncast(edit.object, to: Object.self) }
     private func base(of edit: ObjectEdit) -> Base<Object.Row>? {
         edit.base.map { unsafeDowncast($0, to: Base<Object.Row>.self) }
     }
 
-    /// The state of an object that is inserted next, by ``noteInsert(_:)``.
+    /// The state for the object that ``noteInsert(_:)`` records next.
     var stateOfInsert: ObjectState {
         ObjectState(
             edit: Int32(edits.count),
@@ -42,7 +42,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         )
     }
 
-    /// Notes the insert of an object that has been given ``stateOfInsert``.
+    /// Records the insert of an object whose state is ``stateOfInsert``.
     func noteInsert(_ object: Object) {
         edits.append(ObjectEdit(object: object, columns: ColumnSet(), kind: .insert, base: nil))
     }
@@ -70,7 +70,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         }
     }
 
-    /// Lets the next save tell what was done to an object that had been deleted (C7).
+    /// Records a use of a deleted object. The next save reports it.
     func noteUse(ofDeleted object: Object, _ use: String, by other: Int64?) {
         let number = object.id.number
         guard usesAfterDelete[number] == nil else { return }
@@ -89,7 +89,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         }
     }
 
-    /// What has been edited, as changes with their bases; nothing is left here.
+    /// Removes the edits from the tracker and returns them as changes with their bases.
     func takePart(_ context: ObjectContext) -> (any AnyPart)? {
         guard !edits.isEmpty else { return nil }
         var bases: BaseFinder<Object.Row>?
@@ -108,11 +108,11 @@ final class ObjectTracker<Object: Model>: AnyTracker {
                 if let time, edit.kind == .insert { stamp(object(of: edit), time) }
                 var base = self.base(of: edit)
                 if let bases, let known = base { base = bases.base(of: known.seen) }
-                // A row is brought back because there is none beneath.
+                // A row is restored because it does not exist beneath this layer.
                 if edit.kind == .restore { base = base?.over(.gone) }
                 let number = Object._$publish(
                     object(of: edit),
-                    // There are as many places as edits.
+                    // The buffer has as many places as there are edits.
                     to: UnsafeMutableRawPointer(places.baseAddress.unsafelyUnwrapped + initialized),
                     kind: edit.kind.rawValue,
                     edit.kind.isUpdate ? edit.columns.union(derived) : ColumnSet(),
@@ -131,15 +131,15 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         return Part(unsorted: changes, numbers: numbers, kinds)
     }
 
-    /// Sets the timestamps of an object that is new.
+    /// Sets the timestamps of a new object.
     private func stamp(_ object: Object, _ time: StoredValue) {
-        // Attributes of another type than a time are refused when the schema is made.
+        // Errors cannot occur: the schema refuses timestamp attributes of another type.
         if let updatedAt = entity.info.updatedAt { try? object._$row._$set(time, at: updatedAt) }
         guard let createdAt = entity.info.createdAt, (try? object._$row._$value(at: createdAt)) == .null else { return }
         try? object._$row._$set(time, at: createdAt)
     }
 
-    /// Puts the rows back to what they were, and forgets.
+    /// Reverts the rows to their values before the edits, and drops the edits.
     func discard() {
         for edit in edits.reversed() { revert(edit) }
         edits.removeAll()
@@ -160,7 +160,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
 
     func failures(_ context: ObjectContext) -> [StrataError.Detail] {
         if usesAfterDelete.isEmpty { return [] }
-        // Some may be there again, since what had deleted them was rolled back.
+        // Some of the objects may exist again, because their delete was rolled back.
         usesAfterDelete = usesAfterDelete.filter { number, _ in
             (context.identity[number, Object.self] as? Object)?._$state.isDeleted ?? true
         }
@@ -174,7 +174,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         bringBack(top.lastSeen, context)
     }
 
-    /// Inserts an object under the id that it had.
+    /// Inserts an object under its former id.
     func bringBack(_ row: Object.Row, _ context: ObjectContext) {
         let object =
             context.identity[row._$number, Object.self] as? Object
@@ -184,8 +184,8 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         noteInsert(object)
     }
 
-    /// Takes back the delete of a stored row, be it in a parent's layer or in the store, in the way in which others' deletes are
-    /// overruled: what others have made of the row since stays.
+    /// Takes back the delete of a stored row, either in a parent's layer or in the store. The delete is overruled in
+    /// the same way as a delete by another context. Changes that other contexts made to the row since stay.
     func restore(_ row: Object.Row, _ context: ObjectContext) {
         let object =
             context.identity[row._$number, Object.self] as? Object
@@ -194,10 +194,10 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         note(object, .restore, ColumnSet(), context.seenSequence)
     }
 
-    /// Lets a live object show the row that the layers show now; nil where it is gone.
+    /// Makes a live object show a row; nil if the row no longer exists.
     func show(_ row: Object.Row?, in object: AnyObject) {
         guard type(of: object) == Object.self else { return }
-        let object = unsafeDowncast(object, to: Object.self)  // its type was compared
+        let object = unsafeDowncast(object, to: Object.self)  // the class was compared
         if observers != nil { noteDifferences(row, object) }
         guard let row else {
             object._$state.isDeleted = true
@@ -207,7 +207,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         object._$row = row
     }
 
-    /// Notes what an object is about to show anew.
+    /// Records for the observers which values of an object a refresh will change.
     @inline(never)
     func noteDifferences(_ row: Object.Row?, _ object: Object) {
         let number = object.id.number
@@ -219,8 +219,9 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         if let change = part.typed(Object.Row.self)[number] { show(change.row, in: object) }
     }
 
-    /// Lets live objects show their rows: as the layers have them, else as the commit has left them, else as they are in the
-    /// store. Gives the error of the first that cannot be read; the others are shown.
+    /// Refreshes live objects. Each shows its row as the layers have it, otherwise as the commit has left it, otherwise
+    /// as it is in the store. Returns the error of the first object that cannot be read; the other objects are
+    /// refreshed.
     ///
     /// Complexity: O(objects · layers · log rows).
     func refresh(
@@ -230,7 +231,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         _ view: ObjectContext.View,
         _ path: [Int]
     ) -> (any Error)? {
-        // Most often none of the rows lives here.
+        // In most cases none of the rows has a live object.
         guard !objects.isEmpty else { return nil }
         let part = part.typed(Object.Row.self)
         return refresh(objects.lazy.map { ($0.object, part.numbers[$0.index], $0.index) }, view, path) { index in
@@ -238,13 +239,13 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         }
     }
 
-    /// Lets live objects show the rows of a part.
+    /// Makes live objects show the rows of a part.
     func show(_ objects: [(index: Int, object: AnyObject)], of part: any AnyPart) {
         let part = part.typed(Object.Row.self)
         for (index, object) in objects { show(part, index, in: object) }
     }
 
-    /// Lets live objects show their rows as the layers have them, else as they are in the store.
+    /// Refreshes live objects. Each shows its row as the layers have it, otherwise as it is in the store.
     func refresh(_ models: [any Model], _ view: ObjectContext.View, _ path: [Int]) -> (any Error)? {
         refresh(models.lazy.map { ($0, $0.storedNumber, 0) }, view, path) { _ in nil }
     }
@@ -277,7 +278,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         view.layers.parts(of: entity.info.index, in: path).reversed().map { $0.typed(Object.Row.self) }
     }
 
-    /// Says whether one of the layers has a change of the row.
+    /// Shows the topmost change of a row. Returns whether one of the layers has a change of the row.
     private func show(_ number: Int64, from layers: [Part<Object.Row>], in object: AnyObject) -> Bool {
         for layer in layers {
             guard let index = layer.index(of: number) else { continue }
@@ -288,7 +289,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
     }
 
     private func show(_ part: Part<Object.Row>, _ index: Int, in object: AnyObject) {
-        // Where it lies, since an element of an array would be copied.
+        // The change is read in place, because a subscript of the array would copy the element.
         part.changes.withUnsafeBufferPointer { changes in
             show(changes[index].kind.isVisible ? changes[index].row : nil, in: object)
         }
@@ -303,7 +304,7 @@ final class ObjectTracker<Object: Model>: AnyTracker {
         guard let top = layers.top(number, entity: entity.info.index, in: [context.id], Object.Row.self) else {
             return nil
         }
-        // Only to be looked at, so it lives nowhere.
+        // The object is only for reading, so it is not added to the identity map.
         let object = Object(_$row: top.lastSeen)
         object._$link = ObjectLink(context)
         object._$state = ObjectState(entity: UInt16(truncatingIfNeeded: entity.info.index), isObserved: false)
@@ -312,13 +313,13 @@ final class ObjectTracker<Object: Model>: AnyTracker {
     }
 }
 
-/// What was done to an object though it had been deleted, and for which other object it was.
+/// A use of an object after its delete, and the id of the other object involved in the use.
 struct UseAfterDelete {
     let detail: StrataError.Detail
     let other: Int64?
 }
 
-/// An ``ObjectTracker`` of whichever model, or a ``JoinTracker``.
+/// An ``ObjectTracker`` of any model, or a ``JoinTracker``.
 protocol AnyTracker: AnyObject {
     var isEmpty: Bool { get }
     /// By number.
@@ -327,9 +328,9 @@ protocol AnyTracker: AnyObject {
     func discard()
     func failures(_ context: ObjectContext) -> [StrataError.Detail]
     func forgetFailures(of numbers: Set<Int64>)
-    /// Makes the inverse edits of what was published once as part of a group, as far as nobody has changed the same since.
+    /// Makes the inverse of edits that were published as part of a group, except for values that were changed since.
     func undo(_ part: any AnyPart, of group: UndoHistory.Group, _ context: ObjectContext) throws
-    /// Inserts an object once more that was inserted and deleted here.
+    /// Inserts an object again that was inserted and deleted here.
     func insertAgain(_ number: Int64, _ context: ObjectContext)
     func show(_ part: any AnyPart, _ number: Int64, in object: AnyObject)
     func show(_ objects: [(index: Int, object: AnyObject)], of part: any AnyPart)
@@ -342,21 +343,22 @@ protocol AnyTracker: AnyObject {
     ) -> (any Error)?
     func refresh(_ models: [any Model], _ view: ObjectContext.View, _ path: [Int]) -> (any Error)?
     func makeObject(_ number: Int64, _ context: ObjectContext) throws -> (any Model)?
-    /// Deletes the objects whose column holds one of these values, without what their own delete rules say. Gives their numbers,
-    /// each with the value.
+    /// Deletes the objects whose column holds one of these values, without applying their own delete rules. Returns
+    /// their numbers, each with the matching value.
     ///
     /// - Parameter column: a reference; nil for the id.
     func delete(_ column: Int?, _ values: [Int64], _ context: ObjectContext) throws -> [(number: Int64, value: Int64)]
-    /// Empties a to-one column of the objects that lead to one of these by it. Gives their numbers, each with what it has led to.
+    /// Sets a to-one column to nil in the objects that refer to one of these objects. Returns the numbers of the
+    /// changed objects, each with the former destination.
     func empty(_ column: Int, _ values: [Int64], _ context: ObjectContext) throws -> [(number: Int64, value: Int64)]
-    /// An object that shows what was deleted here; the one that lives here, if it does.
+    /// An object that shows the values of an object deleted here; the live object if there is one.
     func deletedObject(_ number: Int64, _ layers: Layers, _ context: ObjectContext) -> (any Model)?
 }
 
-/// The edits that a context has not published yet, of the members of a to-many relationship.
+/// The unpublished edits of a to-many relationship's members in a context.
 final class JoinTracker: AnyTracker {
     let entity: Int
-    /// There is none: members are no objects.
+    /// Always empty, because members are not objects.
     var usesAfterDelete: [Int64: UseAfterDelete] = [:]
     private var changes: [Change<JoinRow>] = []
 
@@ -368,13 +370,13 @@ final class JoinTracker: AnyTracker {
 
     func update(_ before: JoinRow, to row: JoinRow, _ context: ObjectContext) {
         let columns = row._$differences(from: before)
-        // To be put where it is changes nothing.
+        // A move to the current position changes nothing.
         guard !columns.isEmpty else { return }
         let base = context.base(of: before, entity: entity)
         changes.append(Change(kind: .update, columns: columns, row: row, base: base))
     }
 
-    /// Takes back that a member was removed.
+    /// Takes back the removal of a member.
     func restore(_ before: JoinRow, as row: JoinRow, _ context: ObjectContext) {
         changes.append(
             Change(

@@ -1,8 +1,9 @@
-/// The rows with some ids, one after the other, as a pinned context has shown them when this was made.
+/// The rows with certain ids, one after the other, as a pinned context showed them when this iterator was created.
 ///
-/// Once others have committed, no other connection can stand on the snapshot of such a context. So the rows are read on the
-/// context's own, one at a time and by their ids, and the context leaves that to this when it moves on. What layers have changed is read
-/// on a second connection, which goes on showing the layers of that moment.
+/// After other contexts have committed, no other connection can open the snapshot of a pinned context. The rows are
+/// therefore read one at a time by id, on the context's own connection. When the context moves to a newer snapshot, it
+/// leaves this connection to the iterator. Rows that layers have changed are read on a second connection, which keeps
+/// showing the layers of the moment of creation.
 ///
 /// Isolation: that of the context.
 final class PinnedRows {
@@ -12,12 +13,12 @@ final class PinnedRows {
     private let entity: Int
     private let overlay: Reader?
     private var numbers: IndexingIterator<[Int64]>
-    /// Of what is stored, and of what layers have changed; nil once this is closed.
+    /// The statements for stored rows and for rows that layers have changed; nil after ``close()``.
     private var stored: Statement?
     private var pending: Statement?
-    /// What the row that was given last stands on.
+    /// The statement that holds the last returned row.
     private var current: Statement?
-    /// Whether there are changes of the model's rows above the snapshot.
+    /// Whether layers above the snapshot have changed rows of the model.
     var hasPending: Bool { overlay != nil }
 
     init(_ numbers: [Int64], of info: EntityInfo, _ source: (view: ObjectContext.View, path: [Int]), _ store: Store)
@@ -44,7 +45,7 @@ final class PinnedRows {
 
     deinit { close() }
 
-    /// The row that comes next, to be read before the one after it is asked for; nil at the end.
+    /// The next row, which the caller must read before the next call; nil at the end.
     func next() throws -> RowReader? {
         do {
             while let stored, let number = numbers.next() {
@@ -63,11 +64,11 @@ final class PinnedRows {
         return nil
     }
 
-    /// Lets go of the snapshot. There are no more rows.
+    /// Releases the snapshot. The iterator returns no more rows.
     func close() {
         guard stored != nil else { return }
         current?.reset()
-        // A statement does not outlive the use of its connection.
+        // A statement must not outlive the use of its connection.
         (current, stored, pending) = (nil, nil, nil)
         store.giveBack(view.reader)
         if let overlay { store.giveBack(overlay) }

@@ -1,7 +1,7 @@
-/// What queries have read ahead for the relationships of their objects.
+/// The relationships that queries have prefetched for their objects.
 ///
-/// It belongs to one view of a context and goes with it. Edits that the context publishes meanwhile take out the
-/// relationships whose members they may concern.
+/// The values belong to one view of a context and are dropped with it. When the context publishes edits, the
+/// relationships whose members may have changed are removed.
 struct Prefetched {
     private struct Relationship: Hashable {
         let entity: Int
@@ -10,7 +10,8 @@ struct Prefetched {
 
     /// The members by relationship and number of the owner, in the relationship's order.
     private var members: [Relationship: [Int64: [AnyObject]]] = [:]
-    /// Objects at the end of to-one relationships, which are found by their ids as long as they live.
+    /// The destinations of to-one relationships. They are found by their ids as long as they are live, so this
+    /// dictionary retains them.
     private var destinations: [Int64: AnyObject] = [:]
 
     var isEmpty: Bool { members.isEmpty }
@@ -27,7 +28,7 @@ struct Prefetched {
         members[Relationship(entity: entity, index: relationship)]?[number]
     }
 
-    /// Takes out the relationships whose members these changes may concern.
+    /// Removes the relationships whose members these changes may affect.
     ///
     /// Complexity: O(changed rows) for each of the relationships.
     mutating func forgetMembers(of parts: [Int: any AnyPart], _ schema: Schema) {
@@ -46,7 +47,7 @@ struct Prefetched {
 }
 
 extension ObjectContext {
-    /// Reads relationships of objects, each with one query for all of them.
+    /// Prefetches relationships of objects, each with one query for all objects.
     @inline(never)
     func prefetch<Object: Model>(_ nodes: [PrefetchNode], of objects: [Object]) throws {
         guard !objects.isEmpty else { return }
@@ -114,7 +115,7 @@ extension ObjectContext {
         return found
     }
 
-    /// The members of a relationship, if a query has read them ahead and nothing has come in between.
+    /// The members of a relationship, if a query has prefetched them and no edit has affected them since.
     @inline(never)
     func prefetchedMembers<Owner: Model, Object: Model>(of owner: Owner, _ relationship: Int) -> [Object]? {
         guard let isEmpty = view?.prefetched.isEmpty, !isEmpty else { return nil }

@@ -1,20 +1,21 @@
-/// A context's changes that are ready to be saved.
+/// A context's changes that are ready for a save.
 struct PreparedSave {
-    /// The segments that the preparation has added. They are held in place, and removed if the save fails.
+    /// The segments that the preparation has added. They are frozen, and removed if the save fails.
     var added: Set<Int> = []
-    /// The objects that have absorbed inserted ones of the same unique values, by entity (``UniqueConflict/update``).
+    /// The objects that have absorbed inserted objects with the same unique values, by entity
+    /// (``UniqueConflict/update``).
     private(set) var absorbing: [Int: [any Model]] = [:]
-    /// For each of these, whether its row beneath the context's layer has changed since.
+    /// For each absorbing object, whether its row beneath the context's layer has changed since.
     private(set) var changes: [(ObjectContext.View) throws -> Bool] = []
     /// The oldest state that a decision was based on; nil if there was no decision.
     private(set) var basis: SaveBasis?
 
-    /// Notes that a decision is based on a view.
+    /// Records that a decision is based on a view.
     mutating func note(_ view: ObjectContext.View, _ path: [Int]) {
         if basis == nil { basis = SaveBasis(view, path) }
     }
 
-    /// Notes that an object absorbs an inserted one.
+    /// Records that an object absorbs an inserted one.
     mutating func note(_ object: any Model, entity: Int, _ hasChanged: @escaping (ObjectContext.View) throws -> Bool) {
         absorbing[entity, default: []].append(object)
         changes.append(hasChanged)
@@ -24,7 +25,7 @@ struct PreparedSave {
     var absorbingRows: [Int: any AnyPart] {
         absorbing.compactMapValues { objects in
             func open<Object: Model>(_ first: Object) -> any AnyPart {
-                // All are of the class of their entity. An object may be there twice.
+                // All objects are of the class of their entity. An object may appear twice.
                 let rows = objects.compactMap { $0 as? Object }.filter { !$0._$state.isDeleted }.map(\._$row)
                 return Part(unsorted: rows.map { Change(kind: .update, columns: ColumnSet(), row: $0, base: nil) })
             }
@@ -35,13 +36,13 @@ struct PreparedSave {
 
 /// A context's changes that are ready for a commit by another context of its chain.
 struct PreparedLayer: Sendable {
-    /// The segments, held in place.
+    /// The frozen segments.
     let segments: Set<Int>
     /// The rows of the absorbing objects, by entity.
     let absorbing: [Int: any AnyPart]
 }
 
-/// The state beneath a context's layer, at one moment.
+/// The state beneath a context's layer at one moment.
 struct SaveBasis: Equatable {
     private let sequence: Int64
     private let revisions: [Int?]
@@ -53,15 +54,15 @@ struct SaveBasis: Equatable {
 }
 
 extension ObjectContext {
-    /// Whether a save may use its preparation: in the newest state, inserted objects have the same unique values as the same stored objects,
-    /// and no other row refers to a deleted object.
+    /// Whether a save may use its preparation. In the newest state, inserted objects must have the same unique values
+    /// as the same stored objects, and no other row may refer to a deleted object.
     func isUpToDate(_ prepared: PreparedSave, _ view: View) throws -> Bool {
         guard let basis = prepared.basis, basis != SaveBasis(view, path) else { return true }
         return try !prepared.changes.contains { try $0(view) } && !hasUnabsorbed()
             && !isAnyReferredTo(deletes(of: [id]))
     }
 
-    /// Whether this context sees a row that refers to one of the objects which it has deleted.
+    /// Whether this context sees a row that refers to one of the objects that it has deleted.
     private func isAnyReferredTo(_ deletes: [(entity: Int, number: Int64)]) throws -> Bool {
         for (entity, deletes) in Dictionary(grouping: deletes, by: \.entity) {
             for reference in store.schema.entities[entity].info.incoming where reference.deleteRule != .noAction {

@@ -1,6 +1,7 @@
-/// The values of a query's objects one after the other, without objects. Made by ``ObjectContext/rowCursor(_:)``.
+/// The values of a query's objects, one after the other, without objects. Created by ``ObjectContext/rowCursor(_:)``.
 ///
-/// All of them are as they were when the cursor was made. Else as ``ObjectCursor``.
+/// All values are those at the moment when the cursor was created. In other respects, the cursor behaves like
+/// ``ObjectCursor``.
 ///
 /// Isolation: that of its context.
 public final class RowCursor<Object: Model> {
@@ -12,9 +13,10 @@ public final class RowCursor<Object: Model> {
         stream = try context.stream(query)
     }
 
-    /// The row that comes next; nil at the end.
+    /// The next row; nil at the end.
     ///
-    /// - Throws: ``StrataError`` with `contextEnded`, or if the store cannot be read. There is nothing after an error.
+    /// - Throws: ``StrataError`` with `contextEnded`, or if the store cannot be read. After an error, the cursor
+    ///   returns no more rows.
     public func next() throws -> Object.Row? {
         guard !context.isEnded else {
             close()
@@ -23,6 +25,6 @@ public final class RowCursor<Object: Model> {
         return try stream.next().map { try stream.row(from: $0) }
     }
 
-    /// Lets go of the snapshot. ``next()`` gives nil from now on.
+    /// Releases the snapshot. ``next()`` returns nil from now on.
     public func close() { stream.close() }
 }

@@ -1,9 +1,9 @@
-/// The rows of a query as they were at one moment, one after the other, on a connection of its own.
+/// The rows of a query at one moment, one after the other, on a separate connection.
 ///
-/// The connection keeps its snapshot for as long as this runs, and goes back with the last row, by ``close()``, or when
-/// this is let go.
+/// The connection keeps its snapshot while the stream runs. It is returned after the last row, by ``close()``, or when
+/// the stream is released.
 ///
-/// Isolation: that of whoever made it.
+/// Isolation: that of the stream's creator.
 final class RowStream {
     private let store: Store
     private let entity: Int
@@ -13,15 +13,16 @@ final class RowStream {
     private var statement: Statement?
     /// The rows of a pinned context whose snapshot is not the newest one.
     private let pinned: PinnedRows?
-    /// Whether there were changes of the model's rows above the snapshot.
+    /// Whether layers above the snapshot had changed rows of the model.
     let hasPending: Bool
-    /// The tables that the rows are made of; those of a pinned context do not follow what is done to these.
+    /// The tables from which the rows are read. Empty for a pinned context, whose rows do not reflect later changes to
+    /// their tables.
     let tables: Set<String>
     /// The commit that the snapshot shows.
     var sequence: Int64 { view.sequence }
 
-    /// - Parameter source: a snapshot with the layers that belong to it, whose reader is this one's from now on, and the
-    ///   contexts whose layers are to be seen.
+    /// - Parameter source: a snapshot with its matching layers, and the contexts whose layers are shown. The stream
+    ///   takes over the snapshot's reader.
     init<Object: Model>(
         _ query: Query<Object>,
         _ source: (view: ObjectContext.View, path: [Int]),
@@ -58,7 +59,7 @@ final class RowStream {
 
     deinit { close() }
 
-    /// The row that comes next, to be read before the one after it is asked for; nil at the end.
+    /// The next row, which the caller must read before the next call; nil at the end.
     func next() throws -> RowReader? {
         guard let statement else { return try pinned?.next() }
         do {
@@ -71,7 +72,7 @@ final class RowStream {
         return nil
     }
 
-    /// The values of the row that was given last.
+    /// The values of the last returned row.
     @inline(__always)
     func row<Row: StoredRow>(from reader: RowReader) throws -> Row {
         if hasPending, store.schema.keepsBytes[entity], let row: Row = pendingRow(try reader.read(Int64.self, at: 0)) {
@@ -80,13 +81,14 @@ final class RowStream {
         return try Row(_$from: reader)
     }
 
-    /// While bytes outside of a row are not stored, no query can say where they are.
+    /// The row as the layers have it. Until externally stored bytes of a row are written, a query cannot return their
+    /// location.
     @inline(never)
     private func pendingRow<Row: StoredRow>(_ number: Int64) -> Row? {
         view.layers.visibleRow(number, entity: entity, in: path)
     }
 
-    /// Lets go of the snapshot. There are no more rows.
+    /// Releases the snapshot. The stream returns no more rows.
     func close() {
         pinned?.close()
         guard let statement else { return }
@@ -97,11 +99,11 @@ final class RowStream {
 }
 
 extension Store {
-    /// What a context shows by now, on a reader of its own, with the contexts whose layers it sees.
+    /// The current state of a context on a separate reader, with the contexts whose layers it sees.
     ///
     /// - Parameters:
-    ///   - context: nil for what is committed.
-    ///   - observer: who has events kept from then on, if anybody.
+    ///   - context: nil for the committed state.
+    ///   - observer: the observer for which events are kept from now on; nil if events need not be kept.
     func snapshot(
         of context: Int?,
         as observer: LayerObserver? = nil
