@@ -104,8 +104,8 @@ struct IdentityMap: ~Copyable {
         }
         count -= released.count
         if !released.isEmpty {
-            // The map keeps room for the objects that are added before the next sweep, so that an iteration over many
-            // objects does not grow the map each time.
+            // The map keeps room for the objects that are added before the next sweep. Otherwise an iteration over many
+            // objects would grow the map again after each sweep.
             var size = min(mask + 1, Self.keptSize)
             while count * 2 > size { size *= 2 }
             resize(size)

@@ -109,8 +109,8 @@ public struct MergeConflict: Sendable {
     /// The three values of an attribute that is declared with this type, or with an optional of it.
     ///
     /// The result is nil if one of the three values is nil, if the attribute is declared with another type, and for
-    /// relationships. The declared type matters because SQLite stores the same kind of number for integers of each
-    /// width, for `Bool`, for enums, and for the ids of a relationship's destination.
+    /// relationships. The declared type matters, because SQLite stores the same kind of number for many types: integers
+    /// of each width, `Bool`, enums, and the ids of a relationship's destination.
     public func values<Value: AttributeValue>(
         of type: Value.Type
     ) -> (base: Value, mine: Value, theirs: Value)? {

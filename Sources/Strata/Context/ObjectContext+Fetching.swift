@@ -83,7 +83,7 @@ extension ObjectContext {
     func object<Object: Model>(from reader: RowReader, entity: Int) throws -> Object {
         let number = try reader.read(Int64.self, at: 0)
         if let object = identity[number, Object.self] {
-            return unsafeDowncast(object, to: Object.self)  // its type was compared
+            return unsafeDowncast(object, to: Object.self)  // the look-up compares the type
         }
         if hasPendingBytes(entity), let object: Object = pendingObject(number, entity) { return object }
         return try make(from: reader, number, entity: entity)
@@ -107,8 +107,8 @@ extension ObjectContext {
         store.schema.keepsBytes[entity] && view?.reader.connection.overlay.parts[entity] != nil
     }
 
-    /// The object of a row as the layers show it. Separate from ``object(from:entity:)``, because type metadata that
-    /// generic code looks up at the start of a function would otherwise be looked up for every row.
+    /// The object of a row as the layers show it. Separate from ``object(from:entity:)``, because generic code looks up
+    /// type metadata at the start of a function. In the larger function, the look-up would happen for every row.
     @inline(never)
     func pendingObject<Object: Model>(_ number: Int64, _ entity: Int) -> Object? {
         pendingRow(number, entity, Object.Row.self).map { register(Object(_$row: $0), entity: entity) }

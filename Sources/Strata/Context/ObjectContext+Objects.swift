@@ -6,7 +6,7 @@ extension ObjectContext {
     /// An object that already belongs to this context is unchanged. If the object was deleted here, the next save
     /// refuses it. Objects to which it was related before the insert are inserted with it.
     ///
-    /// An insert can fail because the object belongs to another context, its model is not among the stack's models, or
+    /// An insert fails if the object belongs to another context, if its model is not among the stack's models, or if
     /// the store cannot reserve ids. The object then stays outside the context. The next ``save()`` or ``commit()``
     /// tries again and throws the reason, so that no failure goes unnoticed.
     ///

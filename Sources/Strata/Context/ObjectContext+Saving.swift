@@ -294,8 +294,8 @@ extension ObjectContext {
         }
     }
 
-    /// Applies the delete rules again to the deletes in the layers of these contexts, as seen by this context, which is
-    /// the topmost of them.
+    /// Applies the delete rules again to the deletes in the layers of these contexts. This context
+    /// is the topmost of them, and the rules affect the rows that it sees.
     private func applyDeleteRules(
         of contexts: [Int],
         _ prepared: inout PreparedSave,

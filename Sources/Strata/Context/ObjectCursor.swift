@@ -38,8 +38,8 @@ public final class ObjectCursor<Object: Model> {
     ///
     /// - Throws: ``StrataError`` with `contextEnded`, or if the store cannot be read. After an error, the cursor
     ///   returns no more objects.
-    /// - Complexity: one step of a statement. After changes to the model were published or saved, additionally a
-    ///   look-up by key for some of the objects that are not live in the context.
+    /// - Complexity: one step of a statement. If changes to the model were published or saved since, some objects that
+    ///   are not live in the context additionally need a look-up by key.
     public func next() throws -> Object? {
         guard !context.isEnded else {
             close()

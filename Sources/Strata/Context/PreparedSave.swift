@@ -54,8 +54,8 @@ struct SaveBasis: Equatable {
 }
 
 extension ObjectContext {
-    /// Whether a save may use its preparation. In the newest state, inserted objects must have the same unique values
-    /// as the same stored objects, and no other row may refer to a deleted object.
+    /// Whether a save may use its preparation in the newest state. Inserted objects must still have the same unique
+    /// values as the same stored objects. No other row may refer to a deleted object.
     func isUpToDate(_ prepared: PreparedSave, _ view: View) throws -> Bool {
         guard let basis = prepared.basis, basis != SaveBasis(view, path) else { return true }
         return try !prepared.changes.contains { try $0(view) } && !hasUnabsorbed()

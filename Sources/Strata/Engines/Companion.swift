@@ -1,8 +1,8 @@
 /// A model whose every row accompanies one object, which may belong to any of several other models.
 ///
-/// A reference cannot express this link, because a reference leads to objects of one model. As with a reference, a
-/// commit that writes a companion row also writes the object that it accompanies, if a parent context has inserted that
-/// object and not yet committed it.
+/// A reference cannot express this link, because a reference leads to objects of one model. In commits, the link works
+/// like a reference: a commit that writes a companion row also writes its object, if a parent context has inserted that
+/// object and not committed it.
 package protocol Companion: CommitFollower {
     /// The name of the column that holds the number of the object's id; the column holds 0 if the row has no object.
     static var ownerColumn: String { get }

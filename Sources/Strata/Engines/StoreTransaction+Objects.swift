@@ -2,8 +2,8 @@ extension StoreTransaction {
     /// Whether the object with this textual id is in the store, including an object that the current commit has
     /// inserted.
     ///
-    /// - Returns: nil if the text is not an id, or is an id of another store or of a model that the stack does not
-    ///   contain.
+    /// - Returns: nil if the text is not an id. Nil also if the id belongs to another store, or to a model that the
+    ///   stack does not contain.
     /// - Complexity: O(models), and one look-up.
     package func isThere(_ id: String) throws -> Bool? {
         let parts = id.split(atBytes: "-", omitsEmpty: false)

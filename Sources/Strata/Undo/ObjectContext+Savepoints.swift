@@ -26,8 +26,8 @@ extension ObjectContext {
     /// ```
     ///
     /// The restore covers all changes that this context made in the block, including changes that it saved to its
-    /// parent. Changes that other contexts made meanwhile stay. Changes that the parent itself has already saved or
-    /// committed also stay. Only rows that were changed in the block are touched.
+    /// parent. Of these, changes that the parent itself has already saved or committed stay. Changes that other
+    /// contexts made meanwhile also stay. Only rows that were changed in the block are touched.
     ///
     /// Savepoints can be nested to any depth. The block is synchronous, because changes cannot be taken back if other
     /// contexts build on them between the block's steps. A `rollback()` in the block drops the changes made in the
@@ -90,7 +90,9 @@ extension ObjectContext {
         for (entity, uses) in savepoint.usesAfterDelete { trackers[entity]?.usesAfterDelete = uses }
     }
 
-    /// - Throws: `misuse` inside of a savepoint.
+    /// Refuses a commit inside a savepoint.
+    ///
+    /// - Throws: `misuse` inside a savepoint.
     func checkNoSavepoint() throws {
         guard !savepoints.isEmpty else { return }
         throw StrataError(
