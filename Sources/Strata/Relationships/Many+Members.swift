@@ -272,7 +272,7 @@ extension ObjectContext {
     }
 
     /// Gives a member a place between two others. Only the row of the moved member changes, unless the fractions
-    /// between the two neighbours are used up. Concurrent moves of other members therefore do not conflict.
+    /// between the two neighbours are used up.
     func move<Owner: Model>(
         _ object: some Model,
         before next: (some Model)?,
