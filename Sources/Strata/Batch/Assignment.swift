@@ -31,8 +31,8 @@ extension Column where Root: Model {
     public func set(to value: Value.Unwrapped) -> Assignment<Root> { Assignment(node, .value(ValueNode(value))) }
 
     /// Sets the column to a value calculated from columns of the same object, in a batch update. The calculation uses
-    /// the values from before the update. It may also be SQL over columns of the same object: `$0.title.set(to:
-    /// .sql("trim(\($0.title))"))`.
+    /// the values from before the update. It may also be SQL over columns of the same object:
+    /// `$0.title.set(to: .sql("trim(\($0.title))"))`.
     public func set(to value: Column<Root, Value>) -> Assignment<Root> { Assignment(node, value.node) }
 }
 

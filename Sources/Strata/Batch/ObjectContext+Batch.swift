@@ -73,7 +73,8 @@ extension ObjectContext {
     ///
     /// - Throws: ``StrataError`` with `validation`, `notUnique` or `missingReference`; `foreignID` for a row that
     ///   refers to an object of another store; `misuse` for a row of an object that is inserted and not saved, in this
-    ///   context or a parent, and for a row whose external bytes were not read in the other store; errors of the store.
+    ///   context or a parent, and for a row of another store whose external bytes were not read there; errors of the
+    ///   store.
     @discardableResult
     public func batchInsert<Row: ModelRow>(_ rows: some Sequence<Row>) throws -> ObjectChanges<Row.Object> {
         try insert(rows, upsert: nil)

@@ -22,7 +22,7 @@ public import Metrics
 /// | `strata.plan` | the lines of SQLite's query plan |
 /// | `strata.sequence` | the number of a commit |
 /// | `strata.error` | the code of the error that made a commit fail |
-/// | `strata.backup` | the backup of a store, made before its migration |
+/// | `strata.backup` | the file with the copy of a store from before its migration |
 ///
 /// Commits, batches and migrations are logged at the levels `debug` and `info`, independently of these settings. The
 /// stack calls the log handler and the metrics handler in the middle of its work. These handlers must therefore not use
@@ -50,8 +50,8 @@ public struct Diagnostics: Sendable {
     public var slowStatementThreshold: Duration?
     /// The factory of counters, timers and gauges, usually `MetricsSystem.factory`. Nil, the default, for no metrics.
     public var metrics: (any MetricsFactory)?
-    /// Dimensions that distinguish the metrics of this stack from those of other stacks, for example `[("store",
-    /// "notes")]`.
+    /// Dimensions that distinguish the metrics of this stack from those of other stacks, for example
+    /// `[("store", "notes")]`.
     public var metricsDimensions: [(String, String)]
 
     /// Creates the settings; every omitted report is off.

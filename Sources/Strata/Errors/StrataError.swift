@@ -55,11 +55,11 @@ extension StrataError {
         public let column: String?
         /// The condition that the column or object must satisfy, or the kind of its conflict.
         public let message: String
-        /// The value that the change started from, the common ancestor; nil if there is none.
+        /// The value that the change started from (the common ancestor); nil if it does not exist.
         public var base: StoredValue?
-        /// The value that the save tried to write; nil if there is none.
+        /// The value that the save tried to write; nil if it does not exist.
         public var mine: StoredValue?
-        /// The value that another writer had already saved; nil if there is none.
+        /// The value that another writer had already saved; nil if it does not exist.
         public var theirs: StoredValue?
 
         /// A detail about an object or, with `column`, about one of its columns.

@@ -1,4 +1,4 @@
-/// The executor and the position of a context.
+/// The kind of a context, which determines its executor and its place above the store.
 public enum ContextKind: Hashable, Sendable {
     /// The private context on the store, which the other contexts are based on. A stack has at most one, named `.root`.
     case root
