@@ -15,7 +15,7 @@ final class Schema: Sendable {
     let hasSaveHooks, hasDeleteHooks, hasFetchHooks, hasValidations: Bool
     /// The models with a commit hook, and the index of their entity.
     let followers: [(entity: Int, type: any CommitFollower.Type)]
-    /// The models whose rows are deleted together with objects of other models.
+    /// The models whose rows each belong to an object of another model.
     let companions: [CompanionInfo]
     let infosByName: [String: EntityInfo]
     let infosByTable: [String: EntityInfo]
