@@ -1,4 +1,5 @@
-/// What a batch update sets a column to: see ``ObjectContext/batchUpdate(_:_:)-((_),(Object.Columns)->Assignment<Object>)``.
+/// A column of a batch update and its new value: see
+/// ``ObjectContext/batchUpdate(_:_:)-((_),(Object.Columns)->Assignment<Object>)``.
 public struct Assignment<Root: Model>: Sendable {
     let column: String
     let value: ExpressionNode
@@ -6,14 +7,14 @@ public struct Assignment<Root: Model>: Sendable {
     fileprivate init(_ target: ExpressionNode, _ value: ExpressionNode) {
         self.value = value
         guard case .column(let column) = target, column.path.hops.isEmpty else {
-            // No column of the model itself; the update says so.
+            // The target is not a column of the model itself; the update reports the error.
             self.column = ""
             return
         }
         self.column = column.name
     }
 
-    /// Lets a to-one relationship lead to the object with this id, or nowhere.
+    /// Makes a to-one relationship refer to the object with this id, or to no object.
     public static func relate<Destination: Model>(
         _ relationship: ToOne<Root, Destination>,
         to id: ObjectID<Destination>?
@@ -29,18 +30,19 @@ extension Column where Root: Model {
     /// Sets the column to a value, in a batch update.
     public func set(to value: Value.Unwrapped) -> Assignment<Root> { Assignment(node, .value(ValueNode(value))) }
 
-    /// Sets the column to what is calculated from columns of the same object, in a batch update. All are taken as they were before it.
-    /// SQL of columns of the same object is such a calculation too: `$0.title.set(to: .sql("trim(\($0.title))"))`.
+    /// Sets the column to a value calculated from columns of the same object, in a batch update. The calculation uses
+    /// the values from before the update. It may also be SQL over columns of the same object:
+    /// `$0.title.set(to: .sql("trim(\($0.title))"))`.
     public func set(to value: Column<Root, Value>) -> Assignment<Root> { Assignment(node, value.node) }
 }
 
 extension Column where Root: Model, Value: ExpressibleByNilLiteral {
-    /// Sets the column to a value or to none, in a batch update.
+    /// Sets the column to a value or to nil, in a batch update.
     public func set(to value: Value.Unwrapped?) -> Assignment<Root> {
         Assignment(node, .value(value.map { ValueNode($0) } ?? .stored(.null)))
     }
 
-    /// Sets the column to what is calculated from columns of the same object that always have a value, in a batch update.
+    /// Sets the column to a value calculated from non-optional columns of the same object, in a batch update.
     @_disfavoredOverload
     public func set(to value: Column<Root, Value.Unwrapped>) -> Assignment<Root> where Value.Unwrapped: ColumnValue {
         Assignment(node, value.node)

@@ -1,9 +1,10 @@
 import CStrataSQLite
 
 extension BatchJob {
-    /// What a constraint of SQLite's means for a batch, which names no rows: those that it writes have no ids that anybody knows.
+    /// The error of a batch for a violated SQLite constraint. The error does not name rows, because the caller does not
+    /// know the ids of the new rows.
     ///
-    /// - Parameter value: gives the value of a column in the row that was refused, where it is at hand.
+    /// - Parameter value: returns the value of a column in the refused row, if it is available.
     static func constraint(
         _ error: StrataError,
         _ info: EntityInfo,
@@ -33,7 +34,7 @@ extension BatchJob {
 }
 
 extension EntityInfo {
-    /// The columns that SQLite names where it refuses a row: `UNIQUE constraint failed: Article.slug, Article.lang`.
+    /// The columns that SQLite names when it refuses a row: `UNIQUE constraint failed: Article.slug, Article.lang`.
     fileprivate func columns(refusedBy error: StrataError) -> [Int] {
         guard let start = error.message.utf8.firstRange(of: "constraint failed: ".utf8)?.upperBound,
             let (names, _) = error.message[start...].splitAtLast("(")

@@ -1,7 +1,7 @@
 import Foundation
 
 extension BatchJob {
-    /// Deletes the objects that a query finds, and carries out the delete rules (C9).
+    /// Deletes the objects that a query finds, and applies their delete rules.
     func delete<Object: Model>(_ query: Query<Object>) throws {
         try gather(query)
         try gatherCascades()
@@ -14,11 +14,12 @@ extension BatchJob {
         }
     }
 
-    /// How many rounds of cascades read all gathered rows. A chain has a round for each of its rows, and these are looked up by an
-    /// index. In fewer rounds the index would cost more than it saves.
+    /// The number of cascade rounds that scan all gathered rows. A chain of rows needs one round per row, and later
+    /// rounds use an index. For fewer rounds, the index would cost more than it saves.
     private static let roundsWithoutIndex: Int64 = 8
 
-    /// Gathers what goes with the gathered rows, round by round: rows found in one round may lead to others in the next.
+    /// Gathers the rows that cascade rules delete together with the gathered rows, round by round. Rows found in one
+    /// round may lead to further rows in the next.
     ///
     /// Complexity: O(gathered rows · log gathered rows).
     private func gatherCascades() throws {
@@ -38,7 +39,8 @@ extension BatchJob {
         }
     }
 
-    /// Where to look for the rows that go with rows of an entity: what selects their ids, and their entity.
+    /// The sources of the rows that are deleted together with rows of an entity: the query for their ids, and their
+    /// entity.
     private func cascades(of info: EntityInfo) -> [(BatchSQL.Cascade, target: Int)] {
         var result: [(BatchSQL.Cascade, Int)] = []
         for reference in info.incoming where reference.deleteRule == .cascade {
@@ -72,7 +74,7 @@ extension BatchJob {
         if !denials.isEmpty { throw CommitJob.deniedError(denials) }
     }
 
-    /// Empties the to-one columns that lead to gathered rows, and takes members of relationships away.
+    /// Empties the to-one columns that refer to gathered rows, and removes the rows' memberships in relationships.
     private func emptyReferences(to info: EntityInfo) throws {
         for reference in info.incoming {
             let referring = schema.entities[reference.entity]

@@ -44,7 +44,7 @@ extension BatchJob {
                 updated = updated.union(try run(sql, values, checking: entity, edited: columns))
             }
         } catch let error as StrataError where error.code == .undecodable {
-            // Either an assigned value makes the rows unreadable, or they could not be read before.
+            // Either an assigned value makes the rows unreadable, or they were already unreadable.
             try checkValues()
             throw error
         }
@@ -55,7 +55,8 @@ extension BatchJob {
         note(TableChanges(updated: [columns.map { info.columns[$0].name }: updated]), info)
     }
 
-    /// What is calculated beyond 64 bits is a floating-point number to SQLite, and would be read as another one.
+    /// Refuses integer results beyond 64 bits. SQLite stores them as floating-point numbers, which would be read as
+    /// another value.
     private func checkSize<Object: Model>(of assignment: Assignment<Object>, _ info: EntityInfo) throws {
         guard case .arithmetic = assignment.value,
             let column = info.columns.firstIndex(where: { $0.name == assignment.column }),
@@ -66,7 +67,7 @@ extension BatchJob {
         }
     }
 
-    /// What SQL that was written by hand gives may be no value of the attribute's type.
+    /// Refuses results of raw SQL that are not valid for the attribute's type.
     private func checkType<Object: Model>(of assignment: Assignment<Object>, _ info: EntityInfo) throws {
         guard let column = info.columns.firstIndex(where: { $0.name == assignment.column }) else { return }
         try check(assignment, info, BatchSQL.selectGathered(info, column)) { value in
@@ -74,11 +75,11 @@ extension BatchJob {
         }
     }
 
-    /// Refuses what an assignment has come to in some rows.
+    /// Checks the results of an assignment and throws if any row's value is invalid.
     ///
     /// - Parameters:
-    ///   - sql: gives the ids of rows and what they hold.
-    ///   - fault: what is wrong with a value, if anything is.
+    ///   - sql: selects the ids of rows and their values.
+    ///   - fault: describes the fault of a value; nil if the value is valid.
     private func check<Object: Model>(
         _ assignment: Assignment<Object>,
         _ info: EntityInfo,
@@ -110,11 +111,11 @@ extension BatchJob {
         )
     }
 
-    /// Inserts rows, or updates those that hold the same unique values.
+    /// Inserts rows, or updates the existing rows with the same unique values.
     ///
     /// - Parameters:
-    ///   - unique: the names of the columns that tell which rows are the same; nil where all are new.
-    ///   - checkOrigin: refuses a row by what it was before it is given an id.
+    ///   - unique: the names of the columns that identify existing rows; nil if all rows are new.
+    ///   - checkOrigin: refuses a row based on its original id, before the row gets a new id.
     func insert<Row: ModelRow>(
         _ rows: some Sequence<Row>,
         _ entity: Entity<Row>,
@@ -146,7 +147,7 @@ extension BatchJob {
                 inserted.append(row._$number)
             }
         }
-        // Rows of this same batch may have been met again.
+        // The update may have matched a row that this batch inserted.
         updated.subtract(inserted)
         let insertedRuns = NumberRuns(ascending: inserted)
         let updatedRuns = NumberRuns(updated)
@@ -159,10 +160,11 @@ extension BatchJob {
         note(changes, info)
     }
 
-    /// Writes what a row keeps outside of itself. The row gets bytes of its own, also where it was read from a store and so has bytes
-    /// already: those are another row's.
+    /// Writes the values that a row stores outside of itself. The row gets a separate copy of the bytes, even if the
+    /// row was read from a store and already has bytes. The existing bytes belong to another row.
     ///
-    /// - Parameter isOwn: whether the row is of this store. What another one calls by the same number are other bytes.
+    /// - Parameter isOwn: whether the row belongs to this store. In another store, the same number refers to other
+    ///   bytes.
     private func writeBytes(of row: inout some StoredRow, isOwn: Bool, _ info: EntityInfo) throws {
         for column in info.externals {
             guard let external = row._$external(at: column) else { continue }
@@ -178,7 +180,8 @@ extension BatchJob {
         }
     }
 
-    /// What an update in place of an insert sets: all but what it was found by and the time of the first insert.
+    /// The columns that an upsert updates: all except the columns that identify the row and the time of the first
+    /// insert.
     private func upsertedColumns(_ unique: [String], _ info: EntityInfo) -> [Int] {
         info.columns.indices.filter { !unique.contains(info.columns[$0].name) && $0 != info.createdAt }
     }
@@ -196,9 +199,9 @@ extension BatchJob {
 }
 
 extension EntityInfo {
-    /// The columns of these names, which are unique together.
+    /// The columns with these names, which are unique together.
     ///
-    /// - Throws: ``StrataError`` with `invalidQuery` where they are not.
+    /// - Throws: ``StrataError`` with `invalidQuery` if the columns do not have a unique constraint.
     func unique(_ names: [String]) throws -> [Int] {
         let columns = names.compactMap { name in self.columns.firstIndex { $0.name == name } }
         guard let set = uniques.first(where: { Set($0) == Set(columns) && $0.count == names.count }) else {
@@ -213,7 +216,7 @@ extension EntityInfo {
 }
 
 extension ExpressionNode {
-    /// Whether it is calculated from values and columns of the queried object alone.
+    /// Whether the expression uses only values and columns of the queried object.
     fileprivate var isOfOneRow: Bool {
         switch self {
         case .column(let column): column.path.hops.isEmpty
@@ -228,7 +231,7 @@ extension ExpressionNode {
 }
 
 extension SQL.Fragment {
-    /// Whether it is about values and columns of the queried object alone. What a text says is for SQLite to judge.
+    /// Whether the fragment uses only values and columns of the queried object. SQLite itself checks raw text.
     fileprivate var isOfOneRow: Bool {
         switch self {
         case .text, .value, .list: true

@@ -1,24 +1,25 @@
 import Foundation
 
-/// Changes of many rows by statements of SQL, inside of one transaction. Used by one thread.
+/// Changes many rows by SQL statements, inside one transaction. Used by one thread.
 ///
-/// The ids of the rows are gathered in temporary tables first, so that no statement changes what it is choosing by, and that rows
-/// can be taken in portions: SQLite holds all that a statement returns in memory.
+/// The job first gathers the ids of the rows in temporary tables. No statement then changes the data that its own
+/// condition depends on. The job can also process the rows in portions, because SQLite holds all rows that a statement
+/// returns in memory.
 final class BatchJob {
     let connection: Connection
     let schema: Schema
     let base: Int64
     let time: Date
-    /// What has been changed.
+    /// The changes so far.
     private(set) var changes = CommitChanges()
-    /// The tables that were written to.
+    /// The tables that the job has written to.
     private(set) var tables: Set<String> = []
-    /// The entities with a table of ids.
+    /// The entities that have a table of ids.
     private var gathered: Set<Int> = []
     /// Whether these tables have an index by round.
     private var areRoundsIndexed = false
 
-    /// The entities of which rows may be gathered.
+    /// The entities that may have gathered rows.
     var gatheredInfos: [EntityInfo] { gathered.sorted().map { schema.entities[$0].info } }
 
     static let portion: Int64 = 5000
@@ -39,7 +40,7 @@ final class BatchJob {
         tables.insert(info.table)
     }
 
-    /// Notes members of a relationship that were taken away.
+    /// Records members that were removed from a relationship.
     func note(removed rows: [JoinRow], of join: EntityInfo) {
         let removals = rows.map { Change(kind: .delete, columns: ColumnSet(), row: $0, base: nil) }
         changes.addMembers(Part(unsorted: removals), join, schema)
@@ -48,14 +49,15 @@ final class BatchJob {
 
     // MARK: Ids
 
-    /// Ids that were reserved by this transaction and not taken yet.
+    /// Ids that this transaction has reserved and not yet used.
     private var reserved: Range<Int64> = 0..<0
     private var reservation: Int64 = 64
     static let reservationLimit: Int64 = 65_536
 
-    /// An id for a new row, greater than all that were given before this job began.
+    /// An id for a new row, greater than all ids that were issued before this job began.
     ///
-    /// It is reserved by this very transaction: the source of the store's ids would wait for it, and this for the source.
+    /// This transaction reserves the id itself. If the job asked the store's id source, the source would wait for this
+    /// transaction, and the transaction for the source.
     func takeID() throws -> Int64 {
         if reserved.isEmpty {
             let first = try connection.reserveIDs(reservation)
@@ -68,7 +70,7 @@ final class BatchJob {
 
     // MARK: The rows concerned
 
-    /// Makes the empty table of ids of an entity, if it is not there. Gives its name.
+    /// Creates the empty id table of an entity, if it does not exist. Returns its name.
     @discardableResult
     func idTable(_ entity: Int) throws -> String {
         let name = BatchSQL.idTable(entity)
@@ -79,7 +81,7 @@ final class BatchJob {
         return name
     }
 
-    /// Gives all tables of ids an index by round, also those that are made later.
+    /// Adds an index by round to all id tables, including tables that are created later.
     func indexRounds() throws {
         areRoundsIndexed = true
         for entity in gathered { try connection.execute(BatchSQL.indexRounds(entity)) }
@@ -97,7 +99,7 @@ final class BatchJob {
         return info
     }
 
-    /// Gives the first and last id of each portion of the gathered ones.
+    /// Calls `body` with the first and last id of each portion of the gathered ids.
     func forEachPortion(of entity: Int, _ body: (_ first: Int64, _ last: Int64) throws -> Void) throws {
         var last: Int64 = 0
         while true {
@@ -108,14 +110,14 @@ final class BatchJob {
         }
     }
 
-    /// Takes the temporary tables away; after an error they are gone with the transaction.
+    /// Drops the temporary tables. After an error, the rollback of the transaction has already removed them.
     func cleanUp() {
         for entity in gathered { try? connection.execute(BatchSQL.dropIDs(entity)) }
     }
 
     // MARK: Checks
 
-    /// Runs a statement that returns rows as they are now, and checks them. Gives their numbers.
+    /// Runs a statement that returns the changed rows, and checks these rows. Returns their numbers.
     ///
     /// - Parameter edited: the columns that the statement sets.
     func run<Row: StoredRow>(
@@ -140,12 +142,12 @@ final class BatchJob {
             throw Self.constraint(error, entity.info)
         }
         guard failures.isEmpty else { throw CommitJob.validationError(failures) }
-        // They follow from the others.
+        // Derived columns depend on the other columns.
         try write(entity.info.derived, of: rows, entity.info)
         return NumberRuns(numbers)
     }
 
-    /// Writes columns of rows that are in the store.
+    /// Writes columns of rows that already exist in the store.
     func write<Row: StoredRow>(_ columns: ColumnSet, of rows: [Row], _ info: EntityInfo) throws {
         guard !rows.isEmpty else { return }
         let statement = try connection.statement(info.sql.update(columns))
@@ -168,7 +170,7 @@ final class BatchJob {
         guard failures.isEmpty else { throw CommitJob.validationError(failures) }
     }
 
-    /// Runs a statement that writes a whole row. Gives the id that it returns, if it returns one.
+    /// Runs a statement that writes a whole row. Returns the id from the statement's result, if there is one.
     func write<Row: StoredRow>(_ row: Row, by statement: Statement, _ entity: Entity<Row>) throws -> Int64? {
         do {
             var binder = statement.binder
@@ -184,7 +186,7 @@ final class BatchJob {
         }
     }
 
-    /// Makes sure that the objects are there which a to-one column of these rows leads to.
+    /// Checks that the destinations of the to-one columns of these rows exist.
     func checkReferences(_ runs: NumberRuns, _ columns: ColumnSet, _ info: EntityInfo) throws {
         for reference in info.outgoing where columns.contains(reference.column) {
             let destination = schema.entities[reference.destination].info

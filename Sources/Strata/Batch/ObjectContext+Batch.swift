@@ -1,18 +1,21 @@
 extension ObjectContext {
-    /// Sets columns of all objects that a query finds, in the store, at once and without loading them.
+    /// Sets columns of all objects that a query finds, directly in the store and without loading the objects.
     ///
     /// ```swift
     /// try context.batchUpdate(Article.where { $0.views > 1000 }) { $0.views.set(to: $0.views - 1000) }
     /// ```
     ///
-    /// A commit of its own, of all or nothing: it works on the committed rows, not on unsaved changes of any context, and is on disk
-    /// when it returns. Rows are validated, timestamps set, and everybody is told as of other commits; an object that lives in a
-    /// context shows it, and an unsaved edit of the same column meets it as a conflict when it is saved. Life cycle hooks do
-    /// not run. Unique values are checked row by row, so that they cannot be moved along or exchanged.
+    /// A batch is a separate, atomic commit. It changes committed rows, ignores unsaved changes of all contexts, and is
+    /// on disk when the call returns.
     ///
-    /// - Returns: what was changed.
-    /// - Throws: ``StrataError`` with `invalidQuery`, `validation`, `notUnique`, `missingReference`, and what the store reports.
-    /// - Complexity: O(objects) in time; in memory, a number for each.
+    /// The batch validates rows, sets timestamps, and notifies observers like any other commit. Objects that live in a
+    /// context show the new values. An unsaved edit of the same column is a conflict when it is saved. Life cycle hooks
+    /// do not run. Unique values are checked row by row, so a batch can neither shift nor swap them.
+    ///
+    /// - Returns: the changes of this model.
+    /// - Throws: ``StrataError`` with `invalidQuery`, `validation`, `notUnique`, `missingReference`, and errors of the
+    ///   store.
+    /// - Complexity: O(objects) in time; one number per object in memory.
     @discardableResult
     public func batchUpdate<Object: Model>(
         _ query: Query<Object>,
@@ -21,7 +24,7 @@ extension ObjectContext {
         try batchUpdate(query) { [assignment($0)] }
     }
 
-    /// Sets several columns of all objects that a query finds; otherwise as with one.
+    /// Sets several columns of all objects that a query finds; otherwise like the variant for one column.
     @discardableResult
     public func batchUpdate<Object: Model>(
         _ query: Query<Object>,
@@ -31,29 +34,31 @@ extension ObjectContext {
         return try batch(Object.self) { try $0.update(query, assignments, $1) }
     }
 
-    /// Deletes all objects that a query finds, in the store, at once and without loading them, and what their delete rules say.
+    /// Deletes all objects that a query finds, directly in the store and without loading them, and applies their delete
+    /// rules.
     ///
-    /// A commit of its own, as ``batchUpdate(_:_:)-((_),(Object.Columns)->Assignment<Object>)`` is.
+    /// A batch delete is a separate commit, like ``batchUpdate(_:_:)-((_),(Object.Columns)->Assignment<Object>)``.
     ///
-    /// - Returns: what was deleted of this model; what went with it is told by ``ContextStack/changes(since:)``.
-    /// - Throws: ``StrataError`` with `invalidQuery`, `deleteDenied`, `validation`, and what the store reports.
+    /// - Returns: the deleted objects of this model. ``ContextStack/changes(since:)`` also reports the objects that
+    ///   delete rules deleted or changed.
+    /// - Throws: ``StrataError`` with `invalidQuery`, `deleteDenied`, `validation`, and errors of the store.
     @discardableResult
     public func batchDelete<Object: Model>(_ query: Query<Object>) throws -> ObjectChanges<Object> {
         try batch(Object.self) { job, _ in try job.delete(query) }
     }
 
-    /// Inserts rows into the store, at once and without objects, and gives them ids.
+    /// Inserts rows directly into the store, without objects, and assigns ids to them.
     ///
     /// ```swift
     /// try context.batchInsert(lines.lazy.map { Article(title: $0).snapshot })
     /// ```
     ///
-    /// A commit of its own, as ``batchUpdate(_:_:)-((_),(Object.Columns)->Assignment<Object>)`` is. Rows are taken one by one, so that
-    /// a lazy sequence of any length needs little memory; they are taken while the store is being written to, so what makes them uses
-    /// neither stack nor contexts.
+    /// A batch insert is a separate commit, like ``batchUpdate(_:_:)-((_),(Object.Columns)->Assignment<Object>)``. It
+    /// takes the rows one by one, so a lazy sequence of any length needs little memory. It takes them while it writes
+    /// to the store. The code that produces the rows must therefore use neither the stack nor its contexts.
     ///
-    /// A to-one relationship of a row is an id. Setting the relationship of an object to an inserted object inserts both, so
-    /// set the id in the row instead:
+    /// In a row, a to-one relationship is an id. Do not set the relationship of an object to an inserted object,
+    /// because that inserts both objects. Set the id in the row instead:
     ///
     /// ```swift
     /// let id = author.id
@@ -64,23 +69,25 @@ extension ObjectContext {
     /// })
     /// ```
     ///
-    /// Rows that were read from another store may be handed in where they lead to none of its objects.
+    /// Rows from another store are accepted if they do not refer to objects of the other store.
     ///
-    /// - Throws: ``StrataError`` with `validation`, `notUnique`, `missingReference`, `foreignID` for a row that leads to an object of
-    ///   another store, `misuse` for a row of an object that is inserted and not saved, here or in a parent, and for one whose bytes
-    ///   outside of the row were not read there, and what the store reports.
+    /// - Throws: ``StrataError`` with `validation`, `notUnique` or `missingReference`; `foreignID` for a row that
+    ///   refers to an object of another store; `misuse` for a row of an object that is inserted and not saved, in this
+    ///   context or a parent, and for a row of another store whose external bytes were not read there; errors of the
+    ///   store.
     @discardableResult
     public func batchInsert<Row: ModelRow>(_ rows: some Sequence<Row>) throws -> ObjectChanges<Row.Object> {
         try insert(rows, upsert: nil)
     }
 
-    /// Inserts rows, or updates the objects that have the same value in a unique column already.
+    /// Inserts rows, or updates the objects that already have the same value in a unique column.
     ///
-    /// An object that is there keeps its id and its `createdAt`, and gets all other values of the row. A commit of its own, as
-    /// ``batchInsert(_:)`` is. Of several rows with one value the last counts.
+    /// An existing object keeps its id and its `createdAt`, and gets all other values of the row. A batch upsert is a
+    /// separate commit, like ``batchInsert(_:)``. If several rows have the same unique value, the last one wins.
     ///
-    /// - Parameter columns: the names of the unique column, or of those that are unique together.
-    /// - Throws: as ``batchInsert(_:)``, and ``StrataError`` with `invalidQuery` where the columns are not unique.
+    /// - Parameter columns: the name of the unique column, or the names of the columns that are unique together.
+    /// - Throws: the errors of ``batchInsert(_:)``, and ``StrataError`` with `invalidQuery` if the columns are not
+    ///   unique.
     @discardableResult
     public func batchUpsert<Row: ModelRow>(
         _ rows: some Sequence<Row>,
@@ -102,8 +109,8 @@ extension ObjectContext {
         }
     }
 
-    /// Whether a row belongs to an object that is inserted and not saved, here or in a parent. The closure that makes the rows may have
-    /// inserted it just now.
+    /// Whether a row belongs to an object that is inserted and not saved, in this context or a parent. The closure that
+    /// produces the rows may have just inserted the object.
     ///
     /// - Complexity: O(layers · log changes).
     private func isPending<Row: ModelRow>(_ row: Row, _ entity: Entity<Row>) -> Bool {

@@ -1,11 +1,11 @@
 import Foundation
 
 extension Store {
-    /// Runs a batch in a transaction of its own, and lets everybody know what it has changed.
+    /// Runs a batch in a separate transaction, and notifies contexts and observers of the changes.
     ///
     /// - Parameters:
-    ///   - context: the name of the context that asks for it, for the log.
-    ///   - isFollowed: whether engines write behind it what follows.
+    ///   - context: the name of the context that requests the batch, for the log.
+    ///   - isFollowed: whether engines write their derived changes in the same transaction, after the batch.
     func batch(
         author: String?,
         for context: @autoclosure () -> String,
@@ -16,7 +16,7 @@ extension Store {
             do {
                 return try batch(author, context(), isFollowed, $0, body)
             } catch let error as StrataError {
-                // A cancellation is none of the store's errors.
+                // Rethrows a cancellation as itself, because it is not an error of the store.
                 throw error.passed
             }
         } outcome: { changes in
@@ -54,20 +54,22 @@ extension Store {
             guard isCommitted, let done, !done.changes.isEmpty else { return layers.hub.withdraw() }
             takeIn([done, followed].compactMap(\.self))
         }
-        // After a transaction without an error there is one.
+        // A transaction that ends without an error always sets `done`.
         return done!
     }
 
-    /// Takes in commits of this process, in their order, which are in the store and not known to the layers.
+    /// Applies commits of this process to the layers, in order. The commits are in the store, and the layers do not
+    /// know them yet.
     func takeIn(_ commits: [ChangeSet]) {
         for commit in commits where !layers.absorb(commit.changes, through: commit.token.sequence, schema) {
-            // Rows that layers have changed as well are read anew, as after the commit of another process.
+            // If layers have changed the same rows, the rows are read again, as after a commit of another process.
             following { try $0.takeInCommits() }
             return
         }
     }
 
-    /// Writes what a job has changed into the history, under its number, and has it told once that is committed.
+    /// Writes the changes of a job into the history, under its number, and announces them for publication after the
+    /// commit.
     func announce(_ job: BatchJob, _ author: String?) throws -> ChangeSet {
         let changes = changeSet(job.sequence, job, author)
         try job.connection.note(job.sequence, job.time, author, job.changes, retention)

@@ -9,10 +9,10 @@ extension BlockScope {
         return nil
     }
 
-    /// What a new block of `core` in the running task takes as its outer block.
+    /// The outer block of a new block of `core` in the running task.
     ///
-    /// Ended blocks of the same stack are left out, since the new block hides them; else a task that starts a task from
-    /// within each of its blocks would build a chain without end.
+    /// Ended blocks of the same stack are left out, because the new block hides them. Otherwise, a task that starts
+    /// another task inside each of its blocks would build an endless chain.
     static func outer(for core: StackCore) -> BlockScope? {
         var scope = current
         while let candidate = scope, candidate.handle.core === core, candidate.isEnded {
@@ -31,7 +31,7 @@ extension BlockScope {
         return false
     }
 
-    /// The running blocks that this one is part of, without itself, from the inside out.
+    /// The running blocks that enclose this block, from the inside out, without this block.
     var runningAncestors: [BlockScope] {
         var found: [BlockScope] = []
         var scope = outer
@@ -42,7 +42,7 @@ extension BlockScope {
         return found
     }
 
-    /// Whether `other` is this block or one around it.
+    /// Whether `other` is this block or encloses it.
     func descends(from other: BlockScope) -> Bool {
         var scope: BlockScope? = self
         while let candidate = scope {

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// One run of a block: the token that lets the same task join, and the stack that is seen inside.
+/// One run of a block: the token that lets the same task join, and the stack that the block sees.
 ///
-/// Scopes form a chain that travels with the task, child tasks included. The chain may hold scopes of several stack
-/// objects; each stack looks for its own. A scope whose block has ended stays in the chains of escaped tasks, where it
-/// joins nobody and its stack can no longer be used.
+/// Scopes form a chain that travels with the task and its child tasks. The chain may contain scopes of several stacks;
+/// each stack searches for its own scopes. The scope of an ended block stays in the chains of tasks that have outlived
+/// the block. Such a scope lets no task join, and its stack can no longer be used.
 final class BlockScope: Sendable {
     /// The innermost block of the running task, ended or not.
     @TaskLocal static var current: BlockScope?
@@ -20,7 +20,7 @@ final class BlockScope: Sendable {
     /// The context in which the block runs.
     let handle: ContextHandle
 
-    /// The next block outwards.
+    /// The block that directly encloses this one.
     let outer: BlockScope?
 
     /// The task that runs the block. See `identifierOfCurrentTask`.
@@ -29,7 +29,7 @@ final class BlockScope: Sendable {
     /// Whether the context ends with the block (a background block).
     let dropsContext: Bool
 
-    /// When the block was asked for; nil where nobody measures how long it waits.
+    /// When the block was requested; nil if waiting times are not measured.
     private let asked: ContinuousClock.Instant?
 
     private let state: Mutex<State>
@@ -43,16 +43,16 @@ final class BlockScope: Sendable {
         asked = handle.core.engine.telemetry.isMeasuring ? .now : nil
     }
 
-    /// It is the block's turn.
+    /// Records the waiting time when the block starts.
     func noteTurn() {
         guard let asked else { return }
         handle.core.engine.telemetry.metrics?.contextWait.record(duration: asked.duration(to: .now))
     }
 
-    /// A number that tells living tasks apart.
+    /// A number that distinguishes living tasks.
     ///
-    /// It is compared with that of a scope whose block is running, so both tasks are alive, and two living tasks have
-    /// different addresses; the hash of an address is 64 bits of a keyed hash.
+    /// The number is compared with the number of a scope whose block is running. Both tasks are therefore alive, and
+    /// two living tasks have different addresses. The hash of an address is a keyed hash of 64 bits.
     static var identifierOfCurrentTask: Int {
         withUnsafeCurrentTask { $0?.hashValue ?? 0 }
     }
@@ -67,20 +67,20 @@ final class BlockScope: Sendable {
         state.withLock { $0.hasFailed }
     }
 
-    /// Whether the block has a place among the readers.
+    /// Whether the block has a place in the reader pool.
     var hasPlace: Bool {
         get { state.withLock { $0.hasPlace } }
         set { state.withLock { $0.hasPlace = newValue } }
     }
 
-    /// The block has thrown an error.
+    /// Records that the block has thrown an error.
     func noteFailure() {
         state.withLock { $0.hasFailed = true }
     }
 
-    /// The stack inside the block.
+    /// Reads or changes the stack inside the block.
     ///
-    /// - Throws: `blockEnded` when the block is over.
+    /// - Throws: `blockEnded` if the block is over.
     func withList<R: Sendable>(_ body: (inout [ContextHandle]) throws -> R) throws -> R {
         try state.withLock { state in
             if state.isEnded { throw Self.endedError }
@@ -88,7 +88,7 @@ final class BlockScope: Sendable {
         }
     }
 
-    /// Notes a save for the end of the block; false when the block is over.
+    /// Schedules a save for the end of the block; false if the block is over.
     func saveAtEnd(_ handle: ContextHandle) -> Bool {
         state.withLock { state in
             if state.isEnded { return false }
@@ -97,7 +97,7 @@ final class BlockScope: Sendable {
         }
     }
 
-    /// Ends the block and gives back the saves that were to follow it, in order.
+    /// Ends the block and returns the saves scheduled for its end, in order.
     func end() -> [ContextHandle] {
         let released = state.withLock { state in
             state.isEnded = true

@@ -1,15 +1,15 @@
 import Synchronization
 
-/// Waiting that ends with what is waited for, or with the task.
+/// A wait that ends with the awaited event or with the cancellation of the task.
 enum CancellableWait {
     typealias Waiter = CheckedContinuation<Void, Never>
 
     private static let last = Atomic(0)
 
     /// - Parameters:
-    ///   - add: keeps the waiter under its number, and says whether it did: not where there is nothing to wait for. Asks, under the same
-    ///     lock, whether the task is cancelled: a cancellation after that finds the waiter.
-    ///   - remove: gives up the waiter of a number, if it is there still.
+    ///   - add: stores the waiter under its number and returns true, or returns false if there is no event to wait for.
+    ///     Under the same lock, it checks whether the task is cancelled; a later cancellation then finds the waiter.
+    ///   - remove: removes and returns the waiter with a number, if it is still stored.
     nonisolated(nonsending) static func wait(
         add: (Int, Waiter) -> Bool,
         remove: @Sendable (Int) -> Waiter?

@@ -1,9 +1,9 @@
 import Dispatch
 
-/// The serial executor of one context: a dispatch queue of its own.
+/// The serial executor of one context: a separate dispatch queue.
 ///
-/// It is never Swift's shared pool, so a block that waits for the disk stalls nobody else, and it is first in, first
-/// out, which default actors are not.
+/// The executor is not Swift's shared pool, so a block that waits for the disk stalls no other code. It is first in,
+/// first out, unlike the executor of a default actor.
 final class ContextExecutor: SerialExecutor {
     private static let key = DispatchSpecificKey<ObjectIdentifier>()
 

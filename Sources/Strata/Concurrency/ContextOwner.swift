@@ -1,16 +1,17 @@
 import Synchronization
 
-/// The actor that owns the working face of one context, on the executor of that context.
+/// The actor that owns the `ObjectContext` of one context, on the executor of that context.
 ///
-/// For a main context that executor is the main actor's, so code of the main actor gets at the object without a hop.
+/// For a main context, this is the executor of the main actor, so code of the main actor reaches the object without a
+/// hop.
 actor ContextOwner {
     /// Nil for a main context.
     private nonisolated let executor: ContextExecutor?
 
-    /// Lets the blocks of the context in.
+    /// Admits the blocks of the context, one at a time.
     nonisolated let gate: Gate
 
-    /// Keeps commits of a main context apart while they are on the disk, without keeping blocks out.
+    /// Serialises the commits of a main context while they write to the disk, without excluding blocks.
     nonisolated let commitGate: Gate
 
     private nonisolated let created = Atomic(false)
@@ -19,7 +20,8 @@ actor ContextOwner {
     private(set) var context: ObjectContext?
     private nonisolated let retired = Atomic(false)
 
-    /// - Parameter executor: that of others, where the context takes turns with them; by default one of its own.
+    /// - Parameter executor: a shared executor, if the context takes turns with others; by default, the context gets a
+    ///   separate executor.
     init(kind: ContextKind, title: String, on executor: ContextExecutor? = nil) {
         self.executor = kind == .main ? nil : executor ?? ContextExecutor(label: "strata.context.\(title)")
         gate = Gate(name: title)
@@ -35,7 +37,7 @@ actor ContextOwner {
         executor?.isCurrent ?? MainExecutor.isCurrent
     }
 
-    /// Whether the context has a working face: it has been used and not been dropped.
+    /// Whether the `ObjectContext` exists: the context has been used and has not been dropped.
     nonisolated var isCreated: Bool {
         created.load(ordering: .acquiring)
     }
@@ -45,9 +47,9 @@ actor ContextOwner {
         retired.load(ordering: .acquiring)
     }
 
-    /// Runs a synchronous block in its turn: one hop here and one back.
+    /// Runs a synchronous block when the gate admits it: one hop to the executor and one back.
     ///
-    /// The caller has counted the block in `StackCore.enter`; it is counted out here.
+    /// The caller has counted the block as active in `StackCore.enter`; this function ends the count.
     ///
     /// - Parameter isLimited: whether the block takes a place in the reader pool.
     func run<T: Sendable>(
@@ -71,7 +73,7 @@ actor ContextOwner {
         }
     }
 
-    /// Runs an asynchronous block in its turn.
+    /// Runs an asynchronous block when the gate admits it.
     func run<T>(
         _ scope: BlockScope,
         isLimited: Bool = false,
@@ -86,8 +88,9 @@ actor ContextOwner {
         if isLimited, isAlone { try await takePlace(scope) }
         do {
             return try await BlockScope.$current.withValue(scope) {
-                // Using `self` in here is what isolates the closure to this actor, so that the body is run on its executor
-                // also after its awaits; and the synchronous call before the body keeps 6.3.1 from leaving out the hop to it.
+                // The use of `self` isolates this closure to the actor, so the body runs on the actor's executor even
+                // after an await. The synchronous call before the body keeps Swift 6.3.1 from leaving out the hop to
+                // that executor.
                 let context = try self.begin(scope, isAlone: isAlone)
                 return SendingBox(try await body(context))
             }.open()
@@ -97,12 +100,12 @@ actor ContextOwner {
         }
     }
 
-    /// Commits a main context: begins and finishes here, and writes elsewhere meanwhile.
+    /// Commits a main context: begins and finishes on this executor, and writes on another queue in between.
     ///
-    /// The gate of blocks is free while the disk works. The commit gate is taken inside of it and nothing that holds the
-    /// commit gate waits for the other, so they cannot wait for each other.
+    /// The gate of blocks is free while the disk works. A commit takes the commit gate while it holds the gate of
+    /// blocks. No code that holds the commit gate waits for the gate of blocks, so the two gates cannot deadlock.
     ///
-    /// - Parameter others: what other contexts of a chain have made ready.
+    /// - Parameter others: the prepared layers of the other contexts of a chain.
     func commit(_ scope: BlockScope, with others: [Int: PreparedLayer] = [:]) async throws {
         let core = scope.handle.core
         defer { core.leave() }
@@ -132,7 +135,7 @@ actor ContextOwner {
         _ = try result.get()
     }
 
-    /// The working face, made at first use.
+    /// The `ObjectContext`, created at first use.
     ///
     /// - Throws: `contextEnded`.
     func object(for handle: ContextHandle) throws -> ObjectContext {
@@ -151,7 +154,7 @@ actor ContextOwner {
         return context
     }
 
-    /// Publishes what the context holds; does nothing if it was never used.
+    /// Publishes the edits of the context; does nothing if the context was never used.
     func publish() {
         context?.publish()
     }
@@ -161,10 +164,10 @@ actor ContextOwner {
         context?.lookAgain()
     }
 
-    /// Ends the context after the blocks that wait for it, and gives the number of changes that are lost.
+    /// Ends the context after the blocks that wait for it, and returns the number of lost changes.
     func retire(_ scope: BlockScope?) async -> Int {
         if let scope {
-            // The task is detached and never cancelled, and it has no block around it: it cannot fail to get in.
+            // Entering cannot fail: the task is detached, is never cancelled, and has no block around it.
             if gate.tryEnter(scope) == nil { try? await gate.wait(scope) }
         }
         let lost = drop()
@@ -172,7 +175,7 @@ actor ContextOwner {
         return lost
     }
 
-    /// Ends the context now.
+    /// Ends the context immediately and returns the number of lost changes.
     func drop() -> Int {
         retired.store(true, ordering: .releasing)
         created.store(false, ordering: .releasing)
@@ -183,7 +186,7 @@ actor ContextOwner {
         return lost
     }
 
-    /// Sees to it that the turn of the main actor that touched the context ends with `endTurn`, once.
+    /// Schedules one `endTurn` for the turn of the main actor that used the context.
     nonisolated func scheduleEndOfTurn() {
         if turnIsDirty.exchange(true, ordering: .acquiringAndReleasing) { return }
         Task.detached { await self.endTurn() }
@@ -194,14 +197,14 @@ actor ContextOwner {
         if gate.holder == nil {
             context?.endTurn()
         } else {
-            // Between the awaits of an asynchronous block the turn ends, the block does not.
+            // At an await of an asynchronous block, the main actor's turn ends but the block does not.
             context?.publish()
             context?.turnHasEnded()
         }
     }
 
-    /// Waits for a place in the reader pool, which the block leaves at its end. Behind the gate, so that of many blocks on one context only
-    /// the running one has a place.
+    /// Waits for a place in the reader pool, which the block leaves when it ends. The block waits after it has passed
+    /// the gate, so that of many blocks on one context only the running block has a place.
     private func takePlace(_ scope: BlockScope) async throws {
         try await scope.handle.core.engine.takePlace(scope)
         scope.hasPlace = true
@@ -219,7 +222,7 @@ actor ContextOwner {
 
     private func end(_ scope: BlockScope, isAlone: Bool) {
         if scope.dropsContext {
-            // Whoever called a block that throws knows of it.
+            // If the block throws, its caller already knows about the failure.
             scope.handle.core.reportLost(
                 drop(),
                 of: scope.handle.description,

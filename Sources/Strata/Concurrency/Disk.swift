@@ -1,7 +1,7 @@
 import Dispatch
 
 enum Disk {
-    /// Does something that waits for the disk, without holding a thread of the caller.
+    /// Runs work that waits for the disk, without blocking a thread of the caller.
     nonisolated(nonsending) static func run<Value: Sendable>(
         _ body: @escaping @Sendable () throws -> Value
     ) async throws -> Value {

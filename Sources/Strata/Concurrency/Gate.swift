@@ -1,28 +1,28 @@
 import Synchronization
 
-/// Lets one block at a time into a context, first come, first served, also across the awaits of a block.
+/// A fair, reentrant lock that admits one block at a time into a context, in order of arrival, and holds across awaits.
 ///
-/// A block of the task that is inside already joins it. Waiting is cancellable, and waiting that would never end is
-/// thrown instead; see `WaitGraph`.
+/// A block of the task that is already inside joins the current block. Waiting is cancellable. A wait that would
+/// deadlock throws an error instead; see `WaitGraph`.
 final class Gate: Sendable {
-    /// How a block got in.
+    /// How a block entered.
     enum Entry {
-        /// As the one block inside.
+        /// As the only block inside.
         case alone
-        /// As part of a block that its own task has around it.
+        /// As part of a block that encloses it in the same task.
         case joined
     }
 
     fileprivate struct State {
         var holder: BlockScope?
         var waiters: [Waiter] = []
-        /// Index of the first waiter, so that taking one from a long queue is cheap.
+        /// The index of the first waiter, so that removing a waiter from a long queue is cheap.
         var head = 0
     }
 
     private let state = Mutex(State())
 
-    /// What the gate guards, for messages.
+    /// The name of the guarded context, for messages.
     let name: String
 
     init(name: String) {
@@ -34,12 +34,12 @@ final class Gate: Sendable {
         state.withLock { $0.holder }
     }
 
-    /// How many blocks wait, for tests and dumps.
+    /// The number of waiting blocks, for tests and dumps.
     var waitingCount: Int {
         state.withLock { $0.waiters.count - $0.head }
     }
 
-    /// Lets the block in if nobody is inside or the block may join; nil when it has to wait.
+    /// Admits the block if no other block is inside or the block may join; nil if the block must wait.
     func tryEnter(_ scope: BlockScope) -> Entry? {
         state.withLock { state in
             guard let holder = state.holder else {
@@ -50,9 +50,9 @@ final class Gate: Sendable {
         }
     }
 
-    /// Waits until it is the block's turn.
+    /// Waits until the gate admits the block.
     ///
-    /// - Throws: `waitingRing` when that turn would never come, `CancellationError` when the task is cancelled first.
+    /// - Throws: `waitingRing` if the wait would deadlock, `CancellationError` if the task is cancelled first.
     nonisolated(nonsending) func wait(_ scope: BlockScope) async throws {
         let waiter = Waiter(scope)
         try await withTaskCancellationHandler {
@@ -89,9 +89,9 @@ final class Gate: Sendable {
         next?.resume()
     }
 
-    /// Queues the waiter, or lets it in if the gate has become free; for `WaitGraph`, which holds its lock meanwhile.
+    /// Queues the waiter, or admits it if the gate has become free. `WaitGraph` calls this while it holds its lock.
     ///
-    /// - Returns: Whether it is in the queue now.
+    /// - Returns: Whether the waiter is now in the queue.
     func enqueue(_ waiter: Waiter, _ continuation: CheckedContinuation<Void, any Error>) throws -> Bool {
         let isFree = state.withLock { state -> Bool? in
             guard waiter.arm(continuation) else { return nil }
@@ -110,7 +110,7 @@ final class Gate: Sendable {
 }
 
 extension Gate.State {
-    /// Forgets the waiters that were served, now and then.
+    /// Removes the served waiters from time to time.
     fileprivate mutating func trim() {
         if head == waiters.count {
             waiters.removeAll(keepingCapacity: true)

@@ -1,6 +1,6 @@
 import Dispatch
 
-/// Asks, without trapping, whether the caller runs on the executor of the main actor.
+/// Checks, without trapping, whether the caller runs on the executor of the main actor.
 enum MainExecutor {
     private static let key: DispatchSpecificKey<Bool> = {
         let key = DispatchSpecificKey<Bool>()
@@ -10,7 +10,8 @@ enum MainExecutor {
 
     /// Whether the caller runs on the main actor.
     ///
-    /// The main actor of Linux is drained by the main queue, and that need not be the main thread, so the queue is asked.
+    /// On Linux, the main queue runs the main actor's jobs, not necessarily on the main thread. The check therefore
+    /// asks for the queue.
     static var isCurrent: Bool {
         DispatchQueue.getSpecific(key: key) == true
     }

@@ -1,6 +1,6 @@
-/// Reads what an iterator gives in portions, on a queue of its own.
+/// Reads the elements for an iterator in portions, on a separate queue.
 actor PortionSource<Element: Sendable> {
-    /// Gives the element that comes next with its size in bytes, be it a rough one; nil at the end.
+    /// Returns the next element with its approximate size in bytes; nil at the end.
     typealias Reading = () throws -> (element: Element, size: Int)?
 
     private enum Phase {
@@ -14,7 +14,7 @@ actor PortionSource<Element: Sendable> {
     private let begin: @Sendable () throws -> Reading
     private var phase = Phase.beginning
 
-    /// - Parameter begin: gives what reads the elements one after the other. Called once, on the queue.
+    /// - Parameter begin: returns the function that reads the elements one after the other. Called once, on the queue.
     init(_ label: String, _ store: Store, _ begin: @escaping @Sendable () throws -> Reading) {
         executor = ContextExecutor(label: label)
         self.store = store
@@ -23,7 +23,7 @@ actor PortionSource<Element: Sendable> {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    /// The elements that come next; none at the end, and after an error.
+    /// The next portion of elements; empty at the end and after an error.
     func next() throws -> [Element] {
         do {
             let read: Reading
@@ -49,8 +49,8 @@ actor PortionSource<Element: Sendable> {
         }
     }
 
-    /// How many elements are read at a time: a hop to the queue costs as much as some ten of them.
+    /// The number of elements per read: a hop to the queue costs as much as about ten elements.
     private static var portion: Int { 256 }
-    /// After how many bytes a portion ends, so that large elements do not pile up.
+    /// The number of bytes after which a portion ends, so that large elements do not accumulate.
     private static var portionSize: Int { 1 << 20 }
 }

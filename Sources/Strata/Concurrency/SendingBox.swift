@@ -1,8 +1,8 @@
 /// Carries a value through a call that loses the `sending` of its result.
 ///
-/// Proof of `@unchecked Sendable`: a box is made, passed on and opened by one task, within one function of Strata that
-/// is itself bound by `sending` or by the isolation of the value; it is never stored, and opened once. So the value is
-/// never reachable from two isolation domains by way of the box.
+/// Proof of `@unchecked Sendable`: one task makes, passes and opens a box, within one function of Strata that is itself
+/// bound by `sending` or by the isolation of the value. A box is never stored, and is opened once. The box therefore
+/// never makes the value reachable from two isolation domains.
 struct SendingBox<Value>: @unchecked Sendable {
     let value: Value
 
@@ -10,9 +10,9 @@ struct SendingBox<Value>: @unchecked Sendable {
         self.value = value
     }
 
-    /// The value, in a region of its own.
+    /// The value, in a disconnected region.
     consuming func open() -> sending Value {
-        // Proof: `value` came out of a `sending` result, and this copy of the box is the only one.
+        // Proof: `value` is the result of a `sending` call, and this copy of the box is the only one.
         nonisolated(unsafe) let value = value
         return value
     }

@@ -1,12 +1,13 @@
 import Synchronization
 
-/// Who waits for whom, over all stacks of the process, so that a ring is found before it closes.
+/// The wait-for graph over all stacks of the process, which detects a deadlock before it happens.
 ///
-/// A ring consists of blocks that each wait at a gate which the next one holds. Waiting begins under the one lock of
-/// the graph, so whoever would close a ring sees all its other members waiting, and they cannot move meanwhile. Blocks
-/// without a block around them hold nothing while they wait: they take part in no ring and skip the graph.
+/// A cycle consists of blocks that each wait at a gate which the next block holds. A wait begins under the single lock
+/// of the graph. A block that would close a cycle therefore sees all other members of the cycle waiting, and they
+/// cannot move meanwhile. A block without an enclosing block holds no gate while it waits. It cannot be part of a cycle
+/// and skips the graph.
 ///
-/// Any task that descends from a block counts as part of it.
+/// Any task that descends from a block counts as part of the block.
 final class WaitGraph: Sendable {
     static let shared = WaitGraph()
 
@@ -18,7 +19,7 @@ final class WaitGraph: Sendable {
     /// The gates at which descendants of a running block wait.
     private let edges = Mutex<[ObjectIdentifier: [Edge]]>([:])
 
-    /// Begins to wait, unless that would close a ring.
+    /// Begins to wait, unless the wait would close a cycle.
     func wait(_ waiter: Waiter, at gate: Gate, _ continuation: CheckedContinuation<Void, any Error>) throws {
         if waiter.scope.outer == nil {
             _ = try gate.enqueue(waiter, continuation)
@@ -37,14 +38,14 @@ final class WaitGraph: Sendable {
         }
     }
 
-    /// Ends a wait by cancellation, if it has not ended otherwise.
+    /// Ends a wait by cancellation, if it has not already ended.
     func cancel(_ waiter: Waiter, at gate: Gate) {
-        // The edges go first: a waiter that is no longer served must not count for a ring.
+        // The edges are removed first: a waiter that is no longer served must not count for a cycle.
         stopped(waiter)
         waiter.grant()?.resume(throwing: CancellationError())
     }
 
-    /// Forgets a wait that is over.
+    /// Removes a finished wait from the graph.
     func stopped(_ waiter: Waiter) {
         if waiter.scope.outer == nil { return }
         edges.withLock { edges in
@@ -60,7 +61,7 @@ final class WaitGraph: Sendable {
         }
     }
 
-    /// The gates of a ring that waiting at `gate` would close for a block with these ancestors.
+    /// The gates of the cycle that waiting at `gate` would close for a block with these ancestors.
     private static func ring(
         from gate: Gate,
         to ancestors: [BlockScope],

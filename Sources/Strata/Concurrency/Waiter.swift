@@ -2,7 +2,7 @@ import Synchronization
 
 /// A block that waits at a gate.
 ///
-/// It is served once: by the gate or by cancellation, whichever comes first.
+/// The waiter is served once: by the gate or by cancellation, whichever comes first.
 final class Waiter: Sendable {
     private enum State {
         case new
@@ -18,7 +18,7 @@ final class Waiter: Sendable {
         self.scope = scope
     }
 
-    /// Begins to wait; false when it was cancelled before.
+    /// Begins to wait; false if the wait was cancelled before it began.
     func arm(_ continuation: CheckedContinuation<Void, any Error>) -> Bool {
         state.withLock { state in
             guard case .new = state else { return false }
@@ -27,7 +27,8 @@ final class Waiter: Sendable {
         }
     }
 
-    /// Takes the continuation for whoever serves the waiter; nil when it was served before, or does not wait yet.
+    /// Takes the continuation, which the caller then resumes; nil if the waiter was already served, or does not wait
+    /// yet.
     func grant() -> CheckedContinuation<Void, any Error>? {
         state.withLock { state in
             defer { state = .served }

@@ -1,7 +1,8 @@
 public import Logging
 public import Metrics
 
-/// What a stack tells of its work, beyond what its `logger` is told of anyway. Nothing unless asked for.
+/// Optional reports of a stack about its work, beyond the records that its `logger` always receives. Everything is off
+/// by default.
 ///
 /// ```swift
 /// let stack = try await ContextStack.open(
@@ -9,51 +10,54 @@ public import Metrics
 ///     diagnostics: Diagnostics(slowStatementThreshold: .milliseconds(100), metrics: MetricsSystem.factory))
 /// ```
 ///
-/// Records of a stack's log have these keys in their metadata, as far as they apply:
+/// Log records of a stack have these keys in their metadata, where they apply:
 ///
 /// | key | |
 /// |---|---|
 /// | `strata.context` | the name of the context |
 /// | `strata.sql` | the text of a statement |
-/// | `strata.values` | the same with its values, where these are asked for |
+/// | `strata.values` | the text with its values, if values are logged |
 /// | `strata.duration` | in seconds, as a decimal number |
-/// | `strata.rows` | how many rows were returned or written |
+/// | `strata.rows` | the number of rows returned or written |
 /// | `strata.plan` | the lines of SQLite's query plan |
 /// | `strata.sequence` | the number of a commit |
-/// | `strata.error` | the code of the error with which a commit has failed |
-/// | `strata.backup` | the file to which a store was copied before it was migrated |
+/// | `strata.error` | the code of the error that made a commit fail |
+/// | `strata.backup` | the file with the copy of a store from before its migration |
 ///
-/// Commits, batches and migrations are logged at the levels `debug` and `info`, whatever stands here. A log handler and a
-/// metrics handler are called where the work is done, so they must not use the stack that they are told of.
+/// Commits, batches and migrations are logged at the levels `debug` and `info`, independently of these settings. The
+/// stack calls the log handler and the metrics handler in the middle of its work. These handlers must therefore not use
+/// the stack that they receive records of.
 public struct Diagnostics: Sendable {
-    /// Whether statements of SQL are logged.
+    /// Whether SQL statements are logged.
     public enum StatementLogging: Sendable {
-        /// None but slow ones, if ``Diagnostics/slowStatementThreshold`` is set.
+        /// Only slow statements are logged, if ``Diagnostics/slowStatementThreshold`` is set.
         case off
-        /// Their texts. Values are bound and not part of the text, except for those that a person has written into raw SQL.
+        /// Statements are logged as texts. Bound values are not part of the text, but literal values in raw SQL are.
         case text
-        /// Their texts, and the texts with the values in place. These are the users' data: think of who reads the log.
+        /// Statements are logged as texts, and as texts with their values. The values are user data: consider who can
+        /// read the log.
         case textAndValues
     }
 
-    /// Whether statements of SQL are logged, each at its end.
+    /// Whether SQL statements are logged, each when it ends.
     public var statements: StatementLogging
-    /// The level at which statements are logged that are not slow.
+    /// The level of log records for statements that are not slow.
     public var statementLevel: Logger.Level
-    /// How long a statement may take; one that takes longer is logged as a warning, and its query plan as soon as its block is
-    /// done with reading. Nil, the default, for no limit.
+    /// The duration from which a statement counts as slow. Nil, the default, for no limit.
     ///
-    /// The time goes from the first step of the statement to its end, what is done between its rows included.
+    /// A slow statement is logged as a warning. Its query plan is logged as soon as its block has finished reading. The
+    /// duration runs from the first step of the statement to its end, and includes the work between its rows.
     public var slowStatementThreshold: Duration?
-    /// Where counters, timers and gauges are made, usually `MetricsSystem.factory`. Nil, the default, for nowhere.
+    /// The factory of counters, timers and gauges, usually `MetricsSystem.factory`. Nil, the default, for no metrics.
     public var metrics: (any MetricsFactory)?
-    /// What tells the metrics of this stack from those of others, for instance `[("store", "notes")]`.
+    /// Dimensions that distinguish the metrics of this stack from those of other stacks, for example
+    /// `[("store", "notes")]`.
     public var metricsDimensions: [(String, String)]
 
-    /// What to tell; what is left out is off.
+    /// Creates the settings; every omitted report is off.
     ///
-    /// While statements are logged, or slow ones looked for, SQLite calls back at each statement and at each row. When both are
-    /// off, nothing is paid.
+    /// If statements are logged, or a threshold for slow statements is set, SQLite calls back for each statement and
+    /// each row. If both are off, there is no cost.
     public init(
         statements: StatementLogging = .off,
         statementLevel: Logger.Level = .debug,

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The keys of metadata in a stack's log.
+/// The metadata keys of a stack's log.
 package enum LogKey {
     static let context = "strata.context"
     static let sql = "strata.sql"

@@ -2,18 +2,19 @@ import CStrataSQLite
 import Foundation
 import Logging
 
-/// Follows the statements of one connection from their first step to their end, and logs them.
+/// Traces the statements of one connection from their first step to their end, and logs them.
 ///
-/// SQLite calls it back: see https://www.sqlite.org/c3ref/trace_v2.html. A connection that is not traced pays nothing for it.
+/// The trace uses SQLite's callbacks: see https://www.sqlite.org/c3ref/trace_v2.html. A connection without a trace has
+/// no overhead.
 ///
-/// Isolation: that of the connection, whose calls are where the callbacks come from.
+/// Isolation: that of the connection, whose calls trigger the callbacks.
 final class StatementTrace {
-    /// A statement that has begun and not ended.
+    /// A running statement.
     private struct Run {
         let statement: OpaquePointer
         let start: ContinuousClock.Instant
         let values: String?
-        /// How many rows the connection had changed before it.
+        /// The number of rows that the connection had changed before this statement.
         let changes: Int64
         var rows: Int64 = 0
     }
@@ -22,16 +23,16 @@ final class StatementTrace {
     var context: String?
     private let logger: Logger
     private let diagnostics: Diagnostics
-    /// The innermost one last.
+    /// The running statements, the innermost last.
     private var running: [Run] = []
     /// The texts of slow statements whose plan has not been logged.
     private var unexplained: [String] = []
-    /// Whether what runs is of its own making.
+    /// Whether the running statement belongs to the trace itself.
     private var isPaused = false
 
-    /// Of how many statements plans are logged at a time.
+    /// The maximum number of statements whose plans are logged at a time.
     private static let planLimit = 10
-    /// How much of a text with values is logged, in characters.
+    /// The maximum length of a logged text with values, in characters.
     private static let valuesLimit = 4000
 
     init(_ logger: Logger, _ diagnostics: Diagnostics) {
@@ -39,7 +40,7 @@ final class StatementTrace {
         self.diagnostics = diagnostics
     }
 
-    /// Has SQLite call back. The connection keeps the trace alive until ``unregister(from:)``.
+    /// Registers the callbacks with SQLite. The connection keeps the trace alive until ``unregister(from:)``.
     func register(on connection: OpaquePointer) {
         let events = UInt32(SQLITE_TRACE_STMT | SQLITE_TRACE_PROFILE | SQLITE_TRACE_ROW)
         sqlite3_trace_v2(
@@ -74,17 +75,18 @@ final class StatementTrace {
     private func index(of statement: OpaquePointer) -> Int? { running.lastIndex { $0.statement == statement } }
 
     private func begin(_ statement: OpaquePointer, _ text: UnsafeMutableRawPointer?) {
-        // Triggers, and what SQLite runs for its own virtual tables, come with a comment in place of the statement's text.
+        // For triggers, and for statements that SQLite runs for its virtual tables, the callback receives a comment in
+        // place of the statement's text.
         guard let text, let sql = sqlite3_sql(statement),
             strcmp(text.assumingMemoryBound(to: CChar.self), sql) == 0
         else { return }
-        // One that SQLite has had to compile anew begins twice.
+        // A statement that SQLite has recompiled begins twice.
         if let index = index(of: statement) { running.remove(at: index) }
         running.append(
             Run(
                 statement: statement,
                 start: .now,
-                // Now, since bound texts need not live on to the end of the statement.
+                // Expanded at the start, because bound texts may not live until the end of the statement.
                 values: diagnostics.statements == .textAndValues ? expanded(statement) : nil,
                 changes: Int64(sqlite3_total_changes(sqlite3_db_handle(statement)))
             )
@@ -101,7 +103,8 @@ final class StatementTrace {
         guard level >= logger.logLevel else { return }
         let sql = String(cString: text)
         let connection = sqlite3_db_handle(statement)
-        // The total counts what triggers do as well, and the other count is the last statement's where this one changes nothing.
+        // The total also counts the changes of triggers. `sqlite3_changes` keeps the previous statement's count if this
+        // statement changes no rows.
         let changes = Int64(sqlite3_total_changes(connection)) == run.changes ? 0 : Int64(sqlite3_changes(connection))
         var metadata = metadata(of: sql)
         metadata[LogKey.values] = run.values.map { "\($0)" }
@@ -128,8 +131,8 @@ final class StatementTrace {
 
     /// Logs the plans of slow statements.
     ///
-    /// Apart from their end: inside of a callback the connection is in the middle of a step, and the plan of a statement that
-    /// writes would take the place of the number of rows that it has changed.
+    /// The plans are not logged when the statements end. Inside a callback, the connection is in the middle of a step.
+    /// Explaining a writing statement there would overwrite the number of rows that it has changed.
     func explain(on connection: Connection) {
         guard !unexplained.isEmpty else { return }
         let statements = unexplained
@@ -138,7 +141,8 @@ final class StatementTrace {
         defer { isPaused = false }
         for sql in statements {
             var lines: [Logger.MetadataValue] = []
-            // What is gone by now, a temporary table for one, cannot be explained. Nor has COMMIT a plan.
+            // Some statements cannot be explained, for example if a temporary table no longer exists. `COMMIT` does not
+            // have a plan either.
             try? Statement(SQLText.plan(of: sql), on: connection).run([]) { lines.append("\($0.string(at: 3))") }
             guard !lines.isEmpty else { continue }
             var metadata = metadata(of: sql)

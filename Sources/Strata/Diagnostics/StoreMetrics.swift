@@ -5,13 +5,13 @@ import Metrics
 ///
 /// Isolation: any.
 final class StoreMetrics: Sendable {
-    /// What is known of one kind of write.
+    /// The metrics of one kind of write.
     private struct Writes: Sendable {
         let done: Counter
         let duration: Metrics.Timer
     }
 
-    /// The time from the call of a block to its turn.
+    /// The time from the call of a block to its start.
     let contextWait: Metrics.Timer
     private let writes: [WriteKind: Writes]
     private let inserted: Counter
@@ -62,12 +62,12 @@ final class StoreMetrics: Sendable {
     }
 
     func noteFailure(of kind: WriteKind, _ code: String) {
-        // Made when it is needed: most codes never are.
+        // Created on demand: most codes never occur.
         let dimensions = dimensions + [("code", code)]
         Counter(label: "strata.\(kind.rawValue).failures", dimensions: dimensions, factory: factory).increment()
     }
 
-    /// Counts the columns and objects that others have changed as well.
+    /// Counts the columns and objects that conflict with changes by others.
     func noteConflicts(in error: any Error) {
         guard let error = error as? StrataError, error.code == .conflict else { return }
         conflicts.increment(by: error.details.count)

@@ -2,16 +2,16 @@ import Foundation
 import Logging
 import Metrics
 
-/// What a store tells of its work, and to whom.
+/// The log and the metrics of a store.
 ///
 /// Isolation: any.
 struct Telemetry: Sendable {
     let logger: Logger?
     let metrics: StoreMetrics?
-    /// Whether anything is measured.
+    /// Whether metrics are recorded.
     var isMeasuring: Bool { metrics != nil }
     private let diagnostics: Diagnostics
-    /// Where metrics are made, if anywhere, and with which dimensions.
+    /// The factory of metrics and their dimensions; nil without metrics.
     var factory: (factory: any MetricsFactory, dimensions: [(String, String)])? {
         diagnostics.metrics.map { ($0, diagnostics.metricsDimensions) }
     }
@@ -22,18 +22,18 @@ struct Telemetry: Sendable {
         metrics = diagnostics.metrics.map { StoreMetrics($0, diagnostics.metricsDimensions) }
     }
 
-    /// Has a connection's statements followed, if anybody wants to hear of them.
+    /// Traces the statements of a connection if the diagnostics ask for statements or slow statements.
     func follow(_ connection: Connection) {
         guard let logger, diagnostics.statements != .off || diagnostics.slowStatementThreshold != nil else { return }
         connection.startTracing(StatementTrace(logger, diagnostics))
     }
 
-    /// Runs a write, and tells of it where anybody wants to hear.
+    /// Runs a write, and reports the write if logging or metrics are on.
     ///
     /// - Parameters:
     ///   - context: the name of the context that writes.
-    ///   - body: is given what has to know when the writer is free, if anything has.
-    ///   - outcome: what was written; nil for nothing.
+    ///   - body: the write. Its parameter records the moment when the writer is free; nil if nothing is reported.
+    ///   - outcome: the outcome of the write; nil if no rows were written.
     func following<Result>(
         _ kind: WriteKind,
         of context: @autoclosure () -> String,
@@ -60,7 +60,7 @@ struct Telemetry: Sendable {
             }
             return result
         } catch let error as StaleReads {
-            // It is made once more.
+            // Not reported as a failure, because the write is repeated.
             throw error
         } catch {
             let code = (error as? StrataError)?.code.description ?? "\(type(of: error))"

@@ -3,16 +3,16 @@ final class WriteWatch {
     private let start = ContinuousClock.now
     private var begin: ContinuousClock.Instant?
 
-    /// The writer is free, and the transaction has begun.
+    /// Records that the writer is free and the transaction has begun.
     func hasBegun() { begin = .now }
 
-    /// Until now.
+    /// The time from the start until now.
     var duration: Duration { start.duration(to: .now) }
-    /// Until the writer was free.
+    /// The time from the start until the writer was free.
     var waiting: Duration { begin.map(start.duration(to:)) ?? .zero }
 }
 
-/// What writes into a store.
+/// A kind of write into a store.
 enum WriteKind: String, CaseIterable {
     case commit
     case batch
@@ -20,13 +20,13 @@ enum WriteKind: String, CaseIterable {
     var plural: String { self == .commit ? "commits" : "batches" }
 }
 
-/// What a write has come to.
+/// The outcome of a write.
 struct WriteOutcome {
     let sequence: Int64
     let rows: RowCounts
 }
 
-/// How many rows were written, each in its way.
+/// The number of inserted, updated and deleted rows.
 struct RowCounts {
     private(set) var inserted = 0
     private(set) var updated = 0
@@ -34,7 +34,7 @@ struct RowCounts {
 
     var total: Int { inserted + updated + deleted }
 
-    /// - Parameter parts: rows as a commit has written them.
+    /// - Parameter parts: the row changes that a commit has written.
     init(_ parts: some Sequence<any AnyPart>) {
         for part in parts {
             for index in part.numbers.indices {

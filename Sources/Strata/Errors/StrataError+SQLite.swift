@@ -11,7 +11,7 @@ extension StrataError {
         if let file = connection.flatMap({ sqlite3_db_filename($0, "main") }) { self = naming(String(cString: file)) }
     }
 
-    /// An error of GRDB's in Strata's words; others stay as they are.
+    /// A `StrataError` for an error of GRDB. A `StrataError` stays as it is.
     init(grdb error: any Error) {
         switch error {
         case let error as StrataError: self = error
@@ -24,7 +24,7 @@ extension StrataError {
 
     private init(sqlite code: Int32, text: String) {
         let reason = "SQLite says: \(text) (\(code))."
-        // The index of the journal could not grow: there is no other reason than this one.
+        // The index of the write-ahead log could not grow. A full disk is the only reason for this error.
         let isIndexFull = code == SQLITE_IOERR | (19 << 8)  // SQLITE_IOERR_SHMSIZE, a macro that Swift does not see
         switch isIndexFull ? SQLITE_FULL : code & 0xFF {
         case SQLITE_BUSY, SQLITE_LOCKED:
@@ -71,24 +71,24 @@ extension StrataError {
         resultCode = code
     }
 
-    /// What to do on a full disk once there is room.
+    /// The advice for a full disk once space is available.
     private static let nextStep = "save again"
 
-    /// The same error, met while a store is opened.
+    /// The same error, with the file's name and advice for a failure to open the store.
     func whileOpening(_ file: String?) -> StrataError {
         let error = naming(file)
         guard code == .diskFull else { return error }
         return error.saying(message.replacing(Self.nextStep, with: "open the store again"))
     }
 
-    /// The same error, naming the file if it is about that.
+    /// The same error, with the name of the file if the error concerns the file.
     func naming(_ file: String?) -> StrataError {
         let isOfFile = [.damagedStore, .notAStore, .readOnly, .cannotOpen].contains(code)
         guard let file, isOfFile, !file.isEmpty, !message.contains(file) else { return self }
         return located("'\(file)'")
     }
 
-    /// The same error, saying first where it was met.
+    /// The same error, with a message that begins with the place of the failure.
     func located(_ place: String) -> StrataError { saying("\(place): \(message)") }
 
     private func saying(_ message: String) -> StrataError {
@@ -97,16 +97,17 @@ extension StrataError {
         return error
     }
 
-    /// Whether SQLite refused what broke a constraint of the tables.
+    /// Whether SQLite refused a violation of a table constraint.
     var isOfConstraint: Bool { resultCode.map { $0 & 0xFF == SQLITE_CONSTRAINT } ?? false }
 
-    /// Whether the store could not be read or written at that moment, whatever was asked of it: the same may succeed later.
+    /// Whether the store could not be read or written at that moment, regardless of the request. The same request may
+    /// succeed later.
     package var isOfAccess: Bool {
         let codes = [SQLITE_BUSY, SQLITE_LOCKED, SQLITE_FULL, SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_READONLY]
         return resultCode.map { codes.contains($0 & 0xFF) } ?? false
     }
 
-    /// Whether this process can open no more files.
+    /// Whether this process cannot open further files.
     private static var areDescriptorsUsedUp: Bool {
         let descriptor = open("/dev/null", O_RDONLY)
         guard descriptor >= 0 else { return errno == EMFILE || errno == ENFILE }
@@ -114,7 +115,8 @@ extension StrataError {
         return false
     }
 
-    /// What SQLite says of statements beyond its limits, and what to do. See https://www.sqlite.org/limits.html
+    /// SQLite's messages for statements beyond its limits, and the advice for each. See
+    /// https://www.sqlite.org/limits.html
     private static let limits: [(text: String, advice: String)] = [
         (
             "parser stack overflow",

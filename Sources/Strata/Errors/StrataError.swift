@@ -1,32 +1,32 @@
-/// What went wrong, and what to do about it.
+/// An error with a description of the failure and advice on what to do.
 ///
-/// All of Strata's functions throw this and nothing else, except that errors thrown by your own blocks pass through
-/// as they are. It carries ids and values, never objects.
+/// All functions of Strata throw only this error. The exception is an error that your own block throws, which passes
+/// through unchanged. A `StrataError` contains ids and values, never objects.
 public struct StrataError: Error, Sendable {
-    /// The kind of an error. Further codes may come with further versions, so keep a default case.
+    /// The kind of an error. Later versions may add codes, so keep a default case.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         public let description: String
 
-        /// A code by its name; two of one name are equal.
+        /// A code with this name; two codes with the same name are equal.
         public init(_ description: String) { self.description = description }
     }
 
-    /// The kind of error, for code that decides by it.
+    /// The kind of error, for code that reacts to it.
     public let code: Code
     /// One or two sentences: what happened, and what to do.
     public let message: String
-    /// The objects and columns concerned, as far as there are any.
+    /// The affected objects and columns, if there are any.
     public var details: [Detail]
-    /// The error of the layer below, if one caused this.
+    /// The error of the layer below, if that error is the cause.
     public var underlying: (any Error)?
-    /// The extended result code of SQLite's, where it reported this.
+    /// The extended result code, if SQLite reported this error.
     var resultCode: Int32?
-    /// Where in Strata it was thrown, for reports.
+    /// The file of Strata that threw the error, for reports.
     public let file: String
     /// The line of that file.
     public let line: Int
 
-    /// An error that says where it was made.
+    /// An error that records the place of its creation.
     public init(
         _ code: Code,
         _ message: String,
@@ -45,21 +45,21 @@ public struct StrataError: Error, Sendable {
 }
 
 extension StrataError {
-    /// One object, and if it is about one of its columns that column, with what stood against what.
+    /// An affected object or column. For a conflict, it also contains the conflicting values.
     public struct Detail: Sendable, CustomStringConvertible {
         /// The name of the model.
         public let model: String
         /// The number of the object's id; see ``ObjectID/number``.
         public let number: Int64
-        /// The name of the column; nil where it is about the object.
+        /// The name of the column; nil if the detail concerns the whole object.
         public let column: String?
-        /// What the column or object must satisfy, or how it conflicts.
+        /// The condition that the column or object must satisfy, or the kind of its conflict.
         public let message: String
-        /// The value from which the change set out; nil where there was none.
+        /// The value that the change started from (the common ancestor); nil if it does not exist.
         public var base: StoredValue?
-        /// The value that was to be saved; nil where there was none.
+        /// The value that the save tried to write; nil if it does not exist.
         public var mine: StoredValue?
-        /// The value that somebody else had saved before; nil where there was none.
+        /// The value that another writer had already saved; nil if it does not exist.
         public var theirs: StoredValue?
 
         /// A detail about an object or, with `column`, about one of its columns.
@@ -81,7 +81,7 @@ extension StrataError {
             self.theirs = theirs
         }
 
-        /// `Article 42.title must not be empty`, and for a conflict what stood against what:
+        /// `Article 42.title must not be empty`. For a conflict, the description includes the conflicting values:
         /// `Article 42.views was changed here and elsewhere (base 0, mine 1, theirs 2)`.
         public var description: String {
             let text = "\(model) \(number)\(column.map { "." + $0 } ?? "") \(message)"
@@ -100,13 +100,13 @@ extension StrataError.Code {
     public static let invalidSchema = Self("invalidSchema")
     /// The store's tables differ from the models.
     public static let schemaMismatch = Self("schemaMismatch")
-    /// The file is no store of Strata's, or none at all.
+    /// The file is not a Strata store, or not a database at all.
     public static let notAStore = Self("notAStore")
     /// The store was written by a newer version.
     public static let newerStore = Self("newerStore")
     /// The file is damaged.
     public static let damagedStore = Self("damagedStore")
-    /// The file or its folder cannot be written.
+    /// The file or its folder is not writable.
     public static let readOnly = Self("readOnly")
     /// The path does not lead to a file that can be opened.
     public static let cannotOpen = Self("cannotOpen")
@@ -114,17 +114,17 @@ extension StrataError.Code {
     public static let busy = Self("busy")
     /// The disk is full.
     public static let diskFull = Self("diskFull")
-    /// SQLite reported something else.
+    /// SQLite reported another error.
     public static let database = Self("database")
 
     // Contexts and blocks
     /// No context of the stack has this name.
     public static let unknownName = Self("unknownName")
-    /// The name is taken; a second root or main context is refused with this code too.
+    /// Another context of the stack has this name; also thrown for a second root or main context.
     public static let nameTaken = Self("nameTaken")
-    /// The name and the kind do not fit: `.root` and `.main` belong to the contexts of these kinds.
+    /// The name and the kind do not match: `.root` and `.main` are reserved for the contexts of these kinds.
     public static let invalidName = Self("invalidName")
-    /// The call needs a current context, or a main one, and there is none.
+    /// The call needs a current context or a main context, and the stack does not have one.
     public static let noContext = Self("noContext")
     /// The handle belongs to another stack.
     public static let foreignContext = Self("foreignContext")
@@ -132,43 +132,43 @@ extension StrataError.Code {
     public static let contextEnded = Self("contextEnded")
     /// The stack is closed or closing.
     public static let closed = Self("closed")
-    /// A task that escaped from a block used the stack of that block after the block had ended.
+    /// A task that has outlived a block used the stack of the ended block.
     public static let blockEnded = Self("blockEnded")
     /// `close()` or `reset()` was called inside a block of the same stack.
     public static let insideBlock = Self("insideBlock")
-    /// Waiting would never end: contexts wait for each other, or a child task waits for the block that awaits it.
+    /// The wait would deadlock: contexts wait for each other, or a child task waits for the block that awaits it.
     public static let waitingRing = Self("waitingRing")
-    /// The call is not possible in the state that the context or object is in, such as a save inside a save.
+    /// The call is not possible in the current state of the context or object, such as a save inside a save.
     public static let misuse = Self("misuse")
 
     // Objects and saving
-    /// Somebody else changed the same columns in the meantime.
+    /// Another writer changed the same columns in the meantime.
     public static let conflict = Self("conflict")
-    /// Values break what the model declares.
+    /// Values violate rules that the model declares.
     public static let validation = Self("validation")
-    /// Two objects have the same value where only one may.
+    /// Two objects have the same value in a unique column, or in columns that are unique together.
     public static let notUnique = Self("notUnique")
     /// A delete rule forbids the delete.
     public static let deleteDenied = Self("deleteDenied")
-    /// A relationship leads to an object that is not there.
+    /// A relationship refers to an object that does not exist.
     public static let missingReference = Self("missingReference")
     /// The id belongs to another store.
     public static let foreignID = Self("foreignID")
-    /// The history does not reach back to the token, or the token is another store's.
+    /// The history does not reach back to the token, or the token belongs to another store.
     public static let expiredToken = Self("expiredToken")
-    /// A model that the stack was not opened with.
+    /// The stack was opened without this model.
     public static let unknownModel = Self("unknownModel")
-    /// A value in the store is none of its attribute's type.
+    /// A value in the store is not valid for its attribute's type.
     public static let undecodable = Self("undecodable")
-    /// A line of an import says something that the store cannot take over.
+    /// A line of an import contains data that the store cannot accept.
     public static let invalidImport = Self("invalidImport")
-    /// A query that cannot be answered.
+    /// The query cannot be answered.
     public static let invalidQuery = Self("invalidQuery")
 }
 
 extension StrataError: CustomStringConvertible {
-    /// The message, then a line for each of the first ten objects or columns concerned, and the number of the others, which
-    /// ``details`` has.
+    /// The message, then one line for each of the first ten affected objects or columns, and the number of the
+    /// remaining ones. ``details`` contains all of them.
     public var description: String {
         var text = "\(code): \(message)"
         for detail in details.prefix(Self.describedDetails) { text += "\n  - \(detail)" }

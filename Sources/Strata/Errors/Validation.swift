@@ -1,9 +1,9 @@
-/// Collects what is wrong with a row. Handed to ``Model/validate(_:_:)``.
+/// Collects the failures of a row. Passed to ``Model/validate(_:_:)``.
 public struct Validation<Object: Model> {
     var details: [StrataError.Detail] = []
     let number: Int64
 
-    /// Reports a failure of one column or relationship, named as in `\.title`, or of the object as a whole.
+    /// Reports a failure of one column or relationship, named as in `\.title`, or of the whole object.
     public mutating func fail(_ message: String, column: PartialKeyPath<Object.Columns>? = nil) {
         let column = column.flatMap { Object.columns[keyPath: $0] as? any PropertyExpression }
         details.append(
@@ -26,9 +26,9 @@ public struct Validation<Object: Model> {
     }
 }
 
-/// What stands for a property in `Columns`.
+/// An expression in `Columns` that may represent a property.
 private protocol PropertyExpression {
-    /// The name of the property; nil for what is calculated, or is another object's.
+    /// The name of the property; nil for a calculated expression and for a property of another object.
     var _$property: String? { get }
 }
 

@@ -1,19 +1,20 @@
 import Synchronization
 
-/// Waits for what concerns the answer of a query in one context.
+/// Waits for events that may change the result of a query in one context.
 ///
 /// Isolation: any; used by one iterator.
 final class LayerObserver: Sendable {
     private struct State {
-        /// The last event that the answer contains; nil before the first one.
+        /// The last event that the result reflects; nil before the first result.
         var cursor: Int?
-        /// The entities that the answer was made of.
+        /// The entities that the result was read from.
         var entities: Set<Int> = []
     }
 
-    /// Stands for this observer among the contexts that have events kept for them, whose ids are positive.
+    /// The key of this observer among the contexts for which events are kept. Observers have negative ids, contexts
+    /// positive ones.
     let id: Int
-    /// The context whose view is observed; nil for the store's.
+    /// The context whose view is observed; nil for the committed state of the store.
     let context: Int?
     private let layers: LayerStore
     private let state = Mutex(State())
@@ -27,18 +28,19 @@ final class LayerObserver: Sendable {
 
     deinit { layers.track(id, cursor: nil) }
 
-    /// Notes the last event that the next answer contains.
+    /// Records the last event that the next result reflects.
     func note(_ cursor: Int) { state.withLock { $0.cursor = cursor } }
 
-    /// There was no answer: the next one is to be made anew.
+    /// Discards the position after a failed query, so that the next call queries again.
     func forget() { state.withLock { $0.cursor = nil } }
 
-    /// Notes what the answer was made of.
+    /// Records the entities that the result was read from.
     func note(_ entities: Set<Int>) { state.withLock { $0.entities = entities } }
 
-    /// Waits until the answer may be another. False where there will be none any more.
+    /// Waits until the result may have changed. False if no further change can come, because the task is cancelled or
+    /// the store or the context is closed.
     ///
-    /// - Throws: what keeps commits of other processes from being taken in.
+    /// - Throws: the error that prevents reading the commits of other processes.
     nonisolated(nonsending) func wait() async throws -> Bool {
         while !Task.isCancelled, layers.isOpen(context) {
             let known = state.withLock { $0 }
@@ -54,13 +56,13 @@ final class LayerObserver: Sendable {
 }
 
 extension LayerStore {
-    /// Whether a context is there (nil: the store), and the store not closed.
+    /// Whether a context exists (nil: the store), and the store is not closed.
     func isOpen(_ context: Int?) -> Bool {
         state.withLock { !$0.isFinished && (context.map($0.layers.contexts.contains) ?? true) }
     }
 
-    /// Whether what has happened after an event may concern what a context shows of some entities. Nil where it does; else the
-    /// last event.
+    /// Checks whether events after a given event may affect what a context shows of some entities. Nil if they may;
+    /// otherwise the last event.
     func concerns(_ context: Int?, _ entities: Set<Int>, after cursor: Int) -> Int? {
         state.withLock { state in
             if state.lastEvent == cursor { return cursor }
@@ -93,8 +95,8 @@ extension LayerStore {
         }
     }
 
-    /// Notes whether commits of other processes can be taken in. If they cannot, everything that waits for commits ends with the error,
-    /// and contexts that merge at once look at the store and report it.
+    /// Records whether the commits of other processes can be read. If they cannot, every wait for commits ends with the
+    /// error. Contexts that merge immediately then read the store and report the error.
     func note(failure: StrataError?) {
         let isNew = state.withLock { state in
             defer { state.failure = failure }
@@ -105,7 +107,7 @@ extension LayerStore {
         if isNew { tellAllWatchers() }
     }
 
-    /// The store is closed: nothing will happen any more.
+    /// Ends all waits, because the store is closed and no further events will come.
     func finish() {
         state.withLock { state in
             state.isFinished = true

@@ -1,23 +1,23 @@
-/// What has become of a list of objects: which are gone, which have come, which have moved, which have changed.
+/// The difference between two lists of objects: removed, inserted, moved and changed objects.
 ///
 /// Isolation: a value, usable anywhere.
 public struct LiveDifference: Sendable, Hashable {
-    /// An object that is in both lists, by its place in each.
+    /// An object that is in both lists, by its position in each.
     public struct Pair: Sendable, Hashable {
-        /// Its place in the list before.
+        /// The position in the old list.
         public let from: Int
-        /// Its place in the list now.
+        /// The position in the new list.
         public let to: Int
     }
 
-    /// The places, in the list before, of objects that are not there any more, in ascending order.
+    /// The positions, in the old list, of objects that are no longer in the list, in ascending order.
     public let removed: [Int]
-    /// The places, in the list now, of objects that were not there before, in ascending order.
+    /// The positions, in the new list, of objects that were not in the old list, in ascending order.
     public let inserted: [Int]
-    /// The objects that have to be moved so that all stand in their order; as few of them as possible, by `to` in ascending order.
-    /// Objects that only stand elsewhere because others have come or gone are not among them.
+    /// The smallest set of objects whose moves produce the new order, by `to` in ascending order. Objects whose
+    /// position only shifts because others were inserted or removed are not included.
     public let moved: [Pair]
-    /// The objects of which a value has changed, by `to` in ascending order.
+    /// The objects with a changed value, by `to` in ascending order.
     public let changed: [Pair]
 
     /// Whether both lists are the same.
@@ -25,6 +25,8 @@ public struct LiveDifference: Sendable, Hashable {
 }
 
 extension LiveDifference {
+    /// Compares two lists of rows.
+    ///
     /// Complexity: O(n log n).
     init<Row: StoredRow>(from old: [Row], to new: [Row]) {
         if old.isEmpty {
@@ -45,13 +47,14 @@ extension LiveDifference {
         self.init(removed: places.values.sorted(), inserted: inserted, moved: Self.moved(kept), changed: changed)
     }
 
-    /// Those of the pairs that are not part of the longest run which stands in one order before and after, found by patience
-    /// sorting. See M. L. Fredman, "On computing the length of longest increasing subsequences", Discrete Mathematics 11 (1975).
+    /// The pairs that are not part of the longest sequence with the same order before and after. Patience sorting finds
+    /// this sequence. See M. L. Fredman, "On computing the length of longest increasing subsequences", Discrete
+    /// Mathematics 11 (1975).
     private static func moved(_ pairs: [Pair]) -> [Pair] {
         var isInOrder = true
         for (left, right) in zip(pairs, pairs.dropFirst()) where left.from > right.from { isInOrder = false }
         if isInOrder { return [] }
-        /// The last pair of the best run of each length, and for each pair the one before it in its run.
+        /// The last pair of the best sequence of each length, and for each pair the one before it in its sequence.
         var (ends, previous): ([Int], [Int]) = ([], Array(repeating: -1, count: pairs.count))
         for (index, pair) in pairs.enumerated() {
             var (low, high) = (0, ends.count)

@@ -1,16 +1,17 @@
-/// What a query finds, now and again whenever that has changed: the answer of a context, its unsaved edits and those of its parents
-/// included, as an asynchronous sequence.
+/// The live results of a query, as an asynchronous sequence.
 ///
-/// The first element comes at once, each further one when the list or a value in it is another. Who is slow misses what was in
-/// between and gets the newest state. Queries run beside the context and never wait for it. The sequence ends when the stack is
-/// closed, the context dropped, or the task cancelled. Of a pinned context it shows the newest state.
+/// The sequence shows the results of a context, including its unsaved edits and those of its parents. The first element
+/// comes immediately. A further element comes whenever the list or a value in it changes. A slow consumer skips
+/// intermediate states and receives the newest one. Queries run concurrently with the context and never wait for it.
+/// The sequence ends when the stack is closed, the context is dropped, or the task is cancelled. For a pinned context,
+/// the sequence shows the newest state.
 ///
-/// Isolation: any; every iterator goes at its own pace.
+/// Isolation: any; each iterator advances independently.
 public struct LiveQuery<Object: Model>: AsyncSequence, Sendable {
     public typealias Element = LiveRows<Object>
 
     let query: Query<Object>
-    /// Keeps the context alive; nil for what is committed.
+    /// Keeps the context alive; nil for the committed state.
     let context: ContextHandle?
     let store: Store
 
@@ -27,10 +28,10 @@ public struct LiveQuery<Object: Model>: AsyncSequence, Sendable {
             observer = LayerObserver(live.store.layers, of: live.context?.id)
         }
 
-        /// Waits until the list is another than that of the element before, and gives it.
+        /// Waits until the list differs from the previous element, and returns the new list.
         ///
-        /// - Throws: ``StrataError`` with `invalidQuery`, with `schemaMismatch` once another stack has migrated the store, or if the
-        ///   store cannot be read.
+        /// - Throws: ``StrataError`` with `invalidQuery`, with `schemaMismatch` once another stack has migrated the
+        ///   store, or if the store cannot be read.
         public mutating func next() async throws -> LiveRows<Object>? {
             if last == nil { live.store.watchFile() }
             while try await observer.wait() {
@@ -69,11 +70,11 @@ public struct LiveQuery<Object: Model>: AsyncSequence, Sendable {
 }
 
 extension ContextStack {
-    /// What a query finds, now and whenever that has changed: see ``LiveQuery``.
+    /// The results of a query, now and after each change: see ``LiveQuery``.
     ///
     /// - Isolation: callable from anywhere.
-    /// - Parameter context: the context whose view is shown; without it the current one, which outside of blocks is main where there is
-    ///   one. On an empty stack, what is committed.
+    /// - Parameter context: the context whose view is shown; by default the current context. Outside of blocks this is
+    ///   the main context, if the stack has one. On an empty stack, the sequence shows the committed state.
     /// - Throws: `unknownName`, `foreignContext`, `blockEnded`, `closed`.
     public func live<Object: Model>(
         _ query: Query<Object>,
@@ -84,7 +85,7 @@ extension ContextStack {
 }
 
 extension ContextHandle {
-    /// What a query finds in this context, now and whenever that has changed: see ``LiveQuery``.
+    /// The results of a query in this context, now and after each change: see ``LiveQuery``.
     ///
     /// Isolation: callable from anywhere.
     public func live<Object: Model>(_ query: Query<Object>) -> LiveQuery<Object> {

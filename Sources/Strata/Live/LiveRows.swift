@@ -1,30 +1,31 @@
-/// What a live query finds at one moment: the values of its objects, in its order, and what has become of those before.
+/// The results of a live query at one moment: the values of its objects, in order, and the difference from the previous
+/// element.
 ///
 /// Isolation: a value, usable anywhere.
 public struct LiveRows<Object: Model>: Sendable {
     /// The values of the objects, in the order of the query.
     public let rows: [Object.Row]
-    /// What has happened since the element before; in the first one, everything has been inserted.
+    /// The difference from the previous element; in the first element, all rows are inserted.
     public let difference: LiveDifference
 
-    /// Neighbouring rows with the same key.
+    /// Adjacent rows with the same key.
     public struct Section<Key: Sendable & Equatable>: Sendable {
-        /// What they have in common.
+        /// The common key of the rows.
         public let key: Key
-        /// Their places among all rows.
+        /// The positions of the rows among all rows.
         public let indices: Range<Int>
     }
 
-    /// The rows in sections, a new one wherever the key is another than that of the row before. A query that sorts by the key first
-    /// gives one section for each key.
+    /// The rows in sections. A new section begins whenever the key differs from the key of the previous row. A query
+    /// that sorts by the key first produces one section for each key.
     ///
     /// Complexity: O(rows).
     public func sections<Key: Sendable & Equatable>(by key: (Object.Row) -> Key) -> [Section<Key>] {
         sections(by: key, isSame: ==)
     }
 
-    /// The same for keys that are values of attributes: a new section wherever the store has another value than in the row before. Texts are
-    /// compared by the bytes of their UTF-8.
+    /// The rows in sections, for keys that are values of attributes. A new section begins whenever the stored value
+    /// differs from that of the previous row. Texts are compared by their UTF-8 bytes.
     ///
     /// Complexity: O(rows).
     public func sections<Key: AttributeValue>(by key: (Object.Row) -> Key) -> [Section<Key>] {

@@ -1,8 +1,8 @@
 import Foundation
 
-/// What `@Attribute` says about one attribute beyond its type.
+/// An option of `@Attribute` for one attribute, beyond its type.
 public struct AttributeOption: Sendable {
-    /// What values must be for a check to say anything about them.
+    /// The kind of values that a check applies to.
     enum Subject: String, Sendable {
         case texts
         case numbers
@@ -10,7 +10,8 @@ public struct AttributeOption: Sendable {
 
     enum Kind: Sendable {
         case unique
-        /// The same, and how objects are told to be the same.
+        /// Unique; a save also treats an inserted object with an existing value as a newer version of the existing
+        /// object.
         case uniqueUpdating
         case indexed
         case createdAt
@@ -23,13 +24,13 @@ public struct AttributeOption: Sendable {
         case derived
         case bookkeeping
         case commitNumber
-        /// Without a subject, of any values.
+        /// Without a subject, the check applies to any values.
         case check(message: String, of: Subject?, @Sendable (StoredValue) -> Bool)
     }
 
     let kind: Kind
 
-    /// The message of a rule for values; nil for other options.
+    /// The message of a validation rule; nil for other options.
     var rule: String? {
         switch kind {
         case .required: Self.requiredMessage
@@ -40,7 +41,7 @@ public struct AttributeOption: Sendable {
 
     static let requiredMessage = "must not be nil"
 
-    /// The message of the rule that a value breaks, if this is one and it does.
+    /// The message of the rule that a value breaks; nil if this option is not a rule or the value satisfies the rule.
     func fault(of value: StoredValue) -> String? {
         switch kind {
         case .required: value == .null ? Self.requiredMessage : nil
@@ -49,32 +50,33 @@ public struct AttributeOption: Sendable {
         }
     }
 
-    /// No two objects have the same value. Any number may have none.
+    /// No two objects have the same value. Any number of objects may have nil.
     public static let unique = AttributeOption(kind: .unique)
-    /// No two objects have the same value, and what a save does with an inserted object that has the value of another one.
+    /// No two objects have the same value; `conflict` says how a save treats an inserted object with the value of
+    /// another one.
     public static func unique(onConflict conflict: UniqueConflict) -> AttributeOption {
         conflict == .update ? AttributeOption(kind: .uniqueUpdating) : unique
     }
     /// Queries by this attribute use an index.
     public static let indexed = AttributeOption(kind: .indexed)
-    /// Set to the time of the first save, if it is nil then. For a `Date?`.
+    /// Set to the time of the first save, if the value is nil then. For a `Date?`.
     public static let createdAt = AttributeOption(kind: .createdAt)
-    /// Set to the time of every save of the context that holds a change of the object. For a `Date?`.
+    /// Set to the time of every save of a context whose changes include the object. For a `Date?`.
     public static let updatedAt = AttributeOption(kind: .updatedAt)
-    /// Must not be nil when the object is saved. For optionals, to-one relationships among them.
+    /// Must not be nil when the object is saved. For optionals, including to-one relationships.
     public static let required = AttributeOption(kind: .required)
 
-    /// Its words are found by ``Model/search(_:)``. For `String` and `String?`.
+    /// ``Model/search(_:)`` finds the words of this attribute. For `String` and `String?`.
     public static let searchable = searchable(weight: 1)
 
-    /// The same, with matches in it counting so many times as much as in others when results are ranked.
+    /// Searchable, with a weight for the ranking: matches in this attribute count `weight` times as much as in others.
     ///
     /// - Parameter weight: 0 or more.
     public static func searchable(weight: Double) -> AttributeOption {
         AttributeOption(kind: .searchable(weight: weight))
     }
 
-    /// Kept outside of the row, and read when it is first used. For `Data` and `Data?` that is large.
+    /// Stored outside of the row, and read at first use. For large `Data` and `Data?`.
     public static let externalStorage = AttributeOption(kind: .externalStorage)
 
     /// Stored by a transformer, as values of another type.
@@ -82,18 +84,19 @@ public struct AttributeOption: Sendable {
         AttributeOption(kind: .transformed)
     }
 
-    /// Calculated from other columns. Written by `@Model` for what is ``Derived(_:)``.
+    /// Calculated from other columns. `@Model` writes this option for ``Derived(_:)`` properties.
     public static let _$derived = AttributeOption(kind: .derived)
 
-    /// Set by what works on committed rows, beside contexts: what it does there contradicts nobody's edits and deletes.
+    /// Set by engines in committed rows, outside of contexts. These changes do not conflict with edits and deletes in
+    /// contexts.
     package static let bookkeeping = AttributeOption(kind: .bookkeeping)
     /// Set to the number of the commit that inserts the object. For an `Int64`.
     package static let commitNumber = AttributeOption(kind: .commitNumber)
 
-    /// The name that the property had in stores of earlier versions. May be given more than once, the newest name first.
+    /// The name of the property in stores of earlier versions. May be given more than once, the newest name first.
     public static func originalName(_ name: String) -> AttributeOption { AttributeOption(kind: .originalName(name)) }
 
-    /// A text of so many characters, as `String` counts them.
+    /// A text whose number of characters, as `String` counts them, is within bounds.
     public static func length(_ bounds: ClosedRange<Int>) -> AttributeOption {
         check("must have \(bounds.lowerBound) to \(bounds.upperBound) characters", of: .texts) { text in
             guard case .text(let text) = text else { return true }
@@ -115,13 +118,13 @@ public struct AttributeOption: Sendable {
         }
     }
 
-    /// A bound as one writes it: 10, not 10.0.
+    /// A bound as a person writes it: 10, not 10.0.
     private static func text(_ bound: Double) -> String { Int64(exactly: bound).map { String($0) } ?? String(bound) }
 
     /// Not the empty text.
     public static let notEmpty = check("must not be empty", of: .texts) { $0 != .text("") }
 
-    /// A check of your own on the value as it is stored. A nil value is not asked about.
+    /// A custom check of the value in its stored form. The check is not called for nil.
     public static func check(
         _ message: String,
         _ isValid: @escaping @Sendable (StoredValue) -> Bool
@@ -138,20 +141,23 @@ public struct AttributeOption: Sendable {
     }
 }
 
-/// What a save does with an inserted object whose unique value another object has.
+/// How a save treats an inserted object whose unique value another object already has.
 public enum UniqueConflict: Sendable, Hashable {
-    /// It throws ``StrataError/Code/notUnique``. The default.
+    /// The save throws ``StrataError/Code/notUnique``. The default.
     case refuse
-    /// The inserted object is taken for a newer version of the other one, which keeps its id and its `createdAt` and gets all other
-    /// values, whoever has changed them meanwhile, and the members of the inserted one. Whatever refers to the inserted object refers to the other one then, and the
-    /// inserted object is deleted.
+    /// The inserted object counts as a newer version of the existing object.
     ///
-    /// So are the objects that children have inserted and saved here. Where another process inserts the same value while this is being
-    /// saved, the save throws ``StrataError/Code/notUnique``, and goes well when it is called again.
+    /// The existing object keeps its id and its `createdAt`. It gets all other values and the relationship members of
+    /// the inserted object, even if others have changed these values meanwhile. References to the inserted object then
+    /// lead to the existing object, and the inserted object is deleted.
+    ///
+    /// The same applies to objects that child contexts have inserted and saved into this context. If another process
+    /// inserts the same value during the save, the save throws ``StrataError/Code/notUnique``. A second call of the
+    /// save then succeeds.
     case update
 }
 
-/// What `@Model` says about several columns of a model together.
+/// An option of `@Model` that concerns several columns of a model together.
 public struct ModelOption: Sendable {
     enum Kind: Sendable {
         /// The columns, in their order.
@@ -163,12 +169,13 @@ public struct ModelOption: Sendable {
 
     let kind: Kind
 
-    /// No two objects have the same combination of values. Any number may have nil among theirs.
+    /// No two objects have the same combination of values. Any number of objects may have nil in one of the columns.
     ///
     /// - Parameters:
-    ///   - present: one of the columns, an optional: rows without a value there are left out of the index, which changes nothing about what is
-    ///     refused. Where most have none, the store is smaller and writing them faster.
-    ///   - conflict: what a save does with an inserted object that has the values of another one.
+    ///   - present: one of the columns, which must be optional. Rows that have nil in this column are left out of the
+    ///     index; the constraint itself does not change. If most rows have nil there, the store is smaller and writes
+    ///     are faster.
+    ///   - conflict: how a save treats an inserted object that has the values of another one.
     public static func unique(
         _ columns: String...,
         whereNotNil present: String? = nil,
@@ -179,18 +186,19 @@ public struct ModelOption: Sendable {
     }
     /// Queries by these columns, from the left, use an index.
     ///
-    /// - Parameter present: an optional column: only rows that have a value there are in the index, and only queries that compare it with a value, other than by
-    ///   `!=`, or say that it is not nil, use it. Where few have one, the index is small and costs the others nothing.
+    /// - Parameter present: an optional column. Only rows with a value in this column are in the index. Only queries
+    ///   that compare the column with a value, other than by `!=`, or that require it to be non-nil, use the index. If
+    ///   few rows have a value, the index is small and costs the other rows nothing.
     public static func index(_ columns: String..., whereNotNil present: String? = nil) -> ModelOption {
         ModelOption(kind: .index(ColumnIndex(columns, present: present)))
     }
 
-    /// How the searchable attributes of the model are searched; without this, by whole words.
+    /// How the searchable attributes of the model are searched; without this option, by whole words.
     ///
     /// - Parameters:
-    ///   - tokenizer: what counts as a word.
-    ///   - prefixes: lengths of beginnings, in characters, that have an index of their own, which makes searches for such
-    ///     beginnings faster and the store larger.
+    ///   - tokenizer: defines what counts as a word.
+    ///   - prefixes: lengths of word beginnings, in characters, that get a separate index. Searches for such beginnings
+    ///     are then faster, and the store is larger.
     public static func search(_ tokenizer: SearchTokenizer, prefixes: [Int] = []) -> ModelOption {
         ModelOption(kind: .search(tokenizer, prefixes: prefixes))
     }

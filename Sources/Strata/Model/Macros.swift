@@ -1,13 +1,13 @@
 /// Makes a final class a model: its objects live in contexts, its values in a table.
 ///
 /// The macro generates typed storage (`Row`), column expressions for queries, a memberwise initialiser and the
-/// accessors of the properties. `Many` properties are to-many relationships, optional models to-one relationships,
-/// everything else is an attribute, whose type is an ``AttributeValue``.
+/// accessors of the properties. A `Many` property is a to-many relationship, and an optional model is a to-one
+/// relationship. Every other property is an attribute, whose type is an ``AttributeValue``.
 ///
 /// - Parameters:
 ///   - options: compound unique constraints and indexes, by names of properties.
 ///   - table: the name of the table; by default the name of the class.
-///   - originalName: the name that the class had in stores of earlier versions, whose objects and ids it takes over.
+///   - originalName: the name of the class in stores of earlier versions, whose objects and ids the class takes over.
 @attached(
     member,
     names: named(Row),
@@ -26,23 +26,24 @@
 public macro Model(_ options: ModelOption..., table: String? = nil, originalName: String? = nil) =
     #externalMacro(module: "StrataMacros", type: "ModelMacro")
 
-/// The class that the expansion of `@Model` combines with what a model inherits from, so that a superclass does not compile.
+/// A class that conflicts with the superclass of a model, so that a model with a superclass does not compile.
 ///
-/// A model has no superclass, since its storage is one row. Share code by a protocol.
+/// The expansion of `@Model` combines this class with the model's inheritance clause. A model cannot have a superclass,
+/// because its storage is one row. Use a protocol to share code.
 public class ModelWithoutSuperclass {
     init() {}
 }
 
-/// Options of an attribute, or of a to-one relationship without an inverse of its own.
+/// Options of an attribute, or of a to-one relationship that does not declare an inverse itself.
 ///
-/// `originalName` is the name that the property had in stores of earlier versions, whose values it takes over.
+/// `originalName` is the name of the property in stores of earlier versions, whose values the property takes over.
 @attached(peer)
 public macro Attribute(_ options: AttributeOption..., originalName: String? = nil) =
     #externalMacro(module: "StrataMacros", type: "AttributeMacro")
 
-/// Options of a relationship. The inverse is named on one side only.
+/// Options of a relationship. Only one side names the inverse.
 ///
-/// `originalName` is the name that the property had in stores of earlier versions, whose members it takes over.
+/// `originalName` is the name of the property in stores of earlier versions, whose members the property takes over.
 @attached(peer)
 public macro Relationship(
     _ options: AttributeOption...,
@@ -52,20 +53,21 @@ public macro Relationship(
     originalName: String? = nil
 ) = #externalMacro(module: "StrataMacros", type: "RelationshipMacro")
 
-/// An attribute that is calculated from others of the same object whenever that is saved.
+/// An attribute that every save of its object calculates from other attributes.
 ///
 /// ```swift
 /// @Derived(.indexed) var fullName: String { "\(first) \(last)" }
 /// ```
 ///
-/// It is a column: queries find and sort by it, and it may be unique or indexed. The object itself calculates it when it is
-/// read, so that it is never behind. It uses attributes and to-one relationships of its object, these as nil or not, and
-/// nothing that changes by itself: what is stored is what it was when the object was saved.
+/// The attribute is a column: queries can filter and sort by it, and it may be unique or indexed. The object itself
+/// calculates the value at each read, so the object never shows an outdated value. The calculation may use attributes
+/// of its object, and may check whether to-one relationships are nil. It must not use values that change by themselves,
+/// because the store keeps the value from the time of the save.
 @attached(peer)
 public macro Derived(_ options: AttributeOption...) =
     #externalMacro(module: "StrataMacros", type: "DerivedMacro")
 
-/// A property that is kept outside of the model: neither stored nor part of `Row`.
+/// A property outside of the model: neither stored nor part of `Row`.
 @attached(peer)
 public macro Transient() = #externalMacro(module: "StrataMacros", type: "TransientMacro")
 

@@ -1,64 +1,70 @@
-/// The life cycle hooks. A model that writes a method of the same name, in its class or in an extension in its module, has
-/// that hook; what follows stands for those that it has not.
+/// The life cycle hooks. A model has a hook if it declares a method of the same name, in its class or in an extension
+/// in its module. The methods below are placeholders for the hooks that a model does not declare.
 extension Model {
-    /// Called when an object that was inserted is about to be saved for the first time.
+    /// Called when an inserted object is about to be saved for the first time.
     ///
-    /// A model's own is written `func willInsert(in context: ObjectContext) throws`. It is called once for each insert, by
-    /// the first `save()` or `commit()` of the object's context, before timestamps are set and anything is validated: what
-    /// it sets is part of that save. It may change other objects, insert and delete; their hooks are called by the same
-    /// save, each object's once. What it throws is thrown by the save, and nothing is saved then; what hooks have set
-    /// stays, and they are not called again but for objects that were edited since.
+    /// A model declares the hook as `func willInsert(in context: ObjectContext) throws`. The first `save()` or
+    /// `commit()` of the object's context calls it once for each insert, before timestamps are set and objects are
+    /// validated. Values that the hook sets are part of that save. The hook may insert, change and delete other
+    /// objects. The same save calls the hooks of these objects, once for each object.
     ///
-    /// Isolation: the context's executor. The context cannot be saved from a hook.
+    /// If the hook throws, the save throws this error and saves nothing. Values that hooks have set stay set. The next
+    /// save calls hooks again only for objects that were edited since.
+    ///
+    /// Isolation: the context's executor. A hook cannot save the context.
     @_disfavoredOverload
     public func willInsert(in context: ObjectContext) -> NoHook { NoHook() }
 
     /// Called when changes of an object are about to be saved.
     ///
-    /// A model's own is written `func willUpdate(in context: ObjectContext) throws`. It is called once for each `save()` or
-    /// `commit()` of the context in which the object was edited since its hooks were last called there; of what children
-    /// have saved, they were called in the child. Otherwise it is as ``willInsert(in:)``.
+    /// A model declares the hook as `func willUpdate(in context: ObjectContext) throws`. A `save()` or `commit()` of
+    /// the context calls it once for each object that was edited in the context since the context last called the
+    /// object's hooks. For changes that children have saved into this context, the child has already called the hooks.
+    /// In all other respects the hook works like ``willInsert(in:)``.
     ///
-    /// Isolation: the context's executor. The context cannot be saved from a hook.
+    /// Isolation: the context's executor. A hook cannot save the context.
     @_disfavoredOverload
     public func willUpdate(in context: ObjectContext) -> NoHook { NoHook() }
 
     /// Called when an object is about to be deleted, by `delete` or by a delete rule.
     ///
-    /// A model's own is written `func willDelete(in context: ObjectContext)`. The object and its relationships are still
-    /// there; one that a delete rule takes along does not lead to what it goes with any more. What it does to others is an edit of this context as any other. It cannot refuse the delete: that is for a
-    /// delete rule, or for ``validateDelete(in:_:)``.
+    /// A model declares the hook as `func willDelete(in context: ObjectContext)`. The object and its relationships
+    /// still exist. However, an object that a delete rule deletes together with another object no longer refers to that
+    /// other object. Changes that the hook makes to other objects are ordinary edits of this context. The hook cannot
+    /// refuse the delete; use a delete rule or ``validateDelete(in:_:)`` for that.
     ///
     /// Isolation: the context's executor.
     @_disfavoredOverload
     public func willDelete(in context: ObjectContext) -> NoHook { NoHook() }
 
-    /// Called when an object was made of a row, stored or pending, that this context had no object of.
+    /// Called when the context has created an object for a stored or pending row that it had no object for.
     ///
-    /// A model's own is written `func didFetch(in context: ObjectContext)`. It suits values that are not stored. It is
-    /// called before the fetch returns, after all of its objects are there; objects that are fetched by a hook have theirs
-    /// called when it has returned.
+    /// A model declares the hook as `func didFetch(in context: ObjectContext)`. The hook is suitable for setting values
+    /// that are not stored. It is called before the fetch returns, after all objects of the fetch exist. If the hook
+    /// itself fetches objects, their hooks are called after it returns.
     ///
     /// Isolation: the context's executor.
     @_disfavoredOverload
     public func didFetch(in context: ObjectContext) -> NoHook { NoHook() }
 
-    /// Checks an object together with others, before it is saved.
+    /// Checks an object together with others, before the object is saved.
     ///
-    /// A model's own is written
-    /// `func validate(in context: ObjectContext, _ failures: inout Validation<Article>) throws`. It is called by each
-    /// `save()` and `commit()`, for every object whose insert or change that is to carry, after the hooks. It sees what the
-    /// context shows: the store, the parents' published edits, and its own. It only reads: where it has edited anything,
-    /// the save throws ``StrataError/Code/misuse``. What others commit at the same moment it cannot see; what must hold
-    /// under all circumstances is for unique constraints, delete rules and ``validate(_:_:)``.
+    /// A model declares the method as
+    /// `func validate(in context: ObjectContext, _ failures: inout Validation<Article>) throws`. Each `save()` and
+    /// `commit()` calls it after the hooks, for every object whose insert or change it carries. The method sees the
+    /// state that the context shows: the store, the parents' published edits, and the context's own edits. The method
+    /// must only read. If it edits anything, the save throws ``StrataError/Code/misuse``. The method cannot see commits
+    /// that others make at the same moment. Use unique constraints, delete rules and ``validate(_:_:)`` for conditions
+    /// that must always hold.
     ///
     /// Isolation: the context's executor.
     @_disfavoredOverload
     public func validate(in context: ObjectContext, _ failures: inout Validation<Self>) -> NoHook { NoHook() }
 
-    /// Checks whether an object may be deleted, before that is saved.
+    /// Checks whether an object may be deleted, before the delete is saved.
     ///
-    /// As ``validate(in:_:)``. The context shows neither the object any more nor what its delete rules have taken along.
+    /// Works like ``validate(in:_:)``. The context no longer shows the object, nor the objects that its delete rules
+    /// have deleted.
     ///
     /// Isolation: the context's executor.
     @_disfavoredOverload

@@ -1,16 +1,17 @@
 public import Observation
 
-/// A class whose instances live in contexts. Declared with ``Model(_:table:)``, the macro, never by hand.
+/// A class whose instances live in contexts. Always declared with the macro ``Model(_:table:)``, never by hand.
 ///
-/// An object belongs to one context and is used on that context's executor only. Its values in `Sendable` form are its
-/// ``Row``.
+/// An object belongs to one context and is used on that context's executor only. Its ``Row`` holds the same values in
+/// `Sendable` form.
 ///
-/// In contexts that are observable, as main is, reading properties and relationships takes part in Swift's `Observation`.
+/// In observable contexts, such as the main context, reading properties and relationships takes part in Swift's
+/// `Observation`.
 public protocol Model: AnyObject, Observable, SendableMetatype, PropertyValue, CustomDebugStringConvertible
 where Stored == Never, OptionalStored == ObjectID<Self>? {
     /// The values of an object as a struct.
     associatedtype Row: ModelRow where Row.Object == Self
-    /// The namespace of the column expressions that query closures are given.
+    /// The namespace of the column expressions that query closures receive.
     associatedtype Columns: Sendable
 
     /// The names, types and options of the attributes and relationships.
@@ -18,7 +19,7 @@ where Stored == Never, OptionalStored == ObjectID<Self>? {
     /// The column expressions themselves; the macro writes them.
     static var columns: Columns { get }
 
-    /// The object's permanent id; ``ObjectID/unassigned`` before it is inserted.
+    /// The object's permanent id; ``ObjectID/unassigned`` before the object is inserted.
     var id: ObjectID<Self> { get }
 
     var _$row: Row { get set }
@@ -28,11 +29,11 @@ where Stored == Never, OptionalStored == ObjectID<Self>? {
     /// An object that belongs to no context yet.
     init(_$row: Row)
 
-    /// Checks what declarations of single attributes cannot say. Runs before anything is written, and again on a row
-    /// that was merged from two writers. By default it finds nothing.
+    /// Checks rules that the declarations of single attributes cannot express. Runs before any data is written, and
+    /// again on a row that was merged from the changes of two writers. The default implementation reports no failures.
     static func validate(_ row: Row, _ failures: inout Validation<Self>)
 
-    // Compiled with the model, as those of ``StoredRow`` are.
+    // Compiled together with the model, like the requirements of ``StoredRow``.
     static func _$validate(_ row: UnsafePointer<Row>, _ failures: inout Validation<Self>)
     static func _$make(_ row: RowReader, _ link: ObjectLink, _ state: ObjectState) throws -> Self
     static func _$insert(_ object: Self, _ id: ObjectID<Self>, _ link: ObjectLink, _ state: ObjectState)
@@ -56,7 +57,7 @@ extension Model {
         validate(row.pointee, &failures)
     }
 
-    /// The object of a row in the store, as part of a context.
+    /// Creates the object of a stored row, as part of a context.
     @inlinable
     public static func _$make(_ row: RowReader, _ link: ObjectLink, _ state: ObjectState) throws -> Self {
         let object = Self(_$row: try Row(_$from: row))
@@ -73,13 +74,13 @@ extension Model {
         object._$state = state
     }
 
-    /// The ``Base`` of a change that is about to be made of a row which lies in the store as the object shows it.
+    /// The ``Base`` of an imminent change to a row that the object shows as it is in the store.
     @inlinable
     public static func _$base(_ object: Self, sequence: Int64) -> AnyObject {
         Base(seenInStore: object._$row, sequence: sequence)
     }
 
-    /// Puts what was done to an object into memory for a ``Change`` of its row, and begins anew.
+    /// Initialises memory with a ``Change`` of the object's row, and starts a new edit.
     ///
     /// - Parameter base: a ``Base`` of the row.
     /// - Returns: the row's number.
@@ -125,8 +126,9 @@ public protocol StoredRow: Sendable {
     /// Reads all columns in the order of the schema, the id first.
     init(_$from reader: RowReader) throws
 
-    // What takes a row where it lies: generic code copies a row before it calls a method of it, field by field through
-    // tables of functions, whereas these are compiled with the model, and read the columns that they need.
+    // The requirements that take a pointer read a row in place. Generic code that calls a method of a row first copies
+    // the row, field by field through witness tables. These functions, in contrast, are compiled with the model and
+    // read only the columns that they need.
 
     /// The row's id in the store.
     static func _$number(_ row: UnsafePointer<Self>) -> Int64
@@ -137,16 +139,16 @@ public protocol StoredRow: Sendable {
     /// Binds these columns only, in ascending order from the first parameter on.
     static func _$bind(_ columns: ColumnSet, of row: UnsafePointer<Self>, to binder: inout RowBinder) throws
 
-    /// The value of the column with this index in the schema, the id not counted.
+    /// The value of the column with this index in the schema; the id is not counted.
     static func _$value(_ row: UnsafePointer<Self>, at column: Int) throws -> StoredValue
 
     /// Sets the column with this index.
     mutating func _$set(_ value: StoredValue, at column: Int) throws
 
-    /// Takes over the named columns of another row.
+    /// Copies these columns from another row.
     mutating func _$copy(_ columns: ColumnSet, from other: Self)
 
-    /// The value of a column whose bytes are kept outside of the row.
+    /// The value of a column whose bytes are stored outside of the row.
     func _$external(at column: Int) -> ExternalData?
 
     /// The columns in which two rows differ.

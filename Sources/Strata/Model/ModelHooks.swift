@@ -1,8 +1,8 @@
-/// The life cycle hooks and validations that a model has. Made by code that `@Model` generates.
+/// The life cycle hooks and validations of a model. Created by code that `@Model` generates.
 ///
-/// Whoever wants a hook writes a method of its name, in the class or in an extension in its module. Without one the name
-/// stands for the method of the same name that every model has, and that gives a ``NoHook``: by this the compiler tells
-/// the one from the other, so that what a model does not have is never called.
+/// To declare a hook, a model contains a method with the hook's name, in the class or in an extension in its module.
+/// Otherwise, the name refers to the placeholder method that every model has and that returns a ``NoHook``. The return
+/// type lets the compiler distinguish the two, so a hook that a model does not declare is never called.
 public struct ModelHooks: Sendable {
     let willInsert: ObjectHook
     let willUpdate: ObjectHook
@@ -11,7 +11,7 @@ public struct ModelHooks: Sendable {
     let validate: ObjectValidation
     let validateDelete: ObjectValidation
 
-    /// The hooks of a model; by default none.
+    /// The hooks of a model; none by default.
     public init(
         willInsert: ObjectHook = ObjectHook(),
         willUpdate: ObjectHook = ObjectHook(),
@@ -35,7 +35,7 @@ public struct ModelHooks: Sendable {
     var validateBeforeSave: Bool { validate.run != nil || validateDelete.run != nil }
 }
 
-/// A method that is called at a moment in the life of an object.
+/// A method that is called at a certain moment in the life of an object.
 public struct ObjectHook: Sendable {
     /// Called with an object of the model.
     let run: (@Sendable (AnyObject, ObjectContext) throws -> Void)?
@@ -45,34 +45,34 @@ public struct ObjectHook: Sendable {
 
     private init(_ run: @escaping @Sendable (AnyObject, ObjectContext) throws -> Void) { self.run = run }
 
-    /// A hook that the model has.
+    /// A hook that the model declares.
     public static func _$hook<Object: Model>(
         _ method: @escaping @Sendable (Object) -> (ObjectContext) throws -> Void
     ) -> ObjectHook {
-        // Called with objects of this model only, whose schema has this hook.
+        // Called only with objects of this model, whose schema contains this hook.
         ObjectHook { try method(unsafeDowncast($0, to: Object.self))($1) }
     }
 
-    /// A hook that the model does not have.
+    /// A hook that the model does not declare.
     public static func _$hook<Object: Model>(
         _ method: @escaping @Sendable (Object) -> (ObjectContext) -> NoHook
     ) -> ObjectHook { ObjectHook() }
 
-    /// A hook that nothing may go wrong in.
+    /// A hook that cannot throw.
     public static func _$calm<Object: Model>(
         _ method: @escaping @Sendable (Object) -> (ObjectContext) -> Void
     ) -> ObjectHook {
         ObjectHook { method(unsafeDowncast($0, to: Object.self))($1) }
     }
 
-    /// A hook that the model does not have.
+    /// A hook that the model does not declare.
     public static func _$calm<Object: Model>(
         _ method: @escaping @Sendable (Object) -> (ObjectContext) -> NoHook
     ) -> ObjectHook { ObjectHook() }
 
-    // What has the name of a hook and not its form, where the macro does not see it.
+    // A method with the name of a hook but another signature, which the macro does not see.
 
-    /// Says what is wrong.
+    /// Warns about the wrong signature.
     @available(
         *,
         deprecated,
@@ -83,7 +83,7 @@ public struct ObjectHook: Sendable {
     )
     public static func _$hook<Method>(_ method: Method) -> ObjectHook { ObjectHook() }
 
-    /// Says what is wrong.
+    /// Warns about the wrong signature.
     @available(
         *,
         deprecated,
@@ -95,9 +95,9 @@ public struct ObjectHook: Sendable {
     public static func _$calm<Method>(_ method: Method) -> ObjectHook { ObjectHook() }
 }
 
-/// A method that checks an object with its context at hand.
+/// A method that checks an object and has access to its context.
 public struct ObjectValidation: Sendable {
-    /// Called with an object of the model; gives what is wrong with it.
+    /// Called with an object of the model; returns the failures of the object.
     let run: (@Sendable (AnyObject, ObjectContext) throws -> [StrataError.Detail])?
 
     /// No method.
@@ -107,12 +107,12 @@ public struct ObjectValidation: Sendable {
         self.run = run
     }
 
-    /// A validation that the model has.
+    /// A validation that the model declares.
     public static func _$validation<Object: Model>(
         _ method: @escaping @Sendable (Object) -> (ObjectContext, inout Validation<Object>) throws -> Void
     ) -> ObjectValidation {
         ObjectValidation {
-            // Called with objects of this model only, whose schema has this validation.
+            // Called only with objects of this model, whose schema contains this validation.
             let object = unsafeDowncast($0, to: Object.self)
             var validation = Validation<Object>(number: object.id.number)
             try method(object)($1, &validation)
@@ -120,11 +120,12 @@ public struct ObjectValidation: Sendable {
         }
     }
 
-    /// A validation that the model does not have.
+    /// A validation that the model does not declare.
     public static func _$validation<Object: Model>(
         _ method: @escaping @Sendable (Object) -> (ObjectContext, inout Validation<Object>) -> NoHook
     ) -> ObjectValidation { ObjectValidation() }
 }
 
-/// What the methods of ``Model`` give that stand for hooks which a model does not have. It says nothing.
+/// The result of the placeholder methods of ``Model`` for hooks that a model does not declare. It carries no
+/// information.
 public struct NoHook: Sendable {}

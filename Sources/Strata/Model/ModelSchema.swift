@@ -1,23 +1,23 @@
 import Foundation
 
-/// What `@Model` found in a class: its table, attributes, relationships, unique constraints and indexes.
+/// The description of a class by `@Model`: its table, attributes, relationships, unique constraints and indexes.
 public struct ModelSchema: Sendable {
     /// The name of the class.
     public let name: String
     /// The name of the table; the name of the class unless `table:` says otherwise.
     public let table: String
-    /// The name that the class had in stores of earlier versions.
+    /// The name of the class in stores of earlier versions.
     public let originalName: String?
-    /// Stored columns in the order of their indexes, to-one relationships among them. The id is not one of them.
+    /// Stored columns in the order of their indexes, including to-one relationships. The id is not included.
     public let columns: [ColumnSchema]
     /// To-many relationships and the derived sides of one-to-one relationships.
     public let relationships: [RelationshipSchema]
     /// Compound constraints and indexes, by column names.
     public let options: [ModelOption]
-    /// What is called at certain moments in the life of an object.
+    /// The methods that are called at certain moments in the life of an object.
     public let hooks: ModelHooks
 
-    /// The schema of a class, as `@Model` describes it. Without `table` the class gives its name to the table.
+    /// The schema of a class, as `@Model` describes it. Without `table`, the table has the name of the class.
     public init(
         name: String,
         table: String? = nil,
@@ -41,60 +41,60 @@ public struct ModelSchema: Sendable {
 public struct ColumnSchema: Sendable {
     /// The name of the property and of the column.
     public let name: String
-    /// How SQLite keeps the values.
+    /// The storage type of the values in SQLite.
     public let type: ColumnType
     /// Whether the value may be nil.
     public let isOptional: Bool
-    /// For a to-one relationship: what it leads to.
+    /// The destination of a to-one relationship; nil for an attribute.
     public let destination: ModelReference?
-    /// For a to-one relationship: what becomes of the destination when this object is deleted.
+    /// For a to-one relationship: the effect on the destination when this object is deleted.
     public let deleteRule: DeleteRule
-    /// What the declaration asks for: uniqueness, an index, checks.
+    /// The options of the declaration: uniqueness, an index, checks.
     public let options: [AttributeOption]
-    /// Whether the values need SQLite to be told how to compare them (`Decimal`).
+    /// Whether SQLite needs a custom comparison for the values (`Decimal`).
     public let isDecimal: Bool
-    /// Whether the values are unsigned 64-bit integers, which may stand as blobs.
+    /// Whether the values are unsigned 64-bit integers, which may be stored as blobs.
     public let isUnsigned: Bool
     /// Whether a transformer stores the values.
     let isTransformed: Bool
-    /// Whether the values follow from other columns.
+    /// Whether the values are calculated from other columns.
     var isDerived: Bool {
         options.contains { if case .derived = $0.kind { true } else { false } }
     }
-    /// What the column begins with where it is added to rows that are there, as the declaration says; nil where it says
-    /// nothing. Bytes that are kept outside of the row are given as such.
+    /// The declared initial value when the column is added to existing rows; nil if the declaration does not have one.
+    /// For bytes that are stored outside of the row, the function returns the bytes themselves.
     var defaultValue: (@Sendable () throws -> StoredValue)?
     /// The Swift type of the values, for messages.
     var typeName: String { heldType.map { "\($0)" } ?? "id" }
-    /// The rules that are checked before a row is written, in the words of the messages.
+    /// The messages of the rules that are checked before a row is written.
     var rules: [String] { options.compactMap(\.rule) }
     /// The type whose values the column holds; nil for a relationship.
     var heldType: (any AttributeValue.Type)?
-    /// Whether a value of the column's type is one of the attribute's; nil where each is.
+    /// Whether a value of the column's type is valid for the attribute's type; nil if every value is valid.
     var accepts: (@Sendable (StoredValue) -> Bool)?
-    /// A value as the attribute's type stores it; nil if it is not a value of the type.
+    /// A value in the form in which the attribute's type stores it; nil if the value is not valid for the type.
     var normalized: (@Sendable (StoredValue) -> StoredValue?)?
 }
 
-/// A relationship without a column of its own.
+/// A relationship without a column in its own table.
 public struct RelationshipSchema: Sendable {
     /// The name of the property.
     public let name: String
     /// Whether there may be several objects at the other end.
     public let isToMany: Bool
-    /// Whether the members keep the order in which they were put.
+    /// Whether the members keep the order of their insertion.
     public let isOrdered: Bool
-    /// What becomes of the objects at the other end when this one is deleted.
+    /// The effect on the objects at the other end when this object is deleted.
     public let deleteRule: DeleteRule
     /// The model at the other end.
     public let destination: ModelReference
-    /// The name of the relationship on the other side, where this side names it.
+    /// The name of the relationship on the other side, if this side names it.
     public let inverse: String?
-    /// The name that the property had in stores of earlier versions.
+    /// The name of the property in stores of earlier versions.
     public let originalName: String?
 }
 
-/// Another model, named without asking it for its own schema, which may lead back here.
+/// A reference to another model that does not read the other model's schema, which may refer back to this one.
 public struct ModelReference: Sendable {
     let type: any Model.Type
 
@@ -102,15 +102,15 @@ public struct ModelReference: Sendable {
     public init(_ type: any Model.Type) { self.type = type }
 }
 
-/// What becomes of the objects at the other end of a relationship when an object is deleted.
+/// The effect of a delete on the objects at the other end of a relationship.
 public enum DeleteRule: String, Sendable, Hashable, Codable {
-    /// They lose the relationship. The default.
+    /// The objects lose the relationship. The default.
     case nullify
-    /// They are deleted too.
+    /// The objects are deleted too.
     case cascade
-    /// As long as there are any, the delete is refused, and the error names them.
+    /// The delete is refused while such objects exist, and the error names them.
     case deny
-    /// They keep pointing at what is gone.
+    /// The objects keep their references to the deleted object.
     case noAction
 }
 
@@ -141,7 +141,7 @@ extension ColumnSchema {
         return column
     }
 
-    /// The column of a to-one relationship. Rows that are there begin without, whatever new objects begin with.
+    /// The column of a to-one relationship. Existing rows start with nil, even if new objects have a default.
     public static func _$column<Destination: Model>(
         _ name: String,
         _ type: Destination?.Type,
@@ -162,7 +162,7 @@ extension ColumnSchema {
         )
     }
 
-    /// Whether the values are such.
+    /// Whether the values are of this kind.
     func holds(_ subject: AttributeOption.Subject) -> Bool {
         switch subject {
         case .texts: type == .text && !isDecimal
@@ -240,7 +240,7 @@ extension RelationshipSchema {
 }
 
 extension AttributeValue {
-    /// The value as it comes into a column that is new.
+    /// The value in the form that a new column stores.
     fileprivate var valueInNewColumn: StoredValue {
         get throws {
             if let external = self as? ExternalData { return external.data.map(StoredValue.blob) ?? .null }

@@ -1,8 +1,8 @@
 /// The permanent identity of an object: the same in every context and never given to another object.
 ///
-/// Isolation: a value, usable anywhere. It belongs to the store that handed it out; its string and `Codable` forms carry
-/// that store's fingerprint, and a store that did not hand it out refuses it with ``StrataError/Code/foreignID``.
-/// An object that was made and not yet inserted has ``unassigned``.
+/// Isolation: a value, usable anywhere. An id belongs to the store that issued it. Its string and `Codable` forms carry
+/// the fingerprint of this store, and any other store refuses the id with ``StrataError/Code/foreignID``. An object
+/// that is not yet inserted has the id ``unassigned``.
 public struct ObjectID<Object: Model>: Sendable, Hashable {
     /// The store's fingerprint in the upper sixteen bits, the number in the lower 48.
     @usableFromInline let packed: Int64
@@ -13,7 +13,7 @@ public struct ObjectID<Object: Model>: Sendable, Hashable {
         packed = Int64(bitPattern: UInt64(fingerprint) << 48 | UInt64(number))
     }
 
-    /// The numbers that ids may have: they leave room for the fingerprint.
+    /// The range of the numbers of ids, which leaves room for the fingerprint.
     static var numbers: Range<Int64> { ObjectIDNumbers.all }
 
     /// The id of an object that is not inserted yet.
@@ -28,13 +28,14 @@ public struct ObjectID<Object: Model>: Sendable, Hashable {
     var fingerprint: UInt16 { UInt16(truncatingIfNeeded: packed >> 48) }
 }
 
-/// The numbers that ids of all models may have.
+/// The range of the numbers of ids, for all models.
 enum ObjectIDNumbers {
     static var all: Range<Int64> { 1..<(1 << 48) }
 }
 
 extension ObjectID: Comparable {
-    /// By their numbers: the order in which one stack has handed them out. Other stacks, batches and imports have other ranges.
+    /// Compares the numbers: the order in which one stack has issued the ids. Other stacks, batches and imports use
+    /// other ranges.
     public static func < (left: ObjectID, right: ObjectID) -> Bool { left.number < right.number }
 }
 
@@ -44,8 +45,8 @@ extension ObjectID: LosslessStringConvertible {
         "\(Object._$schema.name)-\(number)-\(String(fingerprint, radix: 16))"
     }
 
-    /// Reads what ``description`` gave, also under the model's original name. Nil where the text has another form or names
-    /// another model.
+    /// Parses the text of ``description``, also under the model's original name. Nil if the text has another form or
+    /// names another model.
     public init?(_ description: String) {
         let parts = description.split(atBytes: "-", omitsEmpty: false)
         let schema = Object._$schema
@@ -54,7 +55,7 @@ extension ObjectID: LosslessStringConvertible {
             (0..<(1 << 48)).contains(number), let fingerprint = UInt16(parts[2], radix: 16)
         else { return nil }
         self.init(number: number, fingerprint: fingerprint)
-        // One id has one text: leading zeros, plus signs and capitals are none of ours.
+        // Each id has one text: leading zeros, plus signs and capitals are not accepted.
         guard self.description == "\(schema.name)-\(parts[1])-\(parts[2])" else { return nil }
     }
 }

@@ -3,8 +3,9 @@ public import Foundation
 
 /// Binds the values of a row to a statement's parameters, by position. Used by code that `@Model` generates.
 ///
-/// Texts are copied into a buffer that the binder reuses from row to row, and SQLite is told that they stay where they
-/// are: that saves it an allocation for each. They stay until ``reset()``, which comes after the step.
+/// The binder copies texts into a buffer that it reuses from row to row, and tells SQLite that the memory is static.
+/// SQLite then does not allocate a copy of each text. The texts stay valid until ``reset()``, which is called after the
+/// step.
 public struct RowBinder {
     let statement: OpaquePointer
     private let buffer: BindBuffer
@@ -14,7 +15,7 @@ public struct RowBinder {
         self.buffer = buffer
     }
 
-    /// The parameters are bound anew from here on.
+    /// Starts a new set of bound parameters.
     func reset() { buffer.reset() }
 
     /// Binds an integer.
@@ -23,7 +24,7 @@ public struct RowBinder {
     public func bind(_ value: Int, at index: Int32) throws { sqlite3_bind_int64(statement, index, Int64(value)) }
     /// Binds a number.
     public func bind(_ value: Double, at index: Int32) throws { sqlite3_bind_double(statement, index, value) }
-    /// Binds a truth value, as 0 or 1.
+    /// Binds a Boolean, as 0 or 1.
     public func bind(_ value: Bool, at index: Int32) throws { sqlite3_bind_int64(statement, index, value ? 1 : 0) }
 
     /// Binds a date, as seconds since 2001.
@@ -33,7 +34,7 @@ public struct RowBinder {
 
     /// Binds a text.
     public func bind(_ value: String, at index: Int32) throws {
-        // Strings are UTF-8 already, but for those of Objective-C.
+        // Native strings are already UTF-8; strings bridged from Objective-C may not be.
         if try value.utf8.withContiguousStorageIfAvailable({ try bind(utf8: $0, at: index) }) == nil {
             try Array(value.utf8).withUnsafeBufferPointer { try bind(utf8: $0, at: index) }
         }
@@ -45,7 +46,7 @@ public struct RowBinder {
         try check(sqlite3_bind_text64(statement, index, copy, UInt64(utf8.count), nil, UInt8(SQLITE_UTF8)))
     }
 
-    /// What is too large is refused, and would be NULL.
+    /// Throws if SQLite refuses a value that is too large. Otherwise, the parameter would be NULL.
     @inline(__always)
     private func check(_ code: Int32) throws {
         if code != SQLITE_OK { throw refusal(code) }
@@ -82,7 +83,8 @@ public struct RowBinder {
         sqlite3_bind_int64(statement, index, id.number)
     }
 
-    /// Refuses an id that the store does not know. That of an object which is not inserted is missing, not foreign.
+    /// Refuses an id that the store does not know. The id of an object that is not inserted counts as missing, not as
+    /// foreign.
     @inline(never)
     private func check<Object: Model>(_ id: ObjectID<Object>) throws {
         guard let identity = buffer.checkedIdentity, id.isAssigned,
@@ -111,11 +113,12 @@ public struct RowBinder {
 
 /// Memory for the texts and blobs of one row while SQLite reads them. It grows in chunks, which never move.
 final class BindBuffer {
-    // One thread uses a statement at a time, and nothing here calls anything that could come back.
+    // Unchecked exclusivity is safe: one thread at a time uses a statement, and no code in this class calls back into
+    // it.
     @exclusivity(unchecked) private var chunks: [UnsafeMutableRawBufferPointer]
     @exclusivity(unchecked) private var current = 0
     @exclusivity(unchecked) private var used = 0
-    /// The store that the ids in rows must be of, where the rows come from elsewhere.
+    /// The store that the ids in rows must belong to; set if the rows may come from another store.
     @exclusivity(unchecked) var checkedIdentity: StoreIdentity?
 
     init() { chunks = [.allocate(byteCount: 512, alignment: 16)] }
@@ -124,7 +127,7 @@ final class BindBuffer {
         for chunk in chunks { chunk.deallocate() }
     }
 
-    /// Frees what was copied. Nothing copied before may be read after.
+    /// Frees the copies. Copies from before this call must not be read afterwards.
     func reset() {
         // The last chunk is the largest. Memory for a rare large blob is not kept.
         if current > 0, chunks[chunks.count - 1].count > Self.keptCount {
@@ -135,10 +138,10 @@ final class BindBuffer {
         used = 0
     }
 
-    /// How large a chunk may be that is kept from row to row.
+    /// The maximum size of a chunk that is kept from row to row, in bytes.
     private static let keptCount = 1 << 20
 
-    /// A copy that stays in its place until ``reset()``; never nil, since SQLite takes a null pointer for NULL.
+    /// A copy that does not move until ``reset()``; never nil, because SQLite treats a null pointer as NULL.
     func copy(_ bytes: UnsafeRawBufferPointer) -> UnsafeMutablePointer<CChar> {
         if chunks[current].count - used < bytes.count { makeRoom(for: bytes.count) }
         let place = chunks[current].baseAddress! + used  // a chunk is never empty

@@ -1,10 +1,10 @@
 import CStrataSQLite
 public import Foundation
 
-/// Reads the columns of the row that a statement stands on, by position. Used by code that `@Model` generates.
+/// Reads the columns of a statement's current row, by position. Used by code that `@Model` generates.
 public struct RowReader {
     let statement: OpaquePointer
-    /// The store's fingerprint, in place to be combined with an id's number.
+    /// The store's fingerprint, shifted so that it can be combined with an id's number.
     let fingerprint: Int64
 
     init(statement: OpaquePointer, fingerprint: UInt16) {
@@ -12,12 +12,12 @@ public struct RowReader {
         self.fingerprint = Int64(bitPattern: UInt64(fingerprint) << 48)
     }
 
-    // The value of a column is looked up once. With `sqlite3_column_type` and `sqlite3_column_int64` it would be looked up twice, which
-    // takes twice as long.
+    // These functions look up the value of a column once. `sqlite3_column_type` followed by `sqlite3_column_int64`
+    // looks it up twice, which takes twice as long.
 
     /// Reads an integer.
     ///
-    /// - Throws: ``StrataError/Code/undecodable`` where the column holds something else.
+    /// - Throws: ``StrataError/Code/undecodable`` if the column holds a value of another type.
     public func read(_ type: Int64.Type, at column: Int32) throws -> Int64 {
         let value = sqlite3_column_value(statement, column)
         guard sqlite3_value_type(value) == SQLITE_INTEGER else { throw undecodable("Int64", at: column) }
@@ -26,16 +26,16 @@ public struct RowReader {
 
     /// Reads a number.
     ///
-    /// - Throws: ``StrataError/Code/undecodable`` where the column holds something else.
+    /// - Throws: ``StrataError/Code/undecodable`` if the column holds a value of another type.
     public func read(_ type: Double.Type, at column: Int32) throws -> Double {
         let value = sqlite3_column_value(statement, column)
         guard Self.isNumber(value) else { throw undecodable("Double", at: column) }
         return sqlite3_value_double(value)
     }
 
-    /// Reads a truth value, which is 0 or 1.
+    /// Reads a Boolean, stored as 0 or 1.
     ///
-    /// - Throws: ``StrataError/Code/undecodable`` where the column holds something else.
+    /// - Throws: ``StrataError/Code/undecodable`` if the column holds another value.
     public func read(_ type: Bool.Type, at column: Int32) throws -> Bool {
         let value = sqlite3_column_value(statement, column)
         guard sqlite3_value_type(value) == SQLITE_INTEGER else { throw undecodable("Bool", at: column) }
@@ -48,7 +48,7 @@ public struct RowReader {
 
     /// Reads an integer.
     ///
-    /// - Throws: ``StrataError/Code/undecodable`` where the column holds something else.
+    /// - Throws: ``StrataError/Code/undecodable`` if the column holds a value of another type.
     public func read(_ type: Int.Type, at column: Int32) throws -> Int {
         let value = sqlite3_column_value(statement, column)
         guard sqlite3_value_type(value) == SQLITE_INTEGER else { throw undecodable("Int", at: column) }
@@ -57,7 +57,7 @@ public struct RowReader {
 
     /// Reads a text.
     ///
-    /// - Throws: ``StrataError/Code/undecodable`` where the column holds something else.
+    /// - Throws: ``StrataError/Code/undecodable`` if the column holds a value of another type.
     public func read(_ type: String.Type, at column: Int32) throws -> String {
         let value = sqlite3_column_value(statement, column)
         guard sqlite3_value_type(value) == SQLITE_TEXT else { throw undecodable("String", at: column) }
@@ -66,7 +66,7 @@ public struct RowReader {
 
     /// Reads a date, stored as seconds since 2001.
     ///
-    /// - Throws: ``StrataError/Code/undecodable`` where the column holds something else.
+    /// - Throws: ``StrataError/Code/undecodable`` if the column holds a value of another type.
     public func read(_ type: Date.Type, at column: Int32) throws -> Date {
         let value = sqlite3_column_value(statement, column)
         guard Self.isNumber(value) else { throw undecodable("Date", at: column) }
@@ -75,7 +75,7 @@ public struct RowReader {
 
     /// Reads a value from the form in which its type stores it.
     ///
-    /// - Throws: ``StrataError/Code/undecodable`` where it is none of that type.
+    /// - Throws: ``StrataError/Code/undecodable`` if the stored value is not valid for the type.
     public func read<Value: AttributeValue>(_ type: Value.Type, at column: Int32) throws -> Value {
         let stored = value(at: column)
         guard let value = Value(storedValue: stored) else {
@@ -86,7 +86,7 @@ public struct RowReader {
 
     /// Reads a text; nil for NULL.
     ///
-    /// - Throws: ``StrataError/Code/undecodable`` where the column holds something else.
+    /// - Throws: ``StrataError/Code/undecodable`` if the column holds a value of another type.
     public func read(_ type: String?.Type, at column: Int32) throws -> String? {
         let value = sqlite3_column_value(statement, column)
         switch sqlite3_value_type(value) {
@@ -98,7 +98,7 @@ public struct RowReader {
 
     /// Reads an integer; nil for NULL.
     ///
-    /// - Throws: ``StrataError/Code/undecodable`` where the column holds something else.
+    /// - Throws: ``StrataError/Code/undecodable`` if the column holds a value of another type.
     public func read(_ type: Int64?.Type, at column: Int32) throws -> Int64? {
         let value = sqlite3_column_value(statement, column)
         switch sqlite3_value_type(value) {
@@ -110,14 +110,14 @@ public struct RowReader {
 
     /// Reads an integer; nil for NULL.
     ///
-    /// - Throws: ``StrataError/Code/undecodable`` where the column holds something else.
+    /// - Throws: ``StrataError/Code/undecodable`` if the column holds a value of another type.
     public func read(_ type: Int?.Type, at column: Int32) throws -> Int? {
         try read(Int64?.self, at: column).map { Int(truncatingIfNeeded: $0) }
     }
 
     /// Reads a number; nil for NULL.
     ///
-    /// - Throws: ``StrataError/Code/undecodable`` where the column holds something else.
+    /// - Throws: ``StrataError/Code/undecodable`` if the column holds a value of another type.
     public func read(_ type: Double?.Type, at column: Int32) throws -> Double? {
         let value = sqlite3_column_value(statement, column)
         switch sqlite3_value_type(value) {
@@ -129,26 +129,26 @@ public struct RowReader {
 
     /// Reads a value from the form in which its type stores it; nil for NULL.
     ///
-    /// - Throws: ``StrataError/Code/undecodable`` where it is none of that type.
+    /// - Throws: ``StrataError/Code/undecodable`` if the stored value is not valid for the type.
     public func read<Value: AttributeValue>(_ type: Value?.Type, at column: Int32) throws -> Value? {
         isNull(at: column) ? nil : try read(Value.self, at: column)
     }
 
-    /// Reads the id of the object that a relationship leads to; nil for NULL.
+    /// Reads the id of the destination of a relationship; nil for NULL.
     ///
-    /// - Throws: ``StrataError/Code/undecodable`` where the column holds no id.
+    /// - Throws: ``StrataError/Code/undecodable`` if the column does not hold an id.
     public func read<Object: Model>(_ type: Object?.Type, at column: Int32) throws -> ObjectID<Object>? {
         guard let number = try read(Int64?.self, at: column) else { return nil }
         guard ObjectID<Object>.numbers.contains(number) else { throw undecodable("id", at: column) }
         return ObjectID(packed: fingerprint | number)
     }
 
-    /// Reads the id of a row, which SQLite keeps as an integer whatever is stored.
+    /// Reads the id of a row. SQLite always stores it as an integer.
     public func read<Object: Model>(_ type: ObjectID<Object>.Type, at column: Int32) -> ObjectID<Object> {
         ObjectID(packed: fingerprint | sqlite3_column_int64(statement, column))
     }
 
-    /// An error of reading this row, with the object that it is about. For the rows that `@Model` generates, whose first
+    /// Adds the affected object to an error from reading this row. For the rows that `@Model` generates, whose first
     /// column is the id.
     public func _$locate<Object: Model>(_ error: any Error, in model: Object.Type) -> any Error {
         guard let found = (error as? StrataError)?.underlying as? UndecodableValue else { return error }
@@ -189,11 +189,11 @@ public struct RowReader {
         }
     }
 
-    /// How many bytes the texts and blobs of the row have.
+    /// The total size of the texts and blobs of the row, in bytes.
     var size: Int {
         (0..<sqlite3_column_count(statement)).reduce(0) { size, column in
             switch sqlite3_column_type(statement, column) {
-            // Asked for those of a number, SQLite would make a text of it.
+            // For a number, `sqlite3_column_bytes` would convert the value to a text.
             case SQLITE_TEXT, SQLITE_BLOB: size + Int(sqlite3_column_bytes(statement, column))
             default: size
             }

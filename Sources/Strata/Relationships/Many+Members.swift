@@ -1,7 +1,8 @@
 extension Many {
-    /// Adds an object. If it or the owner is inserted, so is the other. Adding a member again changes nothing.
+    /// Adds an object. If the object or the owner is inserted into a context, the other one is inserted too. Adding an
+    /// existing member again changes nothing.
     ///
-    /// In an ordered relationship it comes last.
+    /// In an ordered relationship, the object becomes the last member.
     public func insert(_ object: Object) {
         func open<Owner: Model>(_ owner: Owner) {
             if let context = owner._$link.context {
@@ -30,7 +31,7 @@ extension Many {
         owner.draft.many[relationship]?.contains { $0 === object } ?? false
     }
 
-    /// Takes an object out. It is not deleted.
+    /// Removes an object from the relationship. The object is not deleted.
     public func remove(_ object: Object) {
         guard let context = owner._$link.context else {
             guard drafts(owner, contain: object) else { return }
@@ -48,19 +49,21 @@ extension Many {
         open(owner)
     }
 
-    /// Takes all objects out. They are not deleted.
+    /// Removes all objects from the relationship. The objects are not deleted.
     ///
     /// - Throws: ``StrataError`` if the store cannot be read.
     public func removeAll() throws {
         for object in try fetch() { remove(object) }
     }
 
-    /// Moves a member of an ordered relationship in front of another one, or to the end. In front of itself it stays.
+    /// Moves a member of an ordered relationship in front of another member, or to the end. A member that is moved in
+    /// front of itself does not move.
     ///
-    /// Members that came by their to-one side have no place of their own, and come last. Those that come before the moved one
-    /// are given one.
+    /// Members that were added by setting their to-one side do not have a stored place, and come last. Those of them
+    /// that precede the moved member receive a place.
     ///
-    /// - Throws: ``StrataError`` with `misuse` where the relationship has no order or one of the two is no member.
+    /// - Throws: ``StrataError`` with `misuse` if the relationship is not ordered or one of the objects is not a
+    ///   member.
     public func move(_ object: Object, before next: Object?) throws {
         guard let context = owner._$link.context else {
             throw StrataError(.misuse, "Insert the owner before you order its members.")
@@ -80,7 +83,7 @@ extension ObjectContext {
         guard case .foreignKey(let column, nil) = resolved.storage else {
             return try fetch(Many<Object>(_$owner: owner, relationship: relationship).query)
         }
-        // The most common walk, by one statement that is made once.
+        // The most common case, answered by one prepared statement.
         publish()
         let connection = try currentView().reader.connection
         let info = store.schema.entities[resolved.destination].info
@@ -111,9 +114,10 @@ extension ObjectContext {
         }
     }
 
-    /// Adds the row of a member, unless it is there, at the end of both sides' order.
+    /// Adds the row of a member, unless it exists, at the end of the order of both sides.
     ///
-    /// - Parameter isMember: false where a row that is there was left behind by an object that went by its to-one side.
+    /// - Parameter isMember: false if an existing row may be a leftover of an object that left the relationship through
+    ///   its to-one side.
     func addPair(
         _ join: Int,
         _ own: Int,
@@ -138,7 +142,7 @@ extension ObjectContext {
         let (left, right) = own == 0 ? (ownNumber, otherNumber) : (otherNumber, ownNumber)
         let removed = try removedPair(join, left, right)
         var row = try removed ?? JoinRow(number: store.ids.take(), left: left, right: right)
-        // A place is kept for each side, whichever of them is ordered; only the one at hand is known to be last.
+        // A place is kept for each side, whichever of them is ordered; only this side's place is known to be last.
         let last = members.compactMap { $0.place(own) }.max() ?? 0
         row.setPlace(last + 1, own)
         let facing = try joinRows(join, 1 - own, otherNumber).compactMap { $0.place(1 - own) }.max() ?? 0
@@ -148,8 +152,9 @@ extension ObjectContext {
         if try bringBack(removed, as: row, join) { recordBroughtBack(removed, join) }
     }
 
-    /// Lets a member that was removed here and not yet saved be one again, at its new places. Says whether the removal is gone, as if
-    /// it had never been; else there is an edit that takes it back.
+    /// Restores a member, at its new places, that was removed in this context and whose removal is not yet saved.
+    ///
+    /// - Returns: whether the removal is gone without a trace; if false, an edit reverts the removal.
     private func bringBack(_ removed: JoinRow, as row: JoinRow, _ join: Int) throws -> Bool {
         let isGone = try takeBackDelete(of: removed, join)
         if isGone {
@@ -160,13 +165,15 @@ extension ObjectContext {
         return isGone
     }
 
-    /// Lets undo know of a member that is one again without an edit that says so.
+    /// Records in the undo history that a member is restored without an edit.
     func recordBroughtBack(_ row: JoinRow, _ join: Int) {
         guard undoHistory.isOn, !isSaving else { return }
         undoHistory.record([join: Part(numbers: [row._$number], changes: [.insert(row)])])
     }
 
-    /// Takes back that a member was removed, unless it is one again. Says whether no edit was needed for it.
+    /// Reverts the removal of a member, unless it is a member again.
+    ///
+    /// - Returns: whether the removal was reverted without an edit.
     @discardableResult
     func restoreMember(_ row: JoinRow, _ join: Int) throws -> Bool {
         guard try !joinRows(join, JoinRow.Column.left, row.left).contains(where: { $0.right == row.right }) else {
@@ -182,7 +189,7 @@ extension ObjectContext {
         return false
     }
 
-    /// Takes back that a further row of a member was removed, as long as that is not saved.
+    /// Reverts the removal of a duplicate row of a member, as long as the removal is not saved.
     func restoreDuplicate(_ row: JoinRow, _ join: Int) throws {
         publish()
         let layers = store.layers.state.withLock { $0.layers }
@@ -190,9 +197,10 @@ extension ObjectContext {
         if try takeBackDelete(of: row, join) { recordBroughtBack(row, join) }
     }
 
-    /// The row of a member that was removed here and not yet saved. To add it again is to take that back.
+    /// The row of a member that was removed in this context and whose removal is not yet saved. Adding the member again
+    /// reverts the removal.
     ///
-    /// - Parameter number: the row that is wanted where there are several.
+    /// - Parameter number: the preferred row if there are several.
     private func removedPair(_ join: Int, _ left: Int64, _ right: Int64, like number: Int64? = nil) throws -> JoinRow? {
         var found: JoinRow?
         for part in try currentView().layers.parts(of: join, in: [id]).reversed() where part.kinds.contains(.delete) {
@@ -211,7 +219,10 @@ extension ObjectContext {
         return found
     }
 
-    /// Says whether the member is there again: not where others have removed it too, or a commit is just writing that.
+    /// Reverts the removal of a row.
+    ///
+    /// - Returns: whether the member exists again; false if others have removed it too, or if a commit is writing the
+    ///   removal at this moment.
     private func takeBackDelete(of row: JoinRow, _ join: Int) throws -> Bool {
         try !takeBackDeletes(of: Part(numbers: [row._$number], changes: [.insert(row)]), entity: join).isEmpty
     }
@@ -236,10 +247,11 @@ extension ObjectContext {
         }
     }
 
-    /// Gives places to the members that came by their to-one side and that one is moved behind, itself among them: as queries
-    /// have them, after all others and by their ids.
+    /// Gives places to those members without a place that precede the new position of the moved member, and to the
+    /// moved member itself. These members were added through their to-one side. Their order is the order of queries:
+    /// after all members that have a place, by their ids.
     ///
-    /// - Returns: whether it goes behind all that have a place.
+    /// - Returns: whether the moved member goes after all members that already had a place.
     private func givePlaces(
         _ order: Int,
         _ members: [Int64],
@@ -259,7 +271,8 @@ extension ObjectContext {
         return isLast
     }
 
-    /// Gives a member a place between two others. Only its own row changes (H25), unless the fractions run out.
+    /// Gives a member a place between two others. Only the row of the moved member changes, unless the fractions
+    /// between the two neighbours are used up.
     func move<Owner: Model>(
         _ object: some Model,
         before next: (some Model)?,
@@ -289,7 +302,7 @@ extension ObjectContext {
         }
         func isLess(_ left: JoinRow, _ right: JoinRow) -> Bool {
             let places = (left.place(pair.own) ?? .infinity, right.place(pair.own) ?? .infinity)
-            // As queries order them: ties by the members' ids.
+            // The order of queries: ties are broken by the members' ids.
             let ends = (left.end(1 - pair.own), right.end(1 - pair.own))
             return places.0 == places.1 ? ends.0 < ends.1 : places.0 < places.1
         }
@@ -334,7 +347,7 @@ extension ObjectContext {
 }
 
 extension JoinRow {
-    /// One of the two ends by the index of its column.
+    /// One of the two ends, by the index of its column.
     func end(_ column: Int) -> Int64 { column == Column.left ? left : right }
 
     /// The place among the members of the end in this column.

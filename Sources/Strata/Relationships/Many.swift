@@ -1,16 +1,16 @@
-/// A to-many relationship: a lazy handle that answers questions about the objects at the other end.
+/// A to-many relationship: a lazy handle that queries the objects at the other end.
 ///
-/// It holds no array. Every question is a query over the store and all layers down to the owner's context, so inverses
-/// agree at any moment, and nothing is loaded that was not asked for.
+/// The handle does not hold an array. Every request is a query over the store and all layers down to the owner's
+/// context. Inverse relationships therefore always agree, and only requested objects are loaded.
 ///
 /// ```swift
 /// let recent = try author.articles.where { $0.views > 100 }.fetch()
 /// author.articles.insert(article)
 /// ```
 ///
-/// Members come in the order of their ids, those of an ordered relationship in the order that they were given.
+/// Members come in the order of their ids; members of an ordered relationship come in their given order.
 ///
-/// Isolation: that of its owner.
+/// Isolation: that of the owner.
 @dynamicMemberLookup
 public struct Many<Object: Model>: DerivableQuery {
     let owner: any Model
@@ -21,7 +21,7 @@ public struct Many<Object: Model>: DerivableQuery {
         self.relationship = relationship
     }
 
-    /// The members that a named scope of their model asks for: `author.articles.published`.
+    /// The members that match a named scope of their model: `author.articles.published`.
     public subscript(dynamicMember scope: KeyPath<Object.Type, Query<Object>>) -> Members<Object> {
         merging(Object.self[keyPath: scope])
     }
@@ -32,7 +32,7 @@ public struct Many<Object: Model>: DerivableQuery {
         Object.self[keyPath: member]
     }
 
-    /// The members that a query of their model asks for as well: see ``Query/merging(_:)``.
+    /// The members that also match a query of their model: see ``Query/merging(_:)``.
     public func merging(_ other: Query<Object>) -> Members<Object> { members(query.merging(other)) }
 
     /// The query for the members.
@@ -62,10 +62,10 @@ public struct Many<Object: Model>: DerivableQuery {
     /// The members in the order of several keys.
     public func sorted(_ keys: (Object.Columns) -> [SortKey<Object>]) -> Members<Object> { members(query.sorted(keys)) }
 
-    /// The first so many members.
+    /// The first `count` members.
     public func limit(_ count: Int) -> Members<Object> { members(query.limit(count)) }
 
-    /// There is ``insert(_:)`` instead.
+    /// Use ``insert(_:)`` instead.
     @available(
         *,
         unavailable,
@@ -78,13 +78,13 @@ public struct Many<Object: Model>: DerivableQuery {
 
     // MARK: Asking
 
-    /// The owner's context, to be asked.
+    /// The owner's context; reading it registers the access for `Observation`.
     private var context: ObjectContext? {
         owner.observeMembers()
         return owner._$link.context
     }
 
-    /// All members. Those of an owner that is not inserted are the ones that were added so far.
+    /// All members. If the owner is not inserted, these are the members that were added so far.
     ///
     /// - Throws: ``StrataError`` if the store cannot be read.
     public func fetch() throws -> [Object] {
@@ -93,8 +93,7 @@ public struct Many<Object: Model>: DerivableQuery {
         return try open(owner)
     }
 
-    /// The members, as far as they are known without asking: those of an owner that is not inserted, and what a query has
-    /// read ahead.
+    /// The members that are known without a query: those of an owner that is not inserted, and prefetched members.
     private var known: [Object]? {
         guard let context else { return drafted }
         func open<Owner: Model>(_ owner: Owner) -> [Object]? { context.prefetchedMembers(of: owner, relationship) }
@@ -106,12 +105,12 @@ public struct Many<Object: Model>: DerivableQuery {
         return (draft.many[relationship] ?? []).compactMap { $0 as? Object }
     }
 
-    /// How many members there are.
+    /// The number of members.
     public var count: Int {
         get throws { try known?.count ?? context?.count(query) ?? 0 }
     }
 
-    /// Whether there is no member.
+    /// Whether the relationship is empty.
     public var isEmpty: Bool {
         get throws { try known?.isEmpty ?? context.map { try !$0.exists(query) } ?? true }
     }
@@ -126,12 +125,12 @@ public struct Many<Object: Model>: DerivableQuery {
         get throws { try known.map(\.last) ?? context?.last(query) }
     }
 
-    /// The first so many members.
+    /// The first `count` members.
     public func first(_ count: Int) throws -> [Object] {
         try context.map { try $0.first(count, of: query) } ?? Array(drafted.prefix(count))
     }
 
-    /// The last so many members, in their order.
+    /// The last `count` members, in their order.
     public func last(_ count: Int) throws -> [Object] {
         try context.map { try $0.last(count, of: query) } ?? Array(drafted.suffix(count))
     }
@@ -149,16 +148,16 @@ public struct Many<Object: Model>: DerivableQuery {
     }
 }
 
-/// Some of the members of a to-many relationship, ready to be asked for.
+/// Some of the members of a to-many relationship, as a query that is not yet run.
 ///
 /// Isolation: that of the owner.
 @dynamicMemberLookup
 public struct Members<Object: Model>: DerivableQuery {
     let owner: any Model
-    /// The query behind it, which may be run in other contexts too.
+    /// The underlying query, which may also run in other contexts.
     public let query: Query<Object>
 
-    /// The members that a named scope asks for as well: see ``Query/merging(_:)``.
+    /// The members that also match a named scope: see ``Query/merging(_:)``.
     public subscript(dynamicMember scope: KeyPath<Object.Type, Query<Object>>) -> Members<Object> {
         merging(Object.self[keyPath: scope])
     }
@@ -169,42 +168,43 @@ public struct Members<Object: Model>: DerivableQuery {
         Object.self[keyPath: member]
     }
 
-    /// The members that a query of their model asks for as well: see ``Query/merging(_:)``.
+    /// The members that also match a query of their model: see ``Query/merging(_:)``.
     public func merging(_ other: Query<Object>) -> Members { changed(query.merging(other)) }
 
     private func changed(_ query: Query<Object>) -> Members { Members(owner: owner, query: query) }
 
-    /// The members that meet a condition as well: see ``Query/where(_:)``.
+    /// The members that also meet this condition: see ``Query/where(_:)``.
     public func `where`(_ condition: (Object.Columns) -> Condition<Object>) -> Members {
         changed(query.where(condition))
     }
-    /// The members sorted by this key where the sorts so far leave a choice.
+    /// The members sorted additionally by this key, which breaks ties of the previous sorts.
     public func sorted(_ key: (Object.Columns) -> SortKey<Object>) -> Members { changed(query.sorted(key)) }
-    /// The members sorted by these keys where the sorts so far leave a choice.
+    /// The members sorted additionally by these keys, which break ties of the previous sorts.
     public func sorted(_ keys: (Object.Columns) -> [SortKey<Object>]) -> Members { changed(query.sorted(keys)) }
-    /// The members sorted by this expression, from the smallest value to the largest, where the sorts so far leave a choice.
+    /// The members sorted additionally by this expression, from the smallest value to the largest, which breaks ties of
+    /// the previous sorts.
     public func sorted<Expression: SortExpression>(_ expression: (Object.Columns) -> Expression) -> Members
     where Expression.Root == Object { changed(query.sorted(expression)) }
-    /// At most so many members.
+    /// At most `count` members.
     public func limit(_ count: Int) -> Members { changed(query.limit(count)) }
-    /// The members without the first so many.
+    /// The members without the first `count`.
     public func offset(_ count: Int) -> Members { changed(query.offset(count)) }
 
     /// The objects, in their order.
     ///
-    /// - Throws: ``StrataError`` if the store cannot be read, or `misuse` where the owner is not inserted.
+    /// - Throws: ``StrataError`` if the store cannot be read, or `misuse` if the owner is not inserted.
     public func fetch() throws -> [Object] { try context.fetch(query) }
 
-    /// How many there are.
+    /// The number of these members.
     public var count: Int { get throws { try context.count(query) } }
 
-    /// Whether there is none.
+    /// Whether there are no such members.
     public var isEmpty: Bool { get throws { try !context.exists(query) } }
 
-    /// The first one.
+    /// The first of these members.
     public var first: Object? { get throws { try context.first(query) } }
 
-    /// The last one.
+    /// The last of these members.
     public var last: Object? { get throws { try context.last(query) } }
 
     private var context: ObjectContext {

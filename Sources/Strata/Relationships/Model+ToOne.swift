@@ -1,8 +1,8 @@
 extension Model {
     public static func _$load(_ stored: Never, of owner: some Model, at column: Int) -> Self {}
 
-    /// The object at the end of a to-one relationship. Where the store cannot be read the answer is what is known, and the
-    /// error goes to ``ContextStack/failures`` (C7).
+    /// The object at the end of a to-one relationship. Property accessors do not throw: if the store cannot be read,
+    /// the result is nil, and the error goes to ``ContextStack/failures``.
     public static func _$loadOptional(_ stored: ObjectID<Self>?, of owner: some Model, at column: Int) -> Self? {
         switch owner._$link.owner {
         case .none: return nil
@@ -23,7 +23,7 @@ extension Model {
         preconditionFailure("a to-one relationship is optional")
     }
 
-    /// Relates two objects. If one of them is inserted, so is the other (C6).
+    /// Relates two objects. If one of the objects is inserted into a context, the other one is inserted too.
     public static func _$storeOptional(_ value: Self?, in owner: some Model, at column: Int) -> ObjectID<Self>? {
         guard let value else {
             owner.undraft(column)
@@ -35,14 +35,16 @@ extension Model {
         if context == nil || context !== other {
             if let context {
                 context.insert(value)
-                // An object of another context is refused as any insert of it is. The next save tells of it.
+                // The context refuses an object of another context, as in any insert. The next save reports the
+                // refusal.
                 if other != nil { return owner.reference(at: column) }
             } else if let other, !other.isEnded {
                 other.insert(owner)
                 context = owner._$link.context
             } else {
                 owner.draft.one[column] = value
-                // One of a context that has ended is refused by the context that its owner is inserted into.
+                // An object of an ended context is not linked here. The context that its owner is inserted into later
+                // refuses it.
                 if other == nil { value.draft.leadingHere.append(Draft.WeakModel(object: owner)) }
                 return nil
             }
@@ -66,7 +68,7 @@ extension Model {
     @inlinable
     public static func _$isSameOptional(_ left: ObjectID<Self>?, _ right: ObjectID<Self>?) -> Bool { left == right }
 
-    /// The other side of a one-to-one relationship that has no column here.
+    /// The side of a one-to-one relationship that does not have a column in this model.
     public func _$derived<Destination: Model>(_ relationship: Int) -> Destination? {
         observeMembers()
         guard let context = _$link.context else {
@@ -93,7 +95,7 @@ extension Model {
 }
 
 extension ObjectContext {
-    /// Empties the to-one columns that would lead to the destination beside this one.
+    /// Empties the to-one columns of other objects that refer to the same destination as this one.
     fileprivate func freeOneToOne(_ destination: some Model, for owner: some Model, at column: Int) {
         let entity = Int(owner._$state.entity)
         guard store.schema.oneToOne[entity].contains(column), destination.id.isAssigned else { return }
@@ -104,7 +106,7 @@ extension ObjectContext {
                 if let holder = try anyObject(number, entity: info.index) { holder.setReference(nil, at: column) }
             }
         } catch {
-            // The unique index finds it at the save.
+            // The unique index detects the duplicate at the save.
             reference.report(error)
         }
     }

@@ -1,7 +1,7 @@
-/// What an index is over: columns, by their names or by their places.
+/// The columns of an index, by their names or by their positions.
 struct ColumnIndex<Column: Hashable & Sendable>: Sendable, Hashable {
     let columns: [Column]
-    /// Only rows that have a value in this column are in it; nil for all rows.
+    /// The index contains only rows with a value in this column; nil for all rows.
     let present: Column?
 
     init(_ columns: [Column], present: Column? = nil) {
@@ -19,7 +19,7 @@ extension ColumnIndex: ExpressibleByArrayLiteral {
 }
 
 extension ColumnIndex<String> {
-    /// One order, each once: their order in the declaration means nothing.
+    /// The distinct indexes in a canonical order, because their order in the declaration has no meaning.
     static func sorted(_ indexes: some Sequence<Self>) -> [Self] {
         Set(indexes).sorted { left, right in
             left.columns == right.columns
@@ -27,7 +27,7 @@ extension ColumnIndex<String> {
         }
     }
 
-    /// For people: the columns, and which rows.
+    /// A readable description: the columns, and the condition on the rows.
     var text: String {
         "(\(columns.joined(separator: ", ")))" + (present.map { " where \($0) is not nil" } ?? "")
     }

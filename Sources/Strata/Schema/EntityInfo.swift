@@ -1,57 +1,58 @@
-/// What the engine knows of one table: a model's, or that of the members of a to-many relationship.
+/// The engine's description of one table: the table of a model, or of the members of a to-many relationship.
 ///
-/// A class, since it is handed around by every step of every commit.
+/// A class, because every step of every commit passes it on.
 final class EntityInfo: Sendable {
-    /// The place in the schema; layers keep parts by it.
+    /// The position in the schema; layers use it as the key of an entity's changes.
     let index: Int
     let name: String
     let table: String
     let columns: [ColumnSchema]
-    /// For each of the model's relationships without a column, in their order, how it is kept.
+    /// The storage of each of the model's relationships without a column, in their order.
     let relationships: [ResolvedRelationship]
-    /// Columns whose values, together, must be unique.
+    /// Sets of columns whose combined values must be unique.
     let uniques: [[Int]]
-    /// Those of them by which an inserted object is told to be another one, which it updates.
+    /// The unique sets that identify an inserted object as a new version of an existing object, which it then updates.
     let updating: [[Int]]
     /// The columns that belong to any unique constraint.
     let uniqueColumns: ColumnSet
-    /// The indexes that keep those unique.
+    /// The indexes that enforce these constraints.
     let uniqueIndexes: [ColumnIndex<Int>]
-    /// Those that queries use, beyond the unique ones.
+    /// The other indexes, which only queries use.
     let indexes: [ColumnIndex<Int>]
-    /// To-one columns of whichever entity that lead here, and what becomes of their rows when one of these is deleted.
+    /// To-one columns of any entity that refer to this one, and the effect on their rows when an object of this entity
+    /// is deleted.
     let incoming: [IncomingReference]
-    /// To-one columns of which one object at the most leads to each destination.
+    /// To-one columns that refer to each destination from at most one object.
     let oneToOne: ColumnSet
-    /// To-one columns of this entity, and what becomes of their destinations when one of these is deleted.
+    /// To-one columns of this entity, and the effect on their destinations when an object of this entity is deleted.
     let outgoing: [OutgoingReference]
     let createdAt: Int?
     let updatedAt: Int?
     /// Whether rows have timestamps.
     var isStamped: Bool { createdAt != nil || updatedAt != nil }
-    /// The columns that are calculated from others. Rows calculate them whenever they are asked, so that a row merged from
-    /// two writers has its own; every update of other columns writes them too.
+    /// The columns that are calculated from others. Rows calculate them at each read, so a row merged from two writers
+    /// has consistent values. Every update of other columns writes them too.
     let derived: ColumnSet
     /// The columns that engines set in committed rows.
     let bookkeeping: ColumnSet
-    /// The column that holds the number of the commit that has inserted the row.
+    /// The column with the number of the commit that inserted the row.
     let commitNumber: Int?
-    /// The columns that are set by themselves: timestamps, those that are derived and those that engines keep. Two writers have
-    /// each set them, and never contradict each other in them.
+    /// The columns that are set automatically: timestamps, derived columns and bookkeeping columns of engines. When two
+    /// writers set them, each writer sets its own value, and the values never conflict.
     let automatic: ColumnSet
     /// Columns with rules that are checked before a row is written.
     let checked: [Int]
-    /// Columns of numbers without rules, of which SQLite cannot keep every value.
+    /// Number columns without rules. They still need a check, because SQLite cannot store NaN.
     let numbers: [Int]
-    /// Columns whose bytes are kept outside of the row.
+    /// Columns whose bytes are stored outside of the row.
     let externals: ColumnSet
-    /// What is searched for words; nil where nothing is.
+    /// The full-text index; nil if the model has no searchable attributes.
     let search: SearchIndex?
     /// Whether this is the table of a to-many relationship's members.
     let isJoin: Bool
     let hooks: ModelHooks
 
-    /// Texts of SQL that are used often.
+    /// The SQL statements that are used often.
     let sql: EntitySQL
 
     init(_ draft: EntityDraft) {
@@ -114,7 +115,7 @@ struct EntityDraft {
     func column(named name: String) -> Int? { columns.firstIndex { $0.name == name } }
 }
 
-/// A to-one column that leads to an entity.
+/// A to-one column that refers to an entity.
 struct IncomingReference: Sendable {
     let entity: Int
     let column: Int
@@ -123,19 +124,20 @@ struct IncomingReference: Sendable {
     let relationship: String
 }
 
-/// A to-one column that leads from an entity.
+/// A to-one column that belongs to an entity.
 struct OutgoingReference: Sendable {
     let column: Int
     let destination: Int
     let deleteRule: DeleteRule
 }
 
-/// How a relationship without a column of its own is kept.
+/// The storage of a relationship that has no column in its own table.
 struct ResolvedRelationship: Sendable {
     enum Storage: Sendable {
-        /// In a to-one column at the other end; `order` is the entity that keeps the places of ordered members.
+        /// A to-one column at the other end; `order` is the entity that stores the places of ordered members.
         case foreignKey(column: Int, order: Int?)
-        /// In a table of members, of which `own` is this side's column, `other` the members', `place` their order.
+        /// A table of members: `own` is the column of this side, `other` the column of the members, `place` the column
+        /// of their order.
         case join(entity: Int, own: Int, other: Int, place: Int?)
     }
 

@@ -1,14 +1,14 @@
 /// A member of a many-to-many relationship, or the place of a member in an ordered one.
 ///
-/// `left` is the object whose side of the relationship names the inverse. Members are ordered by fractional keys, ties by
-/// id, so that one of them can be moved without touching the others (H25).
+/// `left` is the object whose side of the relationship names the inverse. Members are ordered by fractional keys, and
+/// members with equal keys by id. A member can therefore be moved without changes to the other members.
 struct JoinRow: StoredRow {
     let _$number: Int64
     var left: Int64
     var right: Int64
-    /// The member's place among those of `left`.
+    /// The member's place among the members of `left`.
     var leftPlace: Double?
-    /// The place of `left` among those of `right`, where that side is ordered.
+    /// The place of `left` among the members of `right`, if that side is ordered.
     var rightPlace: Double?
 
     enum Column {
@@ -16,7 +16,7 @@ struct JoinRow: StoredRow {
         static let right = 1
         static let leftPlace = 2
         static let rightPlace = 3
-        /// The two that say which member it is.
+        /// The two columns that identify a member.
         static let ends = [left, right]
     }
 

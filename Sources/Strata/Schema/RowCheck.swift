@@ -1,7 +1,9 @@
 /// The checks that attributes declare.
 enum RowCheck {
-    /// - Parameter edited: the columns that were set; nil for all. The values of other columns are not part of the edit, and may be
-    ///   older than the rule.
+    /// Checks the edited columns of a row.
+    ///
+    /// - Parameter edited: the columns that were set; nil for all. The values of other columns are not part of the
+    ///   edit, and may be older than the rule.
     /// - Complexity: O(columns with declarations).
     static func check<Row: StoredRow>(
         _ row: UnsafePointer<Row>,
@@ -9,10 +11,10 @@ enum RowCheck {
         _ info: EntityInfo,
         _ failures: inout [StrataError.Detail]
     ) {
-        // Derived columns are set with the others.
+        // Derived columns change with the other columns.
         let edited = edited?.union(info.derived)
         for column in info.numbers where edited?.contains(column) ?? true {
-            // Most columns that are looked at are numbers with nothing else declared; these are looked at most cheaply.
+            // A fast path: most checked columns are number columns without further declarations.
             if let value = try? Row._$value(row, at: column), !value.isNaN(of: info.columns[column]) { continue }
             check(row, column, info, &failures)
         }
@@ -55,7 +57,7 @@ enum RowCheck {
 }
 
 extension StoredValue {
-    /// Whether this stands for no number in a column of numbers.
+    /// Whether this value represents NaN in a column of numbers.
     fileprivate func isNaN(of column: ColumnSchema) -> Bool {
         switch self {
         case .real(let number): number.isNaN

@@ -3,32 +3,32 @@ import Foundation
 /// The models of a stack, with their relationships resolved.
 final class Schema: Sendable {
     let entities: [any AnyEntity]
-    /// Whether an entity keeps bytes outside of its rows, by index.
+    /// Whether an entity stores bytes outside of its rows, by index.
     let keepsBytes: [Bool]
     /// The to-one columns whose values must be unique, by the index of the entity.
     let oneToOne: [ColumnSet]
-    /// Those that have timestamps.
+    /// The entities that have timestamps.
     let stamped: [any AnyEntity]
-    /// The entities whose inserted objects may be other ones (``UniqueConflict/update``).
+    /// The entities whose inserted objects may update existing objects (``UniqueConflict/update``).
     let updating: [Int]
-    /// Which hooks any of the models has, so that what nobody has is not looked for.
+    /// Whether any model has hooks of this kind. If not, the engine skips the search for them.
     let hasSaveHooks, hasDeleteHooks, hasFetchHooks, hasValidations: Bool
-    /// What follows commits, by the index of the entity.
+    /// The models with a commit hook, and the index of their entity.
     let followers: [(entity: Int, type: any CommitFollower.Type)]
-    /// Those models whose rows go with objects of any others.
+    /// The models whose rows each belong to an object of another model.
     let companions: [CompanionInfo]
     let infosByName: [String: EntityInfo]
     let infosByTable: [String: EntityInfo]
-    /// By the entity of the members of relationships: the relationships that the members belong to.
+    /// The relationships that members belong to, by the entity of the members.
     let memberships: [Int: [Membership]]
-    /// What a store of these models keeps.
+    /// The description of a store of these models.
     let description: SchemaDescription
-    /// The same as text.
+    /// The same description as text.
     let text: String
     private let models: [any Model.Type]
     private let indexes: [ObjectIdentifier: Int]
 
-    /// - Throws: ``StrataError`` with `invalidSchema`, naming both sides of what does not fit.
+    /// - Throws: ``StrataError`` with `invalidSchema`, naming both sides of a mismatch.
     init(_ models: [any Model.Type]) throws {
         var builder = try SchemaBuilder(models)
         try builder.resolve()
@@ -61,9 +61,9 @@ final class Schema: Sendable {
         )
     }
 
-    /// A relationship whose members are rows of an entity of their own.
+    /// A relationship whose members are rows of a separate entity.
     struct Membership {
-        /// The column of the members in which the relationship's owner stands.
+        /// The column of the member rows that holds the relationship's owner.
         let side: Int
         /// The owner's table.
         let table: String
@@ -97,7 +97,7 @@ final class Schema: Sendable {
         entities[try index(of: model)].typed(Object.Row.self)
     }
 
-    /// Where the relationships of queries lead.
+    /// Resolves the relationships in queries to columns and tables.
     var resolver: RelationshipResolver {
         RelationshipResolver { [infosByName, entities] model, name in
             guard let info = infosByName[model.name], let found = info.relationships.first(where: { $0.name == name })
@@ -136,7 +136,7 @@ final class Schema: Sendable {
     func model(_ entity: Int) -> (any Model.Type)? { entity < models.count ? models[entity] : nil }
 
     static func unknown(_ model: any Model.Type) -> StrataError {
-        // The models of these modules belong together.
+        // The models of each of these modules are always opened together.
         let lists = ["StrataPipeline": "Pipeline.models", "StrataCloud": "CloudAccount.models"]
         let list = lists[String(String(reflecting: model).prefix { $0 != "." })]
         return StrataError(
@@ -147,7 +147,7 @@ final class Schema: Sendable {
         )
     }
 
-    /// This model, and those that relationships lead to from it.
+    /// This model, and all models that can be reached through relationships.
     static func models(reachableFrom model: any Model.Type) -> [any Model.Type] {
         var found = [model]
         var known: Set = [ObjectIdentifier(model)]
@@ -178,7 +178,7 @@ final class Entity<Row: StoredRow>: AnyEntity {
     }
 }
 
-/// An ``Entity`` of whichever rows.
+/// An ``Entity`` with any type of rows.
 protocol AnyEntity: AnyObject, Sendable {
     var info: EntityInfo { get }
     func readChanged(
@@ -254,6 +254,6 @@ protocol AnyEntity: AnyObject, Sendable {
 }
 
 extension AnyEntity {
-    /// The entity as what it is. The index of an entity fixes the type of its rows.
+    /// The entity with its row type. The cast is safe because the index of an entity determines the type of its rows.
     func typed<Row: StoredRow>(_ type: Row.Type) -> Entity<Row> { unsafeDowncast(self, to: Entity<Row>.self) }
 }

@@ -1,4 +1,4 @@
-/// Resolves the relationships of models: a model names the other end, and only here both ends are known.
+/// Resolves the relationships of models: a model only names the other end, and the builder knows both ends.
 struct SchemaBuilder {
     private let models: [any Model.Type]
     private let schemas: [ModelSchema]
@@ -77,7 +77,8 @@ struct SchemaBuilder {
         return info
     }
 
-    /// Whether everything that a store of the models needs has a name of its own. SQLite does not tell `a` from `A`.
+    /// Checks that all tables and indexes of a store of these models have different names. SQLite does not distinguish
+    /// `a` from `A`.
     static func checkNames(of description: SchemaDescription) throws {
         var known: [[UInt8]: String] = [:]
         for name in SchemaSQL.housekeeping.map(\.name) + SchemaSQL.names(for: description) {
@@ -122,7 +123,7 @@ struct SchemaBuilder {
         return index
     }
 
-    /// A check that says nothing about the column's values is a mistake.
+    /// Refuses options that do not apply to the column's values.
     private static func check(_ option: AttributeOption, fits column: ColumnSchema, of schema: ModelSchema) throws {
         if case .externalStorage = option.kind, column.type != .integer {
             throw StrataError(
@@ -296,7 +297,7 @@ struct SchemaBuilder {
         }
     }
 
-    /// The table of a relationship's members. Its rows go with either end.
+    /// Adds the table of a relationship's members. Its rows are deleted with either end.
     private mutating func addJoin(_ relationship: RelationshipSchema, owner: Int, destination: Int) -> Int {
         let name = "\(schemas[owner].table)_\(relationship.name)"
         var info = EntityDraft(
@@ -325,7 +326,8 @@ struct SchemaBuilder {
         infos[entity].relationships.append(resolved)
     }
 
-    /// To-one relationships that nothing names as its inverse: their columns are emptied when the other end goes.
+    /// Adds the to-one relationships that are not named as an inverse: their columns are emptied when the destination
+    /// is deleted.
     private mutating func addPlainReferences() {
         for info in infos where !info.isJoin {
             for reference in info.outgoing

@@ -1,11 +1,11 @@
-/// Which context of a stack is meant, for instance as the parent of a background block.
+/// Selects a context of a stack, for example the parent of a background block.
 public enum ContextChoice: Sendable {
-    /// The current one; the store where there is none.
+    /// The current context, or the store if there is no current context.
     case current
 
-    /// The one with this name.
+    /// The context with this name.
     case named(ContextName)
 
-    /// This one.
+    /// The context of this handle.
     case context(ContextHandle)
 }

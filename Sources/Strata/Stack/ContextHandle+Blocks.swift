@@ -1,12 +1,13 @@
 extension ContextHandle {
-    /// Runs a synchronous block in this context, alone on the stack of the block, and gives back its value.
+    /// Runs a synchronous block in this context and returns the block's value.
     ///
-    /// Blocks on one context run first come, first served, one at a time. A block inside a block of the same task joins. On an unnamed
-    /// context it waits for a place besides, see ``StoreConfiguration/maximumReaderCount``.
+    /// Inside the block, the stack contains this context only. Blocks on one context run one at a time, in the order of
+    /// the calls. A block inside a block of the same task joins the outer block. A block on an unnamed context also
+    /// waits for a place in the reader pool, see ``StoreConfiguration/maximumReaderCount``.
     ///
     /// - Isolation: callable from anywhere; the block runs on the executor of the context.
-    /// - Throws: what the block throws; `StrataError` with `closed`, `contextEnded` or `waitingRing`;
-    ///   `CancellationError` when the task is cancelled while it waits for its turn.
+    /// - Throws: errors of the block; `StrataError` with `closed`, `contextEnded` or `waitingRing`; `CancellationError`
+    ///   if the task is cancelled while the block waits to start.
     /// - Complexity: one hop to the executor and back.
     public nonisolated(nonsending) func perform<T: Sendable>(
         _ body: sending (ObjectContext) throws -> T
@@ -14,13 +15,14 @@ extension ContextHandle {
         try await run(stack: [self], body)
     }
 
-    /// Runs an asynchronous block in this context, alone on the stack of the block, and gives back its value.
+    /// Runs an asynchronous block in this context and returns the block's value.
     ///
-    /// Nothing else enters the context until the block has ended, also while it awaits; on main, synchronous code of
-    /// the main actor may run meanwhile.
+    /// Inside the block, the stack contains this context only. No other block enters the context until this block has
+    /// ended, even while this block awaits. On the main context, synchronous code of the main actor may run during an
+    /// await.
     ///
     /// - Isolation: callable from anywhere; the block runs on the executor of the context.
-    /// - Throws: as the synchronous shape does.
+    /// - Throws: the same errors as the synchronous variant.
     public nonisolated(nonsending) func perform<T>(
         _ body: sending nonisolated(nonsending) (ObjectContext) async throws -> sending T
     ) async throws -> sending T {
@@ -30,8 +32,8 @@ extension ContextHandle {
     /// - Parameters:
     ///   - stack: the stack inside the block.
     ///   - dropping: whether the context ends with the block.
-    ///   - isLimited: whether the block waits for a place in the reader pool. Blocks of engines do not: blocks with a place may wait for
-    ///     them.
+    ///   - isLimited: whether the block waits for a place in the reader pool. Blocks of engines do not wait for a
+    ///     place, because blocks that have a place may wait for the engines' blocks.
     nonisolated(nonsending) func run<T: Sendable>(
         stack: [ContextHandle],
         dropping: Bool = false,
@@ -54,8 +56,8 @@ extension ContextHandle {
         return try await owner.run(scope, isLimited: isLimited && needsPlace(scope), body)
     }
 
-    /// Whether a block takes a place in the reader pool: the outermost blocks of unnamed private contexts. An outer block may wait for a nested
-    /// one.
+    /// Whether a block takes a place in the reader pool. Only the outermost blocks of unnamed private contexts take
+    /// one. A nested block takes no place, because its outer block may wait for it.
     private func needsPlace(_ scope: BlockScope) -> Bool {
         name == nil && kind != .main && merging != .pinned && scope.runningAncestors.isEmpty
     }

@@ -1,13 +1,13 @@
 extension ContextHandle {
     /// Moves the changes of this context one level up.
     ///
-    /// Waits for its turn like a block, and joins a block of the same task.
+    /// The save waits in the context's queue like a block, and joins a block of the same task.
     ///
-    /// - Isolation: callable from anywhere. Never keeps the caller's thread waiting for the disk.
-    /// - Throws: `StrataError` of the save, or as ``perform(_:)-(_)`` does.
+    /// - Isolation: callable from anywhere. Never blocks the caller's thread on disk I/O.
+    /// - Throws: `StrataError` of the save, and the errors of ``perform(_:)-(_)``.
     public nonisolated(nonsending) func save() async throws {
         if parent == nil {
-            // One level up is the store.
+            // Without a parent, one level up is the store.
             try await commit()
         } else {
             try await run(stack: [self]) { try $0.save() }
@@ -16,10 +16,10 @@ extension ContextHandle {
 
     /// Moves the changes of this context through every parent to the store, in one transaction.
     ///
-    /// A commit of main from here does not keep the main actor waiting for the disk.
+    /// A commit of the main context through its handle does not block the main actor on disk I/O.
     ///
     /// - Isolation: callable from anywhere.
-    /// - Throws: `StrataError` of the commit, or as ``perform(_:)-(_)`` does.
+    /// - Throws: `StrataError` of the commit, and the errors of ``perform(_:)-(_)``.
     public nonisolated(nonsending) func commit() async throws {
         if kind == .main {
             defer { core.callerGoesOn() }
@@ -29,7 +29,7 @@ extension ContextHandle {
         }
     }
 
-    /// Commits this context together with what others, its parents, have made ready.
+    /// Commits this context together with the layers that other contexts, its parents, have prepared.
     nonisolated(nonsending) func commit(with others: [Int: PreparedLayer]) async throws {
         if kind == .main {
             defer { core.callerGoesOn() }
@@ -39,7 +39,8 @@ extension ContextHandle {
         }
     }
 
-    /// Saves for a task that `StackCore` has counted in, so that it is let in while the stack drains.
+    /// Saves for a task that `StackCore` has already counted as active, so that the save may run while the stack
+    /// drains.
     func saveCountedIn() async throws {
         core.countIn()
         let scope = BlockScope(self, list: [self], outer: nil, dropsContext: false)

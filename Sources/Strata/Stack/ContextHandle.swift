@@ -1,28 +1,28 @@
-/// The reference to a context that can be named, pushed and passed around.
+/// A reference to a context, which a program can name, push and pass around.
 ///
-/// The context lives as long as somebody holds a handle of it; a named one is held by its stack until
-/// ``ContextStack/reset()`` or ``ContextStack/close()``. An unnamed context that goes with unsaved changes logs how many
-/// were lost at the level `debug`: letting it go is the way to cancel what it was made for. Handles of one context are the
-/// same object, equal and hashed by identity.
+/// The context lives as long as a handle of it exists. The stack holds the handle of a named context until
+/// ``ContextStack/reset()`` or ``ContextStack/close()``. When an unnamed context ends with unsaved changes, it logs the
+/// number of lost changes at the level `debug`. Releasing the last handle is the way to discard the work of an unnamed
+/// context. All handles of one context are the same object, equal and hashed by identity.
 public final class ContextHandle: Sendable, Identifiable, Hashable, CustomStringConvertible {
-    /// A number that no other context of this stack has had.
+    /// A number that is unique among all contexts that this stack has ever had.
     public let id: Int
 
-    /// The name, if it has one.
+    /// The name, if the context has one.
     public let name: ContextName?
 
-    /// Where the context works.
+    /// The kind of the context: root, main or private.
     public let kind: ContextKind
 
-    /// The context that saves go to; nil for the store.
+    /// The context that receives the saves of this one; nil if the store receives them.
     public let parent: ContextHandle?
 
-    /// Whether the objects of the context take part in Swift's `Observation`: main's do, others by
-    /// ``ContextStack/create(_:named:parent:reads:merging:observable:)``.
+    /// Whether the objects of the context take part in Swift's `Observation`. The objects of the main context do; those
+    /// of other contexts do if ``ContextStack/create(_:named:parent:reads:merging:observable:)`` says so.
     public let isObservable: Bool
 
     let core: StackCore
-    /// False for the stand-in of a handle that is gone.
+    /// False for the substitute of a handle that no longer exists.
     private let isOriginal: Bool
     let owner: ContextOwner
     let merging: ContextMerging
@@ -54,7 +54,7 @@ public final class ContextHandle: Sendable, Identifiable, Hashable, CustomString
         }
     }
 
-    /// A handle to a context that is gone, for objects that have outlived it.
+    /// A handle to a context that has ended, for objects that have outlived the context.
     init(gone id: Int, kind: ContextKind, name: ContextName?, core: StackCore, owner: ContextOwner) {
         self.core = core
         self.id = id
@@ -77,7 +77,7 @@ public final class ContextHandle: Sendable, Identifiable, Hashable, CustomString
         name.map { "'\($0)'" } ?? "unnamed-\(id)"
     }
 
-    /// Whether both are the same context.
+    /// Whether both handles refer to the same context.
     public static func == (left: ContextHandle, right: ContextHandle) -> Bool {
         left.owner === right.owner
     }
@@ -87,7 +87,7 @@ public final class ContextHandle: Sendable, Identifiable, Hashable, CustomString
         hasher.combine(ObjectIdentifier(owner))
     }
 
-    /// What a context keeps of its own handle, without keeping it alive.
+    /// A weak reference to this handle, which the context keeps without keeping the handle alive.
     var reference: HandleReference {
         HandleReference(self)
     }

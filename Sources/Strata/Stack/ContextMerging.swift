@@ -1,12 +1,13 @@
-/// When a context's objects and queries come to show what others have saved and committed.
+/// When the objects and queries of a context start to show saves and commits by other contexts.
 public enum ContextMerging: Sendable {
-    /// As soon as it has happened, also while nothing runs in the context. Main merges in this way.
+    /// Immediately, even while no block runs in the context. The main context merges in this way.
     case now
     /// When the next block on the context begins. The default of private contexts.
     case atNextBlock
-    /// Not at all: all blocks show the state of the first read, with the context's own edits on top. ``ObjectContext/merge()`` moves
-    /// on to the newest state, and so does a save or commit.
+    /// Never by itself. All blocks show the state of the first read, with the context's own edits on top.
+    /// ``ObjectContext/merge()`` moves the context to the newest state, and so does a save or commit.
     ///
-    /// A pinned context holds a read transaction, so that the journal beside the file grows until it ends or, where it is the only one, merges.
+    /// A pinned context holds a read transaction, so the write-ahead log of the store grows until the context ends. If
+    /// no other context is pinned, the log also stops growing when the context merges.
     case pinned
 }

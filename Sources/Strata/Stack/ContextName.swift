@@ -1,16 +1,16 @@
-/// The name of a context, taken at most once per stack. It is not empty. Names are compared by the bytes of their UTF-8.
+/// The name of a context, used at most once per stack. A name is not empty. Names are compared by their UTF-8 bytes.
 ///
 ///     extension ContextName { static let network: ContextName = "network" }
 public struct ContextName: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
     /// The name as text.
     public let rawValue: String
 
-    /// A name with this text.
+    /// Creates a name with this text.
     public init(_ rawValue: String) {
         self.rawValue = rawValue
     }
 
-    /// A name with the text of the literal.
+    /// Creates a name with the text of the literal.
     public init(stringLiteral value: String) {
         self.init(value)
     }
@@ -20,15 +20,15 @@ public struct ContextName: Hashable, Sendable, ExpressibleByStringLiteral, Custo
         left.rawValue.hasSameBytes(as: right.rawValue)
     }
 
-    /// As `==`, by the bytes.
+    /// Hashes the bytes, consistent with `==`.
     public func hash(into hasher: inout Hasher) { rawValue.hashBytes(into: &hasher) }
 
     /// The name as text.
     public var description: String { rawValue }
 
-    /// The name of the main context, which bears it by itself.
+    /// The fixed name of the main context.
     public static let main: ContextName = "main"
 
-    /// The name of the root context, which bears it by itself.
+    /// The fixed name of the root context.
     public static let root: ContextName = "root"
 }

@@ -1,7 +1,8 @@
-/// What a context shows above the store.
+/// The uncommitted edits that a context shows on top of the store.
 public enum ContextReads: Sendable {
-    /// The edits of its parents too, as far as they are published. The default.
+    /// The published edits of its parents, and its own edits. The default.
     case parents
-    /// What is committed, and its own edits: nothing unfinished of its parents. It saves to its parent all the same.
+    /// Its own edits only, on top of committed data: no uncommitted edits of its parents. The context still saves to
+    /// its parent.
     case committed
 }

@@ -1,15 +1,16 @@
 extension ContextStack {
-    /// Runs a synchronous block in a new private context, alone on the stack of the block, for its value.
+    /// Runs a synchronous block in a new private context and returns the block's value.
     ///
-    /// The context is a child of the current one, or of `parent`, and ends with the block: what the block has neither saved
-    /// nor committed is dropped, and how many changes is logged: as a warning, or where the block throws at the level `debug`.
+    /// The context is a child of the current context, or of `parent`, and ends with the block. Inside the block, the
+    /// stack contains this context only. Changes that the block has neither saved nor committed are dropped, and their
+    /// number is logged: as a warning, or at the level `debug` if the block throws.
     ///
-    /// No more blocks run at one time than ``StoreConfiguration/maximumReaderCount`` says, unless they are within other blocks: this one waits
-    /// for its place, in the order of calls.
+    /// At most ``StoreConfiguration/maximumReaderCount`` blocks run at one time, not counting blocks within other
+    /// blocks. Further blocks wait for a place, in the order of the calls.
     ///
     /// - Isolation: callable from anywhere; the block runs on the executor of the context.
-    /// - Throws: what the block throws; `unknownName`, `foreignContext`, `blockEnded`, `closed`, `contextEnded`, `waitingRing`;
-    ///   `CancellationError` when the task is cancelled while it waits for its turn.
+    /// - Throws: errors of the block; `unknownName`, `foreignContext`, `blockEnded`, `closed`, `contextEnded`,
+    ///   `waitingRing`; `CancellationError` if the task is cancelled while the block waits to start.
     public nonisolated(nonsending) func background<T: Sendable>(
         parent: ContextChoice = .current,
         _ body: sending (ObjectContext) throws -> T
@@ -18,19 +19,20 @@ extension ContextStack {
         return try await handle.run(stack: [handle], dropping: true, body)
     }
 
-    /// Runs an asynchronous block in a new private context, alone on the stack of the block, for its value.
+    /// Runs an asynchronous block in a new private context and returns the block's value.
     ///
-    /// The context is a child of the current one, or of `parent`, and ends with the block: what the block has neither saved
-    /// nor committed is dropped, and how many changes is logged: as a warning, or where the block throws at the level `debug`.
+    /// The context is a child of the current context, or of `parent`, and ends with the block. Inside the block, the
+    /// stack contains this context only. Changes that the block has neither saved nor committed are dropped, and their
+    /// number is logged: as a warning, or at the level `debug` if the block throws.
     ///
-    /// Nothing else enters the context until the block has ended, also while it awaits.
+    /// No other block enters the context until this block has ended, even while this block awaits.
     ///
-    /// No more blocks run at one time than ``StoreConfiguration/maximumReaderCount`` says, unless they are within other blocks: this one waits
-    /// for its place, in the order of calls.
+    /// At most ``StoreConfiguration/maximumReaderCount`` blocks run at one time, not counting blocks within other
+    /// blocks. Further blocks wait for a place, in the order of the calls.
     ///
     /// - Isolation: callable from anywhere; the block runs on the executor of the context.
-    /// - Throws: what the block throws; `unknownName`, `foreignContext`, `blockEnded`, `closed`, `contextEnded`, `waitingRing`;
-    ///   `CancellationError` when the task is cancelled while it waits for its turn.
+    /// - Throws: errors of the block; `unknownName`, `foreignContext`, `blockEnded`, `closed`, `contextEnded`,
+    ///   `waitingRing`; `CancellationError` if the task is cancelled while the block waits to start.
     public nonisolated(nonsending) func background<T>(
         parent: ContextChoice = .current,
         _ body: sending nonisolated(nonsending) (ObjectContext) async throws -> sending T

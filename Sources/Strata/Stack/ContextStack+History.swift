@@ -1,24 +1,25 @@
 extension ContextStack {
-    /// The position behind the newest commit that this stack knows of.
+    /// The position after the newest commit that this stack knows.
     ///
-    /// Isolation: any. Complexity: O(1), without looking at the file.
+    /// Isolation: any. Complexity: O(1), without access to the file.
     public var historyToken: HistoryToken {
         HistoryToken(core.engine.layers.newestSequence, of: core.engine.identity.fingerprint)
     }
 
-    /// All commits from now on, or from behind a token, one after the other as they happen: those of this stack, of others and of
-    /// other processes.
+    /// All commits from now on, or after a token, one after the other as they happen.
     ///
-    /// What is committed after this call is part of the sequence, however late somebody begins to iterate.
+    /// The sequence contains commits by this stack, by other stacks and by other processes. It contains every commit
+    /// after this call, no matter when the iteration begins.
     ///
     /// - Isolation: callable from anywhere; any number of sequences and iterators may be used side by side.
-    /// - Parameter token: where to begin; without it, behind the newest commit. A token that the history does not reach back to
-    ///   makes the sequence throw `expiredToken`.
+    /// - Parameter token: the start of the sequence; without it, the sequence starts after the newest commit. If the
+    ///   history no longer reaches back to the token, the sequence throws `expiredToken`.
     public func changes(since token: HistoryToken? = nil) -> ChangeSequence<ChangeSet> {
         changes(since: token) { $0 }
     }
 
-    /// The commits that have changed objects of a model, with what they have changed of it; otherwise as ``changes(since:)``.
+    /// The commits that have changed objects of a model, with the changes of this model; otherwise as
+    /// ``changes(since:)``.
     public func changes<Object: Model>(
         of model: Object.Type,
         since token: HistoryToken? = nil
@@ -41,21 +42,21 @@ extension ContextStack {
         )
     }
 
-    /// Commits that have been, oldest first: at most so many of those behind a token.
+    /// Past commits, oldest first: at most `limit` commits after a token.
     ///
-    /// - Isolation: callable from anywhere; the disk is waited for on a thread of its own.
-    /// - Parameter token: without it, from the oldest one on that is kept.
-    /// - Throws: ``StrataError`` with `expiredToken` where the history does not reach back to the token; `closed`.
+    /// - Isolation: callable from anywhere; a separate thread reads from the disk.
+    /// - Parameter token: the start; without it, the result starts with the oldest commit in the history.
+    /// - Throws: ``StrataError`` with `expiredToken` if the history does not reach back to the token; `closed`.
     public func history(since token: HistoryToken? = nil, limit: Int = 1000) async throws -> [ChangeSet] {
         let store = core.engine
         if let failure = token.flatMap(store.check) { throw failure }
         return try await store.history(after: token?.sequence, limit: limit)
     }
 
-    /// Lets the entries of the history go that come before a token, with its own.
+    /// Deletes the history entries up to a token, including the entry of the token.
     ///
-    /// - Isolation: callable from anywhere; waits for commits that are on the disk.
-    /// - Throws: ``StrataError`` with `expiredToken` for a token of another store; what the store reports.
+    /// - Isolation: callable from anywhere; waits for commits that are being written to the disk.
+    /// - Throws: ``StrataError`` with `expiredToken` for a token of another store; errors of the store.
     public func pruneHistory(through token: HistoryToken) async throws {
         let store = core.engine
         if let failure = store.check(token) { throw failure }

@@ -1,8 +1,8 @@
 extension ContextStack {
-    /// Makes a context over the current one and puts it on the stack.
+    /// Creates a context over the current one and puts the new context on the stack.
     ///
-    /// Without a current context it stands on the store, as the root always does. A named one lives on until
-    /// ``reset()``. Inside a block this changes the stack of the block only.
+    /// Without a current context, the new context is based on the store, as the root always is. A named context lives
+    /// until ``reset()``. Inside a block, this call changes the stack of the block only.
     ///
     /// - Throws: `nameTaken`, also for a second root or main; `invalidName`, `blockEnded`, `closed`.
     @discardableResult
@@ -13,20 +13,20 @@ extension ContextStack {
         return handle
     }
 
-    /// Puts an existing context on the stack; its parent stays what it is.
+    /// Puts an existing context on the stack; the parent of the context does not change.
     ///
-    /// It may be on the stack already, and then is twice: each ``pop()`` takes one of them off.
+    /// A context may be on the stack more than once. Each ``pop()`` then removes one of its entries.
     ///
-    /// - Throws: `foreignContext` for one of another stack; `blockEnded`, `closed`.
+    /// - Throws: `foreignContext` for a context of another stack; `blockEnded`, `closed`.
     public func push(_ handle: ContextHandle) throws {
         core.publishCaller()
         try core.check(handle)
         try core.withList { $0.append(handle) }
     }
 
-    /// Takes the current context off the stack and gives it back; nil when the stack is empty.
+    /// Removes the current context from the stack and returns it; nil if the stack is empty.
     ///
-    /// A named context lives on; an unnamed one goes with its last handle.
+    /// A named context lives on. An unnamed context ends with its last handle.
     ///
     /// - Throws: `blockEnded`, `closed`.
     @discardableResult
@@ -34,16 +34,17 @@ extension ContextStack {
         try core.withList { $0.popLast() }
     }
 
-    /// Makes a context over the current one, or over `parent`, without putting it on the stack.
+    /// Creates a context over the current one, or over `parent`, without putting the new context on the stack.
     ///
     /// - Parameters:
-    ///   - kind: what it works on.
-    ///   - name: under which it is found; without one it goes with its last handle.
-    ///   - parent: the context that it saves to. A root always saves to the store.
-    ///   - reads: what it shows above the store.
-    ///   - merging: when it shows what others have done. Main always merges at once.
-    ///   - observable: whether its objects take part in Swift's `Observation`. Those of main always do.
-    /// - Throws: as ``push(_:named:)-(_,_)`` does; `unknownName` or `foreignContext` for the parent.
+    ///   - kind: the kind of the context.
+    ///   - name: the name under which the stack finds the context; a context without a name ends with its last handle.
+    ///   - parent: the context that the new one saves to. A root always saves to the store.
+    ///   - reads: the uncommitted edits that the context shows on top of the store.
+    ///   - merging: when the context shows changes by other contexts. The main context always merges immediately.
+    ///   - observable: whether the objects of the context take part in Swift's `Observation`. Those of the main context
+    ///     always do.
+    /// - Throws: the errors of ``push(_:named:)-(_,_)``; `unknownName` or `foreignContext` for the parent.
     @discardableResult
     public func create(
         _ kind: ContextKind,

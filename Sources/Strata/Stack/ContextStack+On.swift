@@ -1,9 +1,11 @@
 extension ContextStack {
-    /// Runs a synchronous block in the context with this name, alone on the stack of the block, and gives back its value.
+    /// Runs a synchronous block in the context with this name and returns the block's value.
+    ///
+    /// Inside the block, the stack contains this context only.
     ///
     /// - Isolation: callable from anywhere; the block runs on the executor of the context.
-    /// - Throws: what the block throws; `unknownName`, `closed`, `contextEnded`, `waitingRing`;
-    ///   `CancellationError` when the task is cancelled while it waits for its turn.
+    /// - Throws: errors of the block; `unknownName`, `closed`, `contextEnded`, `waitingRing`; `CancellationError` if
+    ///   the task is cancelled while the block waits to start.
     public nonisolated(nonsending) func on<T: Sendable>(
         _ name: ContextName,
         _ body: sending (ObjectContext) throws -> T
@@ -11,13 +13,14 @@ extension ContextStack {
         try await core.handle(named: name).perform(body)
     }
 
-    /// Runs an asynchronous block in the context with this name, alone on the stack of the block, and gives back its value.
+    /// Runs an asynchronous block in the context with this name and returns the block's value.
     ///
-    /// Nothing else enters the context until the block has ended, also while it awaits.
+    /// Inside the block, the stack contains this context only. No other block enters the context until this block has
+    /// ended, even while this block awaits.
     ///
     /// - Isolation: callable from anywhere; the block runs on the executor of the context.
-    /// - Throws: what the block throws; `unknownName`, `closed`, `contextEnded`, `waitingRing`;
-    ///   `CancellationError` when the task is cancelled while it waits for its turn.
+    /// - Throws: errors of the block; `unknownName`, `closed`, `contextEnded`, `waitingRing`; `CancellationError` if
+    ///   the task is cancelled while the block waits to start.
     public nonisolated(nonsending) func on<T>(
         _ name: ContextName,
         _ body: sending nonisolated(nonsending) (ObjectContext) async throws -> sending T
@@ -25,11 +28,13 @@ extension ContextStack {
         try await core.handle(named: name).perform(body)
     }
 
-    /// Runs a synchronous block in this context, alone on the stack of the block, and gives back its value.
+    /// Runs a synchronous block in this context and returns the block's value.
+    ///
+    /// Inside the block, the stack contains this context only.
     ///
     /// - Isolation: callable from anywhere; the block runs on the executor of the context.
-    /// - Throws: what the block throws; `foreignContext`, `closed`, `contextEnded`, `waitingRing`;
-    ///   `CancellationError` when the task is cancelled while it waits for its turn.
+    /// - Throws: errors of the block; `foreignContext`, `closed`, `contextEnded`, `waitingRing`; `CancellationError` if
+    ///   the task is cancelled while the block waits to start.
     public nonisolated(nonsending) func on<T: Sendable>(
         _ handle: ContextHandle,
         _ body: sending (ObjectContext) throws -> T
@@ -38,13 +43,14 @@ extension ContextStack {
         return try await handle.perform(body)
     }
 
-    /// Runs an asynchronous block in this context, alone on the stack of the block, and gives back its value.
+    /// Runs an asynchronous block in this context and returns the block's value.
     ///
-    /// Nothing else enters the context until the block has ended, also while it awaits.
+    /// Inside the block, the stack contains this context only. No other block enters the context until this block has
+    /// ended, even while this block awaits.
     ///
     /// - Isolation: callable from anywhere; the block runs on the executor of the context.
-    /// - Throws: what the block throws; `foreignContext`, `closed`, `contextEnded`, `waitingRing`;
-    ///   `CancellationError` when the task is cancelled while it waits for its turn.
+    /// - Throws: errors of the block; `foreignContext`, `closed`, `contextEnded`, `waitingRing`; `CancellationError` if
+    ///   the task is cancelled while the block waits to start.
     public nonisolated(nonsending) func on<T>(
         _ handle: ContextHandle,
         _ body: sending nonisolated(nonsending) (ObjectContext) async throws -> sending T

@@ -1,27 +1,28 @@
 public import Logging
 
 extension ContextStack {
-    /// Opens a store and sets up the contexts above it.
+    /// Opens a store and sets up the contexts above the store.
     ///
-    /// A file that does not exist is made. One that is there is opened if it is Strata's and no newer than this version. If
-    /// it was made for earlier versions of these models, it is migrated first, in one transaction: see ``Migration``.
-    /// Otherwise it is left as it is.
+    /// If the file does not exist, this call creates it. An existing file is opened if it is a Strata store that is not
+    /// newer than this version. A store of earlier versions of these models is migrated first, in one transaction: see
+    /// ``Migration``. In all other cases the file stays unchanged.
     ///
     /// - Parameters:
     ///   - location: where the data is kept; without it, ``StoreLocation/userData``.
-    ///   - models: all models, those that relationships lead to among them.
-    ///   - stack: which contexts the stack begins with.
-    ///   - migration: what stores of earlier versions need beyond what Strata does by itself.
-    ///   - mergePolicy: what contexts begin with: what they do when others have changed the same columns.
-    ///   - author: who the history names for commits of this stack; a context may have another one.
-    ///   - logger: told of unsaved changes that are dropped, and of failures that nobody waits for; of migrations at the level
-    ///     `info`, and of commits at the level `debug`.
-    ///   - diagnostics: what is told beyond that: statements of SQL, slow ones, and metrics. Nothing by default.
-    /// - Isolation: callable from anywhere; the disk is waited for on a queue of its own.
+    ///   - models: all models, including the destinations of relationships.
+    ///   - stack: the contexts that the stack begins with.
+    ///   - migration: the migration steps that stores of earlier versions need in addition to Strata's automatic steps.
+    ///   - mergePolicy: the initial merge policy of the contexts: how they resolve changes of the same columns by
+    ///     others.
+    ///   - author: the author that the history records for commits of this stack; a context may have another author.
+    ///   - logger: logs dropped unsaved changes, failures that no caller waits for, migrations at the level `info`, and
+    ///     commits at the level `debug`.
+    ///   - diagnostics: optional further reports: SQL statements, slow statements, and metrics. Off by default.
+    /// - Isolation: callable from anywhere; a separate queue waits for the disk.
     /// - Throws: ``StrataError`` with `invalidSchema`, `schemaMismatch`, `notUnique`, `notAStore`, `newerStore`,
-    ///   `damagedStore`, `readOnly`, `cannotOpen`, `busy` or `diskFull`; `missingReference` where a migration takes from rows of
-    ///   yours in a pool what their foreign keys lead to; what a step of the migration throws;
-    ///   `CancellationError` when the task is cancelled while the store is migrated, which then is as it was.
+    ///   `damagedStore`, `readOnly`, `cannotOpen`, `busy` or `diskFull`; `missingReference` if a migration deletes rows
+    ///   that foreign keys of your own tables in a shared pool refer to; errors of a migration step;
+    ///   `CancellationError` if the task is cancelled during the migration, which leaves the store as it was.
     public static func open(
         _ location: StoreLocation = .userData,
         models: [any Model.Type],
@@ -53,9 +54,9 @@ extension ContextStack {
         }
     }
 
-    /// An id that no object has or will have, for rows that raw SQL inserts beside Strata.
+    /// An id that no object has or will have, for rows that raw SQL inserts outside of Strata.
     ///
-    /// - Throws: ``StrataError`` where the store cannot reserve ids; `closed`.
+    /// - Throws: ``StrataError`` if the store cannot reserve ids; `closed`.
     public func newID<Object: Model>(for model: Object.Type) throws -> ObjectID<Object> {
         try core.engine.checkOpen()
         _ = try core.engine.schema.index(of: model)

@@ -1,12 +1,13 @@
 extension ContextStack {
-    /// Runs a synchronous block in a new context over the current one, on top of the stack, for its value.
+    /// Runs a synchronous block in a new context over the current one, on top of the stack, and returns the block's
+    /// value.
     ///
-    /// The stack is as before, whatever happens in the block. A named context lives on; an unnamed one goes with its last
-    /// handle and logs how many unsaved changes were lost.
+    /// After the block the stack is as before, even if the block throws. A named context lives on. An unnamed context
+    /// ends with its last handle and logs the number of lost unsaved changes.
     ///
     /// - Isolation: callable from anywhere; the block runs on the executor of the context.
-    /// - Throws: what the block throws; `nameTaken`, `invalidName`, `blockEnded`, `closed`, `contextEnded`, `waitingRing`;
-    ///   `CancellationError` when the task is cancelled while it waits for its turn.
+    /// - Throws: errors of the block; `nameTaken`, `invalidName`, `blockEnded`, `closed`, `contextEnded`,
+    ///   `waitingRing`; `CancellationError` if the task is cancelled while the block waits to start.
     public nonisolated(nonsending) func push<T: Sendable>(
         _ kind: ContextKind,
         named name: ContextName? = nil,
@@ -18,16 +19,17 @@ extension ContextStack {
         return try await handle.run(stack: list + [handle], body)
     }
 
-    /// Runs an asynchronous block in a new context over the current one, on top of the stack, for its value.
+    /// Runs an asynchronous block in a new context over the current one, on top of the stack, and returns the block's
+    /// value.
     ///
-    /// The stack is as before, whatever happens in the block. A named context lives on; an unnamed one goes with its last
-    /// handle and logs how many unsaved changes were lost.
+    /// After the block the stack is as before, even if the block throws. A named context lives on. An unnamed context
+    /// ends with its last handle and logs the number of lost unsaved changes.
     ///
-    /// Nothing else enters the context until the block has ended, also while it awaits.
+    /// No other block enters the context until this block has ended, even while this block awaits.
     ///
     /// - Isolation: callable from anywhere; the block runs on the executor of the context.
-    /// - Throws: what the block throws; `nameTaken`, `invalidName`, `blockEnded`, `closed`, `contextEnded`, `waitingRing`;
-    ///   `CancellationError` when the task is cancelled while it waits for its turn.
+    /// - Throws: errors of the block; `nameTaken`, `invalidName`, `blockEnded`, `closed`, `contextEnded`,
+    ///   `waitingRing`; `CancellationError` if the task is cancelled while the block waits to start.
     public nonisolated(nonsending) func push<T>(
         _ kind: ContextKind,
         named name: ContextName? = nil,
@@ -39,13 +41,13 @@ extension ContextStack {
         return try await handle.run(stack: list + [handle], body)
     }
 
-    /// Runs a synchronous block in an existing context, on top of the stack, and gives back its value.
+    /// Runs a synchronous block in an existing context, on top of the stack, and returns the block's value.
     ///
-    /// The parent of the context stays what it is, and the stack is as before, whatever happens in the block.
+    /// The parent of the context does not change. After the block the stack is as before, even if the block throws.
     ///
     /// - Isolation: callable from anywhere; the block runs on the executor of the context.
-    /// - Throws: what the block throws; `foreignContext`, `blockEnded`, `closed`, `contextEnded`, `waitingRing`;
-    ///   `CancellationError` when the task is cancelled while it waits for its turn.
+    /// - Throws: errors of the block; `foreignContext`, `blockEnded`, `closed`, `contextEnded`, `waitingRing`;
+    ///   `CancellationError` if the task is cancelled while the block waits to start.
     public nonisolated(nonsending) func push<T: Sendable>(
         _ handle: ContextHandle,
         _ body: sending (ObjectContext) throws -> T
@@ -54,15 +56,15 @@ extension ContextStack {
         return try await handle.run(stack: all + [handle], body)
     }
 
-    /// Runs an asynchronous block in an existing context, on top of the stack, and gives back its value.
+    /// Runs an asynchronous block in an existing context, on top of the stack, and returns the block's value.
     ///
-    /// The parent of the context stays what it is, and the stack is as before, whatever happens in the block.
+    /// The parent of the context does not change. After the block the stack is as before, even if the block throws.
     ///
-    /// Nothing else enters the context until the block has ended, also while it awaits.
+    /// No other block enters the context until this block has ended, even while this block awaits.
     ///
     /// - Isolation: callable from anywhere; the block runs on the executor of the context.
-    /// - Throws: what the block throws; `foreignContext`, `blockEnded`, `closed`, `contextEnded`, `waitingRing`;
-    ///   `CancellationError` when the task is cancelled while it waits for its turn.
+    /// - Throws: errors of the block; `foreignContext`, `blockEnded`, `closed`, `contextEnded`, `waitingRing`;
+    ///   `CancellationError` if the task is cancelled while the block waits to start.
     public nonisolated(nonsending) func push<T>(
         _ handle: ContextHandle,
         _ body: sending nonisolated(nonsending) (ObjectContext) async throws -> sending T

@@ -1,20 +1,21 @@
 extension ContextStack {
     /// Moves the changes of the context with this name one level up.
     ///
-    /// - Isolation: callable from anywhere; hops to the executor of the context, in its turn.
-    /// - Throws: `unknownName`, and as ``ContextHandle/save()`` does.
+    /// - Isolation: callable from anywhere; hops to the executor of the context and waits in the context's queue.
+    /// - Throws: `unknownName`, and the errors of ``ContextHandle/save()``.
     public nonisolated(nonsending) func save(_ name: ContextName) async throws {
         try await core.handle(named: name).save()
     }
 
-    /// Saves the stack of the running block or, outside of any, the base: the current context first, the root last.
+    /// Saves all contexts of the stack: the current context first, the root last.
     ///
-    /// Contexts that are a chain down to the store are one commit, of all or nothing, by the current one's merge policy;
-    /// where one has changed what another one beneath it has changed unseen, it is asked as by a save. Of other contexts,
-    /// it stops at the first whose save fails.
+    /// Inside a block, this is the stack of the block; otherwise, the base stack. If the contexts form a chain down to
+    /// the store, they are saved in one atomic commit, under the current context's merge policy. If one context has
+    /// changed the same data as a context below without having seen the change, its merge policy resolves the conflict
+    /// as in a save. If the contexts do not form a chain, the saves stop at the first failure.
     ///
     /// - Isolation: callable from anywhere.
-    /// - Throws: `noContext` when the stack is empty, `blockEnded`, and as ``ContextHandle/save()`` does.
+    /// - Throws: `noContext` if the stack is empty, `blockEnded`, and the errors of ``ContextHandle/save()``.
     public nonisolated(nonsending) func save() async throws {
         let list = try all
         if list.isEmpty { throw StackCore.noContextError }
@@ -23,8 +24,8 @@ extension ContextStack {
 
     /// Moves the changes of the context with this name through every parent to the store, in one transaction.
     ///
-    /// - Isolation: callable from anywhere; a commit of main does not keep the main actor waiting for the disk.
-    /// - Throws: `unknownName`, and as ``ContextHandle/commit()`` does.
+    /// - Isolation: callable from anywhere; a commit of the main context does not block the main actor on disk I/O.
+    /// - Throws: `unknownName`, and the errors of ``ContextHandle/commit()``.
     public nonisolated(nonsending) func commit(_ name: ContextName) async throws {
         try await core.handle(named: name).commit()
     }
@@ -32,28 +33,29 @@ extension ContextStack {
     /// Moves the changes of the current context through every parent to the store, in one transaction.
     ///
     /// - Isolation: callable from anywhere.
-    /// - Throws: `noContext` when the stack is empty, `blockEnded`, and as ``ContextHandle/commit()`` does.
+    /// - Throws: `noContext` if the stack is empty, `blockEnded`, and the errors of ``ContextHandle/commit()``.
     public nonisolated(nonsending) func commit() async throws {
         guard let current = try current else { throw StackCore.noContextError }
         try await current.commit()
     }
 
-    /// Saves the context with this name after the running block or, outside of any, soon; returns at once.
+    /// Schedules a save of the context with this name and returns immediately.
     ///
-    /// Several of one block run in the order in which they were asked for. A failure, an unknown name included, goes to
-    /// ``failures``.
+    /// Inside a block, the save runs after the block; otherwise, the save runs soon. Several saves that one block
+    /// requests run in the order of the requests. Failures, including an unknown name, go to ``failures``.
     ///
-    /// - Isolation: callable from anywhere; the save runs on the executor of the context, in its turn.
+    /// - Isolation: callable from anywhere; the save runs on the executor of the context, after the blocks that already
+    ///   wait.
     public func saveLater(_ name: ContextName) {
         core.saveLater(name)
     }
 
-    /// Sees to it that the main context ends its turn when the running job of the main actor is over, once per turn.
+    /// Schedules the end of the main context's turn for when the running job of the main actor is over, once per turn.
     func scheduleEndOfTurn() {
         core.scheduleEndOfTurn()
     }
 
-    /// Publishes the main context, if there is one in use and the caller runs on the main actor.
+    /// Publishes the main context if it is in use and the caller runs on the main actor.
     func publishIfOnMainActor() {
         core.publishIfOnMainActor()
     }

@@ -1,8 +1,9 @@
 import Synchronization
 
-/// Hands every failure to every subscriber, and keeps those that came before the first one.
+/// Delivers every failure to every subscriber, and keeps the failures from before the first subscription.
 final class FailureHub: Sendable {
-    /// How many failures a subscriber, or the time before the first one, may fall behind; the oldest go first.
+    /// The number of failures that a subscriber's buffer, or the backlog before the first subscription, can hold. The
+    /// oldest failures are dropped first.
     static let capacity = 256
 
     private struct State {
@@ -14,7 +15,7 @@ final class FailureHub: Sendable {
 
     private let state = Mutex(State())
 
-    /// A stream of the failures from now on; the first subscriber gets the earlier ones too.
+    /// A stream of the failures from now on; the first subscriber also receives the earlier failures.
     func subscribe() -> AsyncStream<SaveFailure> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: SaveFailure.self,
@@ -24,7 +25,7 @@ final class FailureHub: Sendable {
             defer { state.nextID += 1 }
             let backlog = state.backlog
             state.backlog = []
-            // Under the lock, so that the earlier ones come before the later ones.
+            // Under the lock, so that the earlier failures come before the later ones.
             for failure in backlog { continuation.yield(failure) }
             if !state.isFinished { state.subscribers[state.nextID] = continuation }
             return (state.nextID, backlog.count, state.isFinished)
@@ -38,7 +39,7 @@ final class FailureHub: Sendable {
         return stream
     }
 
-    /// Hands on a failure; false when nobody listens and it was kept.
+    /// Delivers a failure to all subscribers; false if there is no subscriber and the failure was kept.
     @discardableResult
     func report(_ failure: SaveFailure) -> Bool {
         state.withLock { state in
@@ -52,7 +53,7 @@ final class FailureHub: Sendable {
         }
     }
 
-    /// Ends all streams, after what they still hold.
+    /// Ends all streams after their buffered failures.
     func finish() {
         let subscribers = state.withLock { state in
             state.isFinished = true

@@ -1,7 +1,7 @@
-/// A context's way back to its handle.
+/// A weak reference from a context to its handle.
 ///
-/// The handle keeps the context, so the way back is weak. While a block runs the handle is there; an object that has
-/// outlived its context gets a handle on which every use throws `contextEnded` or `closed`.
+/// The reference is weak because the handle keeps the context alive. While a block runs, the handle exists. An object
+/// that has outlived its context gets a substitute handle, on which every use throws `contextEnded` or `closed`.
 struct HandleReference: Sendable {
     private weak var handle: ContextHandle?
     private let id: Int
@@ -26,12 +26,12 @@ struct HandleReference: Sendable {
 
     static func label(_ name: ContextName?, _ id: Int) -> String { name?.rawValue ?? "unnamed-\(id)" }
 
-    /// Sees to it that a turn of the main actor in which the main context was used comes to its end.
+    /// Schedules the end of a main-actor turn in which the main context was used.
     func scheduleEndOfTurn() {
         if kind == .main { owner.scheduleEndOfTurn() }
     }
 
-    /// Stops the program where an object is used outside of its context's executor.
+    /// Stops the program if an object is used outside of its context's executor.
     func checkIsolation() {
         precondition(
             owner.isCurrent,
@@ -39,15 +39,15 @@ struct HandleReference: Sendable {
         )
     }
 
-    /// Tells those who listen to ``ContextStack/failures`` what could not be thrown.
+    /// Reports an error that could not be thrown to ``ContextStack/failures``.
     func report(_ error: any Error) { core.report(name, error) }
 
-    /// What a context is called in messages.
+    /// The name of a context in messages.
     func name(of context: Int) -> String {
         core.state.withLock { $0.owners[context]?.title } ?? "unnamed-\(context)"
     }
 
-    /// The handle.
+    /// The handle, or a substitute if the handle no longer exists.
     var resolved: ContextHandle {
         handle ?? ContextHandle(gone: id, kind: kind, name: name, core: core, owner: owner)
     }

@@ -1,22 +1,24 @@
-/// The values of a query's objects, as an asynchronous sequence. Made by ``ContextStack/rows(_:)`` and
-/// ``ContextHandle/rows(_:)``.
+/// The values of a query's objects, as an asynchronous sequence. ``ContextStack/rows(_:)`` and
+/// ``ContextHandle/rows(_:)`` create it.
 ///
-/// Each iterator begins with a snapshot of what its context shows when the first row is asked for, and gives that, whatever
-/// happens meanwhile. Rows are read as they are asked for, in portions, so that memory stays bounded and a slow reader
-/// slows nobody down; they are read on a queue of their own.
+/// Each iterator takes a snapshot of its context when the first row is requested, and returns the rows of this
+/// snapshot. Later changes do not affect the iterator. A separate queue reads the rows on demand, in portions. Memory
+/// therefore stays bounded, and a slow reader delays no other code.
 ///
-/// Of a pinned context it is the newest committed state, with what the context and its parents have published by then: the snapshot that
-/// the context itself is pinned to belongs to its blocks. ``ObjectContext/forEachRow(_:_:)`` in a block reads that.
+/// For a pinned context, the snapshot is the newest committed state, with the edits that the context and its parents
+/// have published by then. The snapshot that the context itself is pinned to is reserved for its blocks. To read the
+/// pinned snapshot, call ``ObjectContext/forEachRow(_:_:)`` in a block.
 ///
-/// An iterator holds its snapshot until it has come to its end or is let go, as it is when a loop is left. Meanwhile the
-/// store's journal grows with every commit.
+/// An iterator holds its snapshot until it reaches the end or is released, for example when a loop exits early.
+/// Meanwhile the store's write-ahead log grows with every commit.
 public struct RowSequence<Object: Model>: AsyncSequence, Sendable {
     public typealias Element = Object.Row
 
     let query: Query<Object>
     let handle: ContextHandle
 
-    /// The iterator throws ``StrataError`` with `invalidQuery`, `contextEnded` or `closed`, or if the store cannot be read.
+    /// The iterator throws ``StrataError`` with `invalidQuery`, `contextEnded` or `closed`, or if the store cannot be
+    /// read.
     public func makeAsyncIterator() -> PortionIterator<Object.Row> { PortionIterator(source: source) }
 
     var source: PortionSource<Object.Row> {
@@ -33,7 +35,7 @@ public struct RowSequence<Object: Model>: AsyncSequence, Sendable {
 extension ContextHandle {
     /// The values of a query's objects as this context shows them: see ``RowSequence``.
     ///
-    /// The context itself is not waited for. What it has not published yet, in a block that runs elsewhere, is not seen.
+    /// This call does not wait for the context. It does not see edits that a block elsewhere has not published yet.
     ///
     /// Isolation: callable from anywhere.
     public func rows<Object: Model>(_ query: Query<Object>) -> RowSequence<Object> {
@@ -51,7 +53,7 @@ extension ContextStack {
     ///
     /// Isolation: callable from anywhere.
     ///
-    /// - Throws: `noContext` when the stack is empty, `blockEnded`, `closed`.
+    /// - Throws: `noContext` if the stack is empty, `blockEnded`, `closed`.
     public func rows<Object: Model>(_ query: Query<Object>) throws -> RowSequence<Object> {
         guard let current = try current else { throw StackCore.noContextError }
         return current.rows(query)

@@ -1,10 +1,11 @@
-/// What went wrong where nobody could be told at once: a save that nobody waited for, or the reading of a property, which
-/// does not throw; see ``ContextStack/failures``.
+/// A failure that no caller could receive as an error; see ``ContextStack/failures``.
+///
+/// It is a failed save that no caller waited for, or a failed read of a property, which does not throw.
 public struct SaveFailure: Error, Sendable, CustomStringConvertible {
-    /// The name of the context in which it happened, if it has one.
+    /// The name of the context in which the failure happened, if it has one.
     public let context: ContextName?
 
-    /// What went wrong.
+    /// The error.
     public let error: any Error
 
     /// The context and the error in one line.

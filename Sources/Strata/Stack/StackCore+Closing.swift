@@ -1,5 +1,5 @@
 extension StackCore {
-    /// Lets running and queued work end, drops all contexts, and closes; a second call waits for the first.
+    /// Waits for running and queued work, drops all contexts, and closes; a second call waits for the first.
     ///
     /// - Throws: `insideBlock`.
     func close() async throws {
@@ -36,7 +36,7 @@ extension StackCore {
             reportLost(await entry.owner.drop(), of: entry.title, at: "the close of the stack")
         }
         withExtendedLifetime(handles) {}
-        // Contexts that were let go in between.
+        // Contexts whose last handle was released in the meantime are dropped by separate tasks.
         await waitUntilIdle()
         try engine.close()
         failures.finish()
@@ -48,7 +48,7 @@ extension StackCore {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Drops every context but root and main, after the blocks that run on them.
+    /// Drops every context except root and main, after the blocks that run on them.
     ///
     /// - Throws: `insideBlock`, `closed`.
     func reset() async throws {
@@ -63,13 +63,13 @@ extension StackCore {
             state.base = [state.names[.root], state.names[.main]].compactMap { $0 }
             return Set(dropped)
         }
-        // Children first, so that what they hold is counted as theirs.
+        // Children first, so that their changes are counted as theirs.
         for handle in dropped.sorted(by: { $0.id > $1.id }) {
             // A detached task is not cancelled with the caller and has no blocks around it.
             let lost = await Task.detached {
                 await handle.owner.retire(BlockScope(handle, list: [], outer: nil, dropsContext: false))
             }.value
-            // Also where it was never used.
+            // Also removes the layers of a context that was never used.
             engine.layers.remove(context: handle.id)
             reportLost(lost, of: handle.description, at: "the reset of the stack")
         }

@@ -28,7 +28,7 @@ extension StackCore {
         }
     }
 
-    /// Makes a context over `parent`.
+    /// Creates a context over `parent`.
     ///
     /// - Throws: `nameTaken`, `invalidName`, `closed`.
     func make(
@@ -75,7 +75,7 @@ extension StackCore {
         }
     }
 
-    /// Fills the base of a new stack; nothing is on it yet and nobody else knows it.
+    /// Fills the base of a new stack, which is still empty and not yet visible to other code.
     func setUp(_ kinds: [ContextKind]) {
         state.withLock { state in
             for kind in kinds {
@@ -85,14 +85,14 @@ extension StackCore {
         }
     }
 
-    /// Makes the context of a background block.
+    /// Creates the context of a background block.
     ///
     /// - Throws: `unknownName`, `foreignContext`, `blockEnded`, `closed`.
     func makeWorker(over choice: ContextChoice) throws -> ContextHandle {
         try make(.private, named: nil, parent: handle(of: choice))
     }
 
-    /// The context that is meant; nil for the store.
+    /// The context that the choice refers to; nil for the store.
     ///
     /// - Throws: `unknownName`, `foreignContext`, `blockEnded`, `closed`.
     func handle(of choice: ContextChoice) throws -> ContextHandle? {
@@ -132,7 +132,7 @@ extension StackCore {
         return handle
     }
 
-    /// Makes sure that the context is one of this stack.
+    /// Checks that the context belongs to this stack.
     ///
     /// - Throws: `foreignContext`.
     func check(_ handle: ContextHandle) throws {
@@ -144,7 +144,7 @@ extension StackCore {
         }
     }
 
-    /// Reads or changes the stack of the running block or, outside of any, the base.
+    /// Reads or changes the stack of the running block or, outside of blocks, the base stack.
     ///
     /// - Throws: `blockEnded`, `closed`.
     func withList<R: Sendable>(_ body: (inout [ContextHandle]) throws -> R) throws -> R {
@@ -155,10 +155,10 @@ extension StackCore {
         }
     }
 
-    /// Called by a handle that goes away: its context goes with it.
+    /// Drops the context of a handle; the handle calls this when it is released.
     func handleIsGone(id: Int, title: String, owner: ContextOwner) {
         let isKnown = state.withLock { state in
-            // The handle of a context that is gone already is a stand-in.
+            // A handle without a registered context is a substitute for a handle that no longer exists.
             guard state.owners[id] != nil else { return false }
             if owner.isCreated { state.active += 1 } else { state.owners[id] = nil }
             return owner.isCreated
@@ -171,7 +171,7 @@ extension StackCore {
         }
     }
 
-    /// Logs how many changes were lost, if any were.
+    /// Logs the number of lost changes, if there are any.
     func reportLost(_ count: Int, of title: String, at moment: String, level: Logger.Level = .warning) {
         guard count > 0 else { return }
         log(level, "Context \(title) dropped \(count) unsaved \(count == 1 ? "change" : "changes") at \(moment).")

@@ -1,5 +1,5 @@
 extension StackCore {
-    /// Saves the context after the running block of this stack or, outside of any, soon.
+    /// Saves the context after the running block of this stack or, outside of blocks, soon.
     func saveLater(_ name: ContextName) {
         publishCaller()
         do {
@@ -12,7 +12,7 @@ extension StackCore {
         }
     }
 
-    /// Saves the contexts one after the other; for the end of a block, which is still counted in.
+    /// Saves the contexts one after the other, at the end of a block that still counts as active.
     func launchSaves(_ handles: [ContextHandle]) {
         countIn()
         launchAdmitted(handles)
@@ -31,7 +31,7 @@ extension StackCore {
         }
     }
 
-    /// Tells whoever listens of an error that could not be thrown.
+    /// Reports an error that could not be thrown to the subscribers of the failures.
     func report(_ name: ContextName?, _ error: any Error) { fail(name, error) }
 
     private func fail(_ name: ContextName?, _ error: any Error) {

@@ -1,6 +1,6 @@
 extension StackCore {
-    /// Saves the contexts from the last to the first. A chain down to the store is one commit of all of its layers (H27);
-    /// otherwise it stops at a failure.
+    /// Saves the contexts from the last to the first. A chain down to the store is one commit of all its layers, so
+    /// that the chain is saved completely or not at all. Otherwise, the saves stop at the first failure.
     nonisolated(nonsending) func save(_ list: [ContextHandle]) async throws {
         if list.count > 1, let current = list.last, isChain(list) {
             var ready: [Int: PreparedLayer] = [:]
@@ -16,7 +16,7 @@ extension StackCore {
         }
     }
 
-    /// Whether each context is the parent of the next, and the first one is on the store.
+    /// Whether each context is the parent of the next, and the first context is based on the store.
     private func isChain(_ list: [ContextHandle]) -> Bool {
         list[0].parent == nil && zip(list, list.dropFirst()).allSatisfy { $1.parent == $0 }
     }
@@ -25,7 +25,7 @@ extension StackCore {
         StrataError(.noContext, "The stack is empty. Push a context first, or name the one you mean.")
     }
 
-    /// Sees to it that the main context ends its turn when the running job of the main actor is over, once per turn.
+    /// Schedules the end of the main context's turn for when the running job of the main actor is over, once per turn.
     func scheduleEndOfTurn() {
         state.withLock { $0.names[.main] }?.owner.scheduleEndOfTurn()
     }

@@ -1,20 +1,21 @@
 import Logging
 import Synchronization
 
-/// The state of a stack, behind the thin `ContextStack`.
+/// The state of a stack; the public `ContextStack` is a thin wrapper around it.
 ///
-/// Handles keep it alive. It keeps the named contexts and those on the base stack, until they are dropped.
+/// Handles keep the core alive. The core keeps the named contexts and the contexts on the base stack until they are
+/// dropped.
 final class StackCore: Sendable {
     enum Phase {
         case open
-        /// Blocks that run may go on and open further ones; nobody else gets in.
+        /// Running blocks may continue and open further blocks; other uses are refused.
         case draining
         case closed
     }
 
     struct State {
         var phase = Phase.open
-        /// Blocks, saves and commits that run or wait.
+        /// The number of blocks, saves and commits that run or wait.
         var active = 0
         var nextID = 1
         var base: [ContextHandle] = []
@@ -26,23 +27,23 @@ final class StackCore: Sendable {
     }
 
     let state = Mutex(State())
-    /// Whether the main context has been used; spares the others the look-up.
+    /// Whether the main context has been used; spares stacks without a used main context the look-up.
     let isMainInUse = Atomic(false)
     let failures = FailureHub()
     let writer = CommitWriter()
-    /// What works on this stack until it is closed, by name.
+    /// The engines that work on this stack until it is closed, by name.
     let engines = Mutex(Engines())
 
-    /// What works on the stack by itself.
+    /// The engines that work on the stack independently of callers.
     struct Engines {
         var all: [UTF8Text: any StackEngine] = [:]
-        /// Whether no more may come.
+        /// Whether new engines are refused.
         var isClosing = false
     }
     let engine: Store
-    /// What contexts begin with.
+    /// The initial merge policy of contexts.
     let mergePolicy: MergePolicy
-    /// Who the history names for the commits of contexts.
+    /// The author that the history records for the commits of contexts.
     let author: String?
     let log: @Sendable (Logger.Level, String) -> Void
 
@@ -58,7 +59,7 @@ final class StackCore: Sendable {
         self.log = log
     }
 
-    /// Counts a block in and makes its scope, after publishing the context of the caller.
+    /// Counts a block as active and creates its scope, after publishing the context of the caller.
     ///
     /// - Throws: `closed`.
     func enter(_ handle: ContextHandle, stack: [ContextHandle], dropping: Bool = false) throws -> BlockScope {
@@ -72,7 +73,7 @@ final class StackCore: Sendable {
         )
     }
 
-    /// Counts a use in.
+    /// Counts a use as active.
     ///
     /// - Throws: `closed`.
     func admit() throws {
@@ -88,12 +89,12 @@ final class StackCore: Sendable {
         if !isAdmitted { throw Self.closedError }
     }
 
-    /// Counts a use in that follows from one that is counted.
+    /// Counts a use that is part of an already counted use.
     func countIn() {
         state.withLock { $0.active += 1 }
     }
 
-    /// Counts a use out.
+    /// Ends a counted use.
     func leave() {
         let waiting = state.withLock { state -> [CheckedContinuation<Void, Never>] in
             state.active -= 1
@@ -104,7 +105,7 @@ final class StackCore: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Publishes the context on whose executor the caller runs, so that what follows sees its edits.
+    /// Publishes the context on whose executor the caller runs, so that the next operation sees its edits.
     func publishCaller() {
         if let scope = BlockScope.current, scope.handle.owner.isCreated, scope.handle.owner.isCurrent {
             scope.handle.owner.assumeIsolated { $0.publish() }
@@ -113,8 +114,8 @@ final class StackCore: Sendable {
         publishIfOnMainActor()
     }
 
-    /// Called where a block has ended that somebody waited for: the context on whose executor the caller runs shows what
-    /// came of it, be it a child's save or a commit.
+    /// Called when a block that the caller has awaited has ended. The context on whose executor the caller runs then
+    /// shows the result, for example a child's save or a commit.
     func callerGoesOn() {
         if let scope = BlockScope.current, scope.handle.core === self, !scope.isEnded, scope.handle.owner.isCreated,
             scope.handle.owner.isCurrent
@@ -128,7 +129,7 @@ final class StackCore: Sendable {
         main.owner.assumeIsolated { $0.lookAgain() }
     }
 
-    /// Publishes the main context, if there is one in use and the caller runs on the main actor.
+    /// Publishes the main context if it is in use and the caller runs on the main actor.
     func publishIfOnMainActor() {
         guard isMainInUse.load(ordering: .acquiring), MainExecutor.isCurrent,
             let main = state.withLock({ $0.names[.main] }), main.owner.isCreated
