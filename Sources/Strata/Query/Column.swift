@@ -4,8 +4,8 @@
 /// conditions. Sorts and results name them.
 ///
 /// - **Comparing**: `==`, `!=`, `<`, `<=`, `>`, `>=`, ``between(_:)``, ``in(_:)``
-/// - **Texts**:
-///   ``isEmpty``, ``equals(_:_:)``, ``contains(_:_:)``, ``hasPrefix(_:_:)``, ``hasSuffix(_:_:)``, ``like(_:_:)``, ``matches(_:)``, ``lowercased()``, ``uppercased()``, ``length``
+/// - **Texts**: ``isEmpty``, ``equals(_:_:)``, ``contains(_:_:)``, ``hasPrefix(_:_:)``, ``hasSuffix(_:_:)``,
+///   ``like(_:_:)``, ``matches(_:)``, ``lowercased()``, ``uppercased()``, ``length``
 /// - **Booleans**: conditions by themselves alone in `where`, after `!`, and first in a chain
 /// - **Numbers**: `+`, `-`, `*`
 /// - **Sorting**: ``ascending``, ``descending``

@@ -11,8 +11,8 @@
 /// ```
 ///
 /// - **Narrowing**: ``where(_:)``, ``or(_:)-(Query<Object>)``, ``merging(_:)``
-/// - **Sorting**:
-///   ``sorted(_:)-((Object.Columns)->SortKey<Object>)``, ``reordered(_:)-((Object.Columns)->SortKey<Object>)``
+/// - **Sorting**: ``sorted(_:)-((Object.Columns)->SortKey<Object>)``,
+///   ``reordered(_:)-((Object.Columns)->SortKey<Object>)``
 /// - **Limiting**: ``limit(_:)``, ``offset(_:)``, ``distinct()``
 /// - **Prefetching relationships**: ``with(_:)-((Object.Columns)->ToOne<Object,_>)``
 /// - **Grouping**: ``grouped(by:)-((Object.Columns)->_)``

@@ -18,8 +18,8 @@
 ///   subquery, so give it an alias. A table that is written as text shows only committed rows.
 /// - **Members**: `\(Article.columns.tags)` for a to-many relationship is a subquery with the ids of both sides, in the
 ///   columns `owner` and `member`.
-/// - **Columns**: `\(Article.columns.title)` is the name of the column. In
-///   ``Condition/sql(_:)`` and ``Column/sql(_:)`` it is the column of the queried object, also through to-one relationships: `\($0.author.name)`.
+/// - **Columns**: `\(Article.columns.title)` is the name of the column. In ``Condition/sql(_:)`` and ``Column/sql(_:)``
+///   it is the column of the queried object, also through to-one relationships: `\($0.author.name)`.
 /// - **SQL**: `\(sql)` inserts one piece of SQL into another.
 ///
 /// The store holds values as SQLite's types:
