@@ -2,7 +2,7 @@ import Foundation
 
 /// Reads the committed objects of some models as JSON lines from one snapshot.
 ///
-/// Isolation: used only by the thread that created it.
+/// Isolation: that of the code that created it.
 final class LineExport {
     private let store: Store
     private let reader: Reader

@@ -79,7 +79,7 @@ struct SearchSource {
     /// Returns the statistics of all rows together, and of the rows that match each phrase.
     let statistics: ([Phrase]) throws -> SearchStatistics
 
-    /// The source for the stored rows, for SQL that is not executed.
+    /// The source for the stored rows if no result is needed. It has no statistics and splits texts at whitespace.
     static func stored(_ model: ModelSchema) throws -> SearchSource {
         let index = try SearchIndex(model).orNotSearchable(model.name)
         return SearchSource(

@@ -7,7 +7,7 @@ public enum SearchTokenizer: String, Sendable, Hashable, CaseIterable {
     ///
     /// Source: `unicode61` of [FTS5](https://www.sqlite.org/fts5.html#unicode61_tokenizer).
     case words
-    /// Like ``words``, but without the endings of English words: `connect` finds `connected` and `connections`.
+    /// Like `words`, but without the endings of English words: `connect` finds `connected` and `connections`.
     ///
     /// Source: `porter` of [FTS5](https://www.sqlite.org/fts5.html#porter_tokenizer).
     case stems
