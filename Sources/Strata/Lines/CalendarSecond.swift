@@ -1,6 +1,6 @@
-/// A second of the calendar of ISO 8601, which is the Gregorian one for all years, also those before it was introduced in 1582.
+/// A second in the calendar of ISO 8601, which is Gregorian for all years, even before its introduction in 1582.
 ///
-/// Foundation's calendar counts days before 15 October 1582 as the Julian one does, and takes 30 February for 2 March.
+/// Foundation's calendar counts days before 15 October 1582 in the Julian calendar, and reads 30 February as 2 March.
 struct CalendarSecond {
     /// From 0 to 9999.
     private let year: Int64
@@ -11,11 +11,13 @@ struct CalendarSecond {
     private let second: Int64
 
     private static let secondsOfDay: Int64 = 86_400
-    /// The days from 1 March of the year 0, with which a leap day is the last day of a year, to 1 January 2001.
+    /// The number of days from 1 March of the year 0 to 1 January 2001. A year that begins in March has its leap day at
+    /// the end.
     private static let daysUntil2001: Int64 = 730_791
     private static let daysOf400Years: Int64 = 146_097
 
-    /// Reads `2026-11-22T08:26:02` from the beginning of a text; nil if there is no such text, or no such second.
+    /// Reads a time such as `2026-11-22T08:26:02` from the beginning of a text; nil if there is no such text, or no
+    /// such second.
     init?(_ text: inout Substring) {
         let pattern = Array("0000-00-00T00:00:00".utf8)
         let bytes = Array(text.utf8.prefix(pattern.count))
@@ -38,7 +40,7 @@ struct CalendarSecond {
         text = text[text.utf8.index(text.startIndex, offsetBy: pattern.count)...]
     }
 
-    /// Nil outside of the years from 0 to 9999.
+    /// Nil if the year is not between 0 and 9999.
     init?(secondsSince2001 seconds: Int64) {
         let (days, rest) = seconds.quotientAndRemainder(roundingDownBy: Self.secondsOfDay)
         (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60)
@@ -55,7 +57,7 @@ struct CalendarSecond {
 
     /// The seconds since the beginning of 2001, in the same time zone.
     var secondsSince2001: Int64 {
-        // days_from_civil of the same source.
+        // days_from_civil from the same source.
         let yearFromMarch = month <= 2 ? year - 1 : year
         let (era, yearOfEra) = yearFromMarch.quotientAndRemainder(roundingDownBy: 400)
         let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
@@ -64,7 +66,7 @@ struct CalendarSecond {
         return days * Self.secondsOfDay + hour * 3600 + minute * 60 + second
     }
 
-    /// `2026-11-22T08:26:02`
+    /// The text, such as `2026-11-22T08:26:02`.
     var text: String {
         func digits(_ number: Int64, _ count: Int) -> String {
             let text = String(number)
@@ -81,7 +83,7 @@ struct CalendarSecond {
 }
 
 extension Int64 {
-    /// As `quotientAndRemainder(dividingBy:)`, with a remainder that is not negative.
+    /// Like `quotientAndRemainder(dividingBy:)`, but the remainder is never negative.
     fileprivate func quotientAndRemainder(roundingDownBy divisor: Int64) -> (quotient: Int64, remainder: Int64) {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)

@@ -1,33 +1,38 @@
 public import Foundation
 
 extension ContextStack {
-    /// The committed objects as lines of JSON, one for each object, as an asynchronous sequence: see ``exportLines(of:to:progress:)``.
+    /// The committed objects as an asynchronous sequence of JSON lines, one line for each object.
+    ///
+    /// ``exportLines(of:to:progress:)`` describes the format.
     ///
     /// - Isolation: callable from anywhere.
-    /// - Parameter models: whose objects; without it those of all models of the stack. Models follow each other in this order, and
-    ///   the objects of each in the order of their ids.
+    /// - Parameter models: the models whose objects are exported; nil for all models of the stack. The models are
+    ///   exported in this order, and the objects of each model in the order of their ids.
     public func lines(of models: [any Model.Type]? = nil) -> LineSequence {
         LineSequence(models: models, store: core.engine)
     }
 
-    /// Writes the committed objects to a file as lines of JSON, one for each object, as they are at one moment.
+    /// Writes the committed objects to a file of JSON lines, one line for each object, from one snapshot of the store.
     ///
     /// ```json
-    /// {"$id":"Article-42-9f3c","$model":"Article","author":"Author-1-9f3c","tags":["Tag-7-9f3c"],"title":"The Left Hand of Darkness"}
+    /// {"$id":"Article-42-9f3c","$model":"Article","author":"Author-1-9f3c","tags":["Tag-7-9f3c"],"title":"Left Hand"}
     /// ```
     ///
-    /// - Every column is there, and every many-to-many or ordered relationship, with the ids of its members in their order.
-    /// - Dates are texts of ISO 8601 with as many digits as it takes to read the very same date back, `Data` and external bytes are
-    ///   Base64, decimals and `Codable` values the texts that the store keeps, transformed ones what their transformer stores.
-    /// - The file is replaced once all lines are written. Commits go on meanwhile; memory stays bounded.
+    /// - A line contains every column and every many-to-many or ordered relationship. A relationship is the list of its
+    ///   members' ids in their order.
+    /// - Dates are ISO 8601 texts with enough digits to read the exact same date back. `Data` and external bytes are
+    ///   Base64. Decimals and `Codable` values are the texts that the store keeps. Transformed values are written as
+    ///   their transformer stores them.
+    /// - The file is replaced after all lines have been written. Commits continue during the export, and memory use
+    ///   stays bounded.
     ///
-    /// - Isolation: callable from anywhere; the disk is waited for on a thread of its own.
+    /// - Isolation: callable from anywhere. Disk access blocks only a separate thread.
     /// - Parameters:
     ///   - models: as in ``lines(of:)``.
-    ///   - progress: told now and then, on that thread, how many lines are written.
-    /// - Returns: how many lines there are.
-    /// - Throws: ``StrataError`` with `unknownModel`, `closed`, `cannotOpen` where the file cannot be written, or if the store cannot
-    ///   be read; `CancellationError`. The file is as it was then.
+    ///   - progress: called from time to time on that thread with the number of lines written.
+    /// - Returns: the number of lines.
+    /// - Throws: ``StrataError`` with `unknownModel`, `closed`, `cannotOpen` if the file cannot be written, or another
+    ///   code if the store cannot be read; `CancellationError`. After an error, the file is unchanged.
     @discardableResult
     public func exportLines(
         of models: [any Model.Type]? = nil,
@@ -37,28 +42,38 @@ extension ContextStack {
         try await PortionSource<Data>.lines(of: models, core.engine) { $0 }.write(to: url, progress)
     }
 
-    /// Inserts the objects of a file of lines, as ``exportLines(of:to:progress:)`` writes them, into this store: all or none.
+    /// Inserts the objects of a file of lines into this store: all objects or none.
     ///
-    /// A commit of its own, as ``ObjectContext/batchInsert(_:)`` is: objects are validated, timestamps that are not given are set,
-    /// everybody is told as of other commits, and life cycle hooks do not run. Other commits wait until it is over.
+    /// The lines have the format that ``exportLines(of:to:progress:)`` writes.
     ///
-    /// - All objects get new ids. `$id` is what a line calls its object, any text, and other lines refer to it by that, also before
-    ///   its own line. What no line is called must be the id of an object that this store has.
-    /// - A property that is not given gets its default, nil where it is optional. Derived ones may be given and are calculated anew.
-    /// - Lines of models in `matching` update the object that has the same unique values, if the store has one when the import begins,
-    ///   and other lines that refer to such a line lead to it. What a line gives is set, a relationship to exactly the members given;
-    ///   what it leaves out stays, as `createdAt` does, and `updatedAt` is set where anything changes. Of an ordered one-to-many
-    ///   relationship lines give the order: whose the members are is said by their own lines. Lines are read twice then.
+    /// The import is one separate commit, like ``ObjectContext/batchInsert(_:)``. Objects are validated, missing
+    /// timestamps are set, and all observers are notified as of other commits. Life cycle hooks do not run. Other
+    /// commits wait until the import ends.
     ///
-    /// - Isolation: callable from anywhere; the disk is waited for on a thread of its own.
+    /// - All objects get new ids. `$id` is the line's name for its object and can be any text. Other lines refer to the
+    ///   object by this name, even before the object's own line. A name that no line has must be the id of an object in
+    ///   this store.
+    /// - A missing property gets its default, or nil if it is optional. Derived properties can be given, but are
+    ///   recalculated.
+    /// - Lines of models in `matching` update the object that has the same unique values, if the store has one when the
+    ///   import begins. References from other lines to such a line lead to that object. The update sets the properties
+    ///   that the line gives, and sets a relationship to exactly the given members. Properties that the line omits stay
+    ///   unchanged, as does `createdAt`. `updatedAt` is set if anything changes. For an ordered one-to-many
+    ///   relationship, a line gives only the order: the members' own lines say which object they belong to. With
+    ///   `matching`, lines are read twice.
+    ///
+    /// - Isolation: callable from anywhere. Disk access blocks only a separate thread.
     /// - Parameters:
-    ///   - matching: by what lines of a model are matched with objects of the store; those of other models are new objects.
-    ///   - progress: told every thousand lines and after the last one, on that thread, how many were read. It uses neither stack
-    ///     nor contexts, since the store is being written to.
-    /// - Returns: what was inserted and updated.
-    /// - Throws: ``StrataError`` with `invalidImport`, naming the line and what is wrong with it, `cannotOpen`, `closed`, `invalidQuery`
-    ///   or `unknownModel` where lines cannot be matched as asked for, and what the store reports; `CancellationError`. Nothing is imported then.
-    /// - Complexity: O(lines) in time; in memory, a number for each object at most. What lines are called is kept on disk.
+    ///   - matching: how lines of a model are matched with objects of the store. Lines of other models create new
+    ///     objects.
+    ///   - progress: called on that thread every thousand lines and after the last line with the number of lines read.
+    ///     It must not use the stack or contexts, because the import holds the store's write lock.
+    /// - Returns: the inserted and updated objects.
+    /// - Throws: ``StrataError`` with `invalidImport`, which names the line and its error; `cannotOpen`; `closed`;
+    ///   `invalidQuery` or `unknownModel` if lines cannot be matched as requested; and the errors of the store. Also
+    ///   `CancellationError`. After an error, nothing is imported.
+    /// - Complexity: O(lines) in time. Memory holds at most a number for each object. The names of lines are kept on
+    ///   disk.
     @discardableResult
     public func importLines(
         from url: URL,
@@ -75,10 +90,10 @@ extension ContextStack {
         }
     }
 
-    /// Inserts the objects of lines; otherwise as ``importLines(from:matching:progress:)``.
+    /// Inserts the objects of lines; otherwise like ``importLines(from:matching:progress:)``.
     ///
-    /// Lines are taken one by one while the store is being written to. What makes them, and `progress`, run on that thread and use
-    /// neither stack nor contexts. Lines that are matched are kept in a temporary file before.
+    /// Lines are read one by one while the import writes to the store. The sequence and `progress` run on the import's
+    /// thread and must not use the stack or contexts. If lines are matched, they are first copied to a temporary file.
     @discardableResult
     public func importLines(
         _ lines: some Sequence<String> & Sendable,
@@ -86,7 +101,7 @@ extension ContextStack {
         progress: (@Sendable (Int) -> Void)? = nil
     ) async throws -> ChangeSet {
         try await importLines(matching, progress) { cancellation in
-            // What is read twice need not be the same the second time.
+            // A sequence that is read twice can yield different elements the second time.
             guard matching.isEmpty else { return try LineSpool.filled(with: lines, cancellation).open }
             return { _ in
                 var iterator = lines.makeIterator()
@@ -95,11 +110,13 @@ extension ContextStack {
         }
     }
 
-    /// Inserts the objects of lines that come one after the other; otherwise as ``importLines(from:matching:progress:)``.
+    /// Inserts the objects of an asynchronous sequence of lines; otherwise like
+    /// ``importLines(from:matching:progress:)``.
     ///
-    /// They are kept in a temporary file until the last one is there, so that commits do not wait for the sequence.
+    /// The lines are kept in a temporary file until the last one has arrived, so that commits do not wait for the
+    /// sequence.
     ///
-    /// - Throws: also what the sequence throws, as it is.
+    /// - Throws: also the errors of the sequence, unchanged.
     @discardableResult
     public nonisolated(nonsending) func importLines<Lines: AsyncSequence>(
         _ lines: Lines,
@@ -110,7 +127,7 @@ extension ContextStack {
         return try await importLines(matching, progress) { _ in spool.open }
     }
 
-    /// - Parameter open: gives what reads the lines, on the thread that does.
+    /// - Parameter open: returns the function that reads the lines. Runs on the import's thread.
     private nonisolated(nonsending) func importLines(
         _ matching: [LineMatch],
         _ progress: (@Sendable (Int) -> Void)?,

@@ -1,22 +1,22 @@
 import Foundation
 
-/// A line of an import, read as its model has it.
+/// A line of an import, decoded according to its model.
 struct ImportLine: DecodableWithConfiguration {
     enum Field {
         case missing
         case value(StoredValue)
-        /// What the line calls another object.
+        /// The line's name for another object.
         case reference(String)
     }
 
     let info: EntityInfo
-    /// What the line calls its object, if other lines are to refer to it.
+    /// The line's name for its object; nil if other lines do not refer to the object.
     let id: String?
-    /// The version of the models that the line was written with; nil if it does not say.
+    /// The version of the models that the line was written with; nil if the line does not give one.
     let version: Int64?
-    /// How many members the object of JSON has, each counted once.
+    /// The number of members of the JSON object, with each key counted once.
     let memberCount: Int
-    /// One for each column.
+    /// One field for each column.
     private(set) var fields: [Field]
     private(set) var members: [(relationship: ResolvedRelationship, ids: [String])] = []
 
@@ -44,7 +44,8 @@ struct ImportLine: DecodableWithConfiguration {
         } catch let error as DecodingError {
             throw LineFailure(error, model, key)
         } catch {
-            // Of a number that does not fit Foundation throws an error of its own, which says it of the whole line once it is out.
+            // For a number that does not fit, Foundation throws a special error, which would lose the property's name
+            // if it left this initializer.
             throw LineFailure(model, key.stringValue, "cannot be read: the value is none of the property's")
         }
     }
@@ -82,7 +83,7 @@ struct ImportLine: DecodableWithConfiguration {
 }
 
 extension Schema {
-    /// The model that lines call so: by its name, or by the name that it had before.
+    /// The model with this name or former name in lines.
     fileprivate func info(inLines name: String) -> EntityInfo? {
         if let info = infosByName[name] { return info.isJoin ? nil : info }
         return entities.map(\.info).first { model($0.index)?._$schema.originalName == name }
@@ -99,13 +100,13 @@ extension Schema {
 extension EntityInfo {
     fileprivate func column(inLines name: String) -> Int? {
         if let index = columns.firstIndex(where: { $0.name == name }) { return index }
-        // A name of today counts more than an original name.
+        // A current name takes precedence over a former name.
         if relationships.contains(where: { $0.name == name }) { return nil }
         return columns.firstIndex { $0.originalNames.contains(name) }
     }
 }
 
-/// What is wrong with a line.
+/// The error of a line.
 struct LineFailure: Error {
     let model: String?
     let property: String?
@@ -116,7 +117,7 @@ struct LineFailure: Error {
         (self.model, self.property, self.message) = (model, property, message)
     }
 
-    /// - Parameter key: where it was met; without it, where the error says.
+    /// - Parameter key: the key at which the error occurred. If nil, the key is taken from the error.
     init(_ error: DecodingError, _ model: String? = nil, _ key: LineKey? = nil) {
         let context: DecodingError.Context
         var place: (any CodingKey)? = key
@@ -133,7 +134,7 @@ struct LineFailure: Error {
         underlying = error
     }
 
-    /// As an error of the import, which ends with it.
+    /// The error of the import, which this failure ends.
     func error(line: Int64?) -> StrataError {
         let subject = [model, property].compactMap { $0 }.joined(separator: ".")
         let place = (line.map { "line \($0)" } ?? "a line") + (subject.isEmpty ? "" : ", \(subject)")

@@ -1,13 +1,16 @@
 import Foundation
 
-/// Dates as texts that stand for exactly the same number of seconds.
+/// Dates as texts that represent exactly the same number of seconds.
 ///
-/// A `Date` is a binary fraction of seconds since 2001. The shortest decimal number that stands for it and for no other has up to
-/// nine digits behind the point for dates of this century; as a fraction of a second in the notation of ISO 8601 all of them are kept.
-/// They are handled as digits, since arithmetic would round them.
+/// A `Date` is a binary fraction of seconds since 2001. The shortest decimal number that identifies this fraction has
+/// up to nine digits after the decimal point for dates of this century. In ISO 8601, all of them are kept as a fraction
+/// of a second. They are handled as digits, because arithmetic would round them.
 enum LineDate {
-    /// `2026-11-22T08:26:02.1250001Z`; nil for a date that this notation does not keep exactly: one before the year 0 or after
-    /// the year 9999, say, or less than a ten-thousandth of a second from the beginning of 2001.
+    /// The date as a text such as `2026-11-22T08:26:02.1250001Z`; nil if this notation cannot represent the date
+    /// exactly.
+    ///
+    /// Such dates are, for example, dates before the year 0 or after the year 9999, or less than a ten-thousandth of a
+    /// second from the beginning of 2001.
     static func text(_ seconds: Double) -> String? {
         let parts = seconds.description.split(separator: ".")
         guard abs(seconds) < 1e12, parts.count == 2, isDigits(parts[1]),
@@ -18,8 +21,9 @@ enum LineDate {
         return self.seconds(text) == seconds ? text : nil
     }
 
-    /// The seconds since 2001 of a text in the notation of ISO 8601, with or without a fraction of a second; nil for others, and for
-    /// dates and times that do not exist.
+    /// The seconds since 2001 of an ISO 8601 text, with or without a fraction of a second.
+    ///
+    /// Nil for other texts, and for dates and times that do not exist.
     static func seconds(_ text: String) -> Double? {
         var rest = Substring(text)
         guard let second = CalendarSecond(&rest) else { return nil }
@@ -35,7 +39,7 @@ enum LineDate {
         return Double(whole < 0 ? "-\(-whole - 1).\(self.rest(of: digits))" : "\(whole).\(digits)")
     }
 
-    /// The seconds by which a time zone is ahead: `Z`, `+01:00`, `+0100` or `+01`.
+    /// The seconds by which a time zone is ahead of UTC. Accepts `Z`, `+01:00`, `+0100` or `+01`.
     private static func offset(_ text: Substring) -> Int64? {
         let bytes = Array(text.utf8)
         if bytes == [UInt8(ascii: "Z")] { return 0 }
@@ -55,7 +59,7 @@ enum LineDate {
         text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     }
 
-    /// The digits of what a fraction, which is not 0, lacks of 1.
+    /// The digits of 1 minus a fraction that is not 0.
     private static func rest(of digits: Substring) -> String {
         let zeros = digits.utf8.reversed().prefix { $0 == UInt8(ascii: "0") }.count
         let values = digits.utf8.dropLast(zeros).map { Int($0 - UInt8(ascii: "0")) }

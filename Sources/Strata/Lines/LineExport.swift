@@ -1,8 +1,8 @@
 import Foundation
 
-/// Reads the committed objects of some models as lines of JSON, as they were at one moment.
+/// Reads the committed objects of some models as JSON lines from one snapshot.
 ///
-/// Isolation: that of whoever made it.
+/// Isolation: that of the code that created it.
 final class LineExport {
     private let store: Store
     private let reader: Reader
@@ -12,7 +12,7 @@ final class LineExport {
     private var statement: Statement?
     private var isClosed = false
     private let encoder = JSONEncoder()
-    /// The version of the models; nil where the program gives them none.
+    /// The version of the models; nil if the application does not give them a version.
     private var version: Int64?
 
     init(_ models: [any Model.Type]?, store: Store) throws {
@@ -34,7 +34,7 @@ final class LineExport {
 
     deinit { close() }
 
-    /// The line that comes next, without its end; nil at the end.
+    /// The next line without its end; nil at the end.
     func next() throws -> Data? {
         guard !isClosed else { return nil }
         while true {
@@ -96,7 +96,7 @@ final class LineExport {
         "\(info.name)-\(number)-\(String(store.ids.fingerprint, radix: 16))"
     }
 
-    /// Lets go of the snapshot. There are no more lines.
+    /// Releases the snapshot. Afterwards, there are no more lines.
     private func close() {
         guard !isClosed else { return }
         isClosed = true
@@ -107,8 +107,10 @@ final class LineExport {
 }
 
 extension ResolvedRelationship {
-    /// Whether lines name the members here: those that no to-one property names, on the side that names the inverse, and
-    /// those that have an order.
+    /// Whether lines list the members on this side.
+    ///
+    /// For a relationship without a to-one property, the side that names the inverse lists the members. Each side of an
+    /// ordered relationship lists its members.
     var isInLines: Bool {
         switch storage {
         case .join(_, let own, _, let place): own == JoinRow.Column.left || place != nil

@@ -1,5 +1,5 @@
 extension LineImport {
-    /// After the last line: lets references lead where they are to, and notes what was done.
+    /// After the last line: resolves references to existing objects, and records the changes.
     func finish() throws {
         do {
             if try connection.integer(LinesSQL.hasMissing) == 1 { try relateToExisting() }
@@ -14,7 +14,7 @@ extension LineImport {
         }
     }
 
-    /// Objects that the lines name and do not have are those of the store, or errors.
+    /// Resolves names that no line defines to objects of the store. A name that the store does not have is an error.
     private func relateToExisting() throws {
         for entity in schema.entities where !entity.info.isJoin {
             let values: [StoredValue] = [.integer(Int64(entity.info.index)), .integer(firstID)]
@@ -41,7 +41,7 @@ extension LineImport {
         }
     }
 
-    /// An ordered relationship lists what leads to its object, and nothing else.
+    /// Checks that ordered one-to-many relationships list only objects that refer back to their owner.
     private func checkMembers() throws {
         for info in schema.entities.map(\.info) {
             for relationship in info.relationships {
@@ -62,7 +62,7 @@ extension LineImport {
         job.note(TableChanges(inserted: try runs(LinesSQL.selectIDs(info)), updated: changed), info)
     }
 
-    /// Members that came are changes of the objects at both ends.
+    /// Records inserted memberships as changes of the objects at both ends.
     private func noteMembers(_ join: EntityInfo) throws {
         for membership in schema.memberships[join.index] ?? [] {
             guard let owner = schema.infosByTable[membership.table] else { continue }
@@ -71,7 +71,7 @@ extension LineImport {
         }
     }
 
-    /// The numbers that a statement gives in ascending order.
+    /// The ids that a statement returns in ascending order.
     private func runs(_ sql: String) throws -> NumberRuns {
         var result = NumberRuns()
         try connection.statement(sql).run([.integer(firstID)]) { result.append(try $0.read(Int64.self, at: 0)) }
@@ -80,17 +80,17 @@ extension LineImport {
 }
 
 extension Entity {
-    /// Inserts a row of these values, the id first.
+    /// Inserts a row with these values. The first value is the id.
     func insertRow(_ values: [StoredValue], _ job: BatchJob) throws {
         let row = try makeRow(values, job)
         try job.check(row, self)
         _ = try job.write(row, by: try job.connection.statement(.insert(info)), self)
     }
 
-    /// Updates a row. Its timestamps are set as by a save.
+    /// Updates a row, and sets its timestamps as a save does.
     ///
-    /// - Parameter value: gives the value of a column, from the one that it has.
-    /// - Returns: the columns that were set, which are those with another value than before.
+    /// - Parameter value: returns the new value of a column from its old value.
+    /// - Returns: the columns whose values changed.
     func updateRow(
         _ number: Int64,
         _ job: BatchJob,

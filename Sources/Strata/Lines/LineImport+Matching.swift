@@ -1,5 +1,6 @@
 extension LineImport {
-    /// Finds the object of the store that a line is about, and notes what the line calls it or the new one.
+    /// Finds the object of the store that a line matches, and records the line's name for this object or for the new
+    /// one.
     func match(_ line: ImportLine) throws {
         let info = line.info
         let holder = try holder(of: line)
@@ -23,7 +24,7 @@ extension LineImport {
         )
     }
 
-    /// The object of the store that has the same unique values as a line, which gives all of them.
+    /// The object of the store that has the same unique values as a line. Nil if the line omits one of these values.
     private func holder(of line: ImportLine) throws -> Int64? {
         let info = line.info
         guard let key = keys[info.index] else { return nil }
@@ -35,11 +36,13 @@ extension LineImport {
         return try connection.integer(info.sql.selectHolder(key), values)
     }
 
-    /// Takes away the members that an object which was there has, and is not to have any more.
+    /// Removes the members that an existing object has in the store but not in its line.
     ///
-    /// Places of members that lead here by a to-one column of their own stay: that column says whose they are.
+    /// In an ordered one-to-many relationship, the members' places stay: the members' own to-one column defines their
+    /// owner.
     ///
-    /// - Returns: whether it has others than it is to have, or in another order.
+    /// - Returns: whether the stored members, or their order in an ordered relationship, differ from the line's
+    ///   members.
     func prepare(
         _ join: EntityInfo,
         _ own: Int,
@@ -65,7 +68,7 @@ extension LineImport {
 }
 
 extension ColumnSchema {
-    /// A value as its type stores it, whichever of its notations a line has.
+    /// A value in the form in which its type stores it, whichever notation the line uses.
     fileprivate func normalized(_ value: StoredValue) -> StoredValue {
         heldType?.init(storedValue: value).flatMap { try? $0.storedValue } ?? value
     }

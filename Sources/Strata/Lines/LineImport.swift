@@ -2,35 +2,35 @@ import Foundation
 
 /// Inserts the objects of lines, in one transaction. Used by one thread.
 ///
-/// Where lines are matched with objects of the store, all are read once before, so that what each is called is known and nothing of
-/// the store has changed yet.
+/// If lines are matched with objects of the store, a first pass reads all lines. The second pass then knows the name of
+/// every line. The first pass runs while nothing in the store has changed yet.
 ///
-/// An object gets its new id where a line names it first, be it by a reference from a line before its own. Which of the names are
-/// those of objects that were in the store is known after the last line; what leads to these is set right then.
+/// An object gets its new id when a line first names it, possibly in a reference from an earlier line. Names of
+/// existing objects are known only after the last line. References to these objects are corrected then.
 final class LineImport {
-    /// Gives the line that comes next; nil at the end.
+    /// Returns the next line; nil at the end.
     typealias Reading = () throws -> Data?
-    /// Reads the lines from the beginning on.
+    /// Starts reading the lines from the first one.
     typealias Opening = (_ isAgain: Bool) throws -> Reading
 
     let job: BatchJob
-    /// The number of the line that is being read, from 1 on.
+    /// The number of the current line, from 1 on.
     private(set) var line: Int64 = 0
-    /// Less than the ids of all that is inserted here, and greater than those of all that was there.
+    /// An id less than all ids inserted by this import, and greater than all existing ids.
     let firstID: Int64
     private let identity: StoreIdentity
     /// The columns by which lines are matched, by entity.
     let keys: [Int: [Int]]
     /// The version of the models.
     private let version: Int64
-    /// What was set of objects that were there, by entity: the numbers, by the names of columns and relationships.
+    /// The updates of existing objects: for each entity, the ids by the names of the updated columns and relationships.
     private(set) var updated: [Int: [[String]: [Int64]]] = [:]
     private let decoder = JSONDecoder()
 
     var connection: Connection { job.connection }
     var schema: Schema { job.schema }
 
-    /// - Throws: ``StrataError`` with `invalidImport`, and what the store reports.
+    /// - Throws: ``StrataError`` with `invalidImport`, and the errors of the store.
     static func run(
         _ job: BatchJob,
         _ identity: StoreIdentity,
@@ -74,7 +74,7 @@ final class LineImport {
     }
 
     private func read(_ data: Data, _ body: (ImportLine) throws -> Void) throws {
-        // A line of spaces is none.
+        // A line that consists of whitespace is skipped.
         if data.allSatisfy(" \t\r\n".utf8.contains) { return }
         do {
             let line = try decoder.decode(ImportLine.self, from: data, configuration: schema)
@@ -89,7 +89,7 @@ final class LineImport {
         }
     }
 
-    /// Holds a line against what the decoder does not look at.
+    /// Checks what the decoder does not check: the version and repeated keys.
     private func check(_ line: ImportLine, _ data: Data) throws {
         if let written = line.version, written > version {
             throw LineFailure(
@@ -104,12 +104,12 @@ final class LineImport {
         throw LineFailure(line.info.name, JSONText.repeatedKey(of: data), "is given twice")
     }
 
-    /// What is wrong with a line's object, as an error of the import; others stay as they are.
+    /// Converts an error about a line's object to an error of the import. Other errors are returned unchanged.
     static func located(_ error: StrataError, _ reason: String) -> StrataError {
         let ofObjects: [StrataError.Code] = [.validation, .notUnique, .undecodable]
         guard ofObjects.contains(error.code) else { return error }
         var cause = error
-        // They are those of the error that it causes.
+        // The details belong to the import's error, so the cause does not repeat them.
         cause.details = []
         return StrataError(
             .invalidImport,
@@ -147,13 +147,13 @@ final class LineImport {
         for (relationship, ids) in line.members { try add(ids, to: relationship, of: number, info, wasThere: true) }
     }
 
-    /// Whether these are the bytes that a row keeps outside of itself already.
+    /// Whether the row's external storage already holds exactly these bytes.
     private func has(_ old: StoredValue, _ content: Data, _ column: Int, _ info: EntityInfo) throws -> Bool {
         guard info.externals.contains(column), case .integer = old else { return false }
         return try connection.value(ExternalSQL.select, [old]) == .blob(content)
     }
 
-    /// Notes what was set of an object that was there.
+    /// Records an update of an existing object.
     func note(_ names: [String], of number: Int64, _ info: EntityInfo) {
         updated[info.index, default: [:]][names, default: []].append(number)
     }
@@ -163,7 +163,7 @@ final class LineImport {
         switch field {
         case .value(let value): return try stored(value, column, info)
         case .reference(let key):
-            // Each reference column is among those that lead from here.
+            // Every reference column is an outgoing relationship of its entity.
             guard let reference = info.outgoing.first(where: { $0.column == column }) else { return .null }
             let destination = schema.entities[reference.destination].info
             let rule = destination.incoming.first { $0.entity == info.index && $0.column == column }?.deleteRule
@@ -180,7 +180,7 @@ final class LineImport {
         }
     }
 
-    /// Bytes that are kept outside of the row are written, and stand there as their number.
+    /// Writes the bytes of an external attribute, and returns the value for the row: the number of the bytes.
     private func stored(_ value: StoredValue, _ column: Int, _ info: EntityInfo) throws -> StoredValue {
         guard info.externals.contains(column), case .blob(let content) = value else { return value }
         return .integer(try connection.insert(bytes: content))
@@ -197,7 +197,7 @@ final class LineImport {
         switch relationship.storage {
         case .join(let entity, let column, _, let position): (join, own, place) = (entity, column, position)
         case .foreignKey(_, let order):
-            // Without an order lines have no such property.
+            // Lines do not contain unordered one-to-many relationships.
             guard let order else { return }
             (join, own, place) = (order, JoinRow.Column.left, JoinRow.Column.leftPlace)
         }
@@ -219,7 +219,7 @@ final class LineImport {
                 right: own == JoinRow.Column.left ? member : number
             )
             row.setPlace(Double(index + 1), own)
-            // At the other end the order of the lines stands for one, until a line of that end says it.
+            // At the other end, the order of the lines serves as the place until a line of that end defines the order.
             row.setPlace(Double(line), 1 - own)
             var binder = statement.binder
             try withUnsafePointer(to: row) { try JoinRow._$bind($0, to: &binder) }
@@ -230,7 +230,7 @@ final class LineImport {
 
     // MARK: Ids
 
-    /// The id of the object of this line.
+    /// The id of the line's object.
     private func define(_ key: String?, _ info: EntityInfo) throws -> Int64 {
         if let key, let found = try find(key, info) {
             guard !found.isThere else {
@@ -250,9 +250,9 @@ final class LineImport {
         return number
     }
 
-    /// The id of an object that this line refers to.
+    /// The id of an object that the current line refers to.
     ///
-    /// - Parameter isRequired: whether it must be there.
+    /// - Parameter isRequired: whether the object must exist.
     private func mention(
         _ key: String,
         _ destination: EntityInfo,
@@ -269,7 +269,7 @@ final class LineImport {
             return found.id
         }
         let known = schema.model(destination.index).flatMap { self.number(key, of: $0) }
-        // No line is called like this: those that are were read before.
+        // With matching, the first pass has read the names of all lines, so no line has this name.
         if !keys.isEmpty, let known, known < firstID,
             try connection.integer(LinesSQL.exists(destination), [.integer(known)]) == 1
         {
@@ -292,7 +292,7 @@ final class LineImport {
         return (id, row[1] == .integer(1), Int64(storedValue: row[2]))
     }
 
-    /// The number in an id of this store, or of what it is a copy of; nil for other texts.
+    /// The number in an id of this store or of the store that it was copied from; nil for other texts.
     private func number<Object: Model>(_ key: String, of model: Object.Type) -> Int64? {
         guard let id = ObjectID<Object>(key), identity.knows(fingerprint: id.fingerprint, number: id.number) else {
             return nil

@@ -1,10 +1,11 @@
-/// By what the lines of a model are matched with the objects that are in a store: see
-/// ``ContextStack/importLines(from:matching:progress:)``.
+/// How the lines of a model are matched with objects of a store.
+///
+/// See ``ContextStack/importLines(from:matching:progress:)``.
 public struct LineMatch: Sendable {
     let model: any Model.Type
     let columns: [String]
 
-    /// - Parameter columns: the names of the unique column, or of those that are unique together.
+    /// - Parameter columns: the name of a unique column, or the names of columns that are unique together.
     public init(_ model: any Model.Type, by columns: String...) {
         self.model = model
         self.columns = columns
@@ -12,7 +13,7 @@ public struct LineMatch: Sendable {
 }
 
 extension [LineMatch] {
-    /// The columns to match by, for each entity that is matched.
+    /// The columns to match by, for each matched entity.
     ///
     /// - Throws: ``StrataError`` with `unknownModel` or `invalidQuery`.
     func keys(in schema: Schema) throws -> [Int: [Int]] {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The lines of a file, read piece by piece.
+/// Reads the lines of a file piece by piece.
 struct LineReader {
     static let newline = UInt8(ascii: "\n")
 
@@ -8,7 +8,7 @@ struct LineReader {
     /// The byte that ends a line.
     private let end: UInt8
     private var buffer = Data()
-    /// How much of the buffer has no end of a line in it.
+    /// The number of bytes at the beginning of the buffer that contain no end of a line.
     private var searched = 0
     private var isAtEnd = false
 
@@ -21,7 +21,7 @@ struct LineReader {
         }
     }
 
-    /// Reads a file from the beginning on.
+    /// Reads a file from its beginning.
     ///
     /// - Throws: ``StrataError`` with `cannotOpen`.
     init(_ file: FileHandle, end: UInt8) throws {
@@ -31,17 +31,17 @@ struct LineReader {
 
     private init(_ file: FileHandle, _ end: UInt8) { (self.file, self.end) = (file, end) }
 
-    /// Begins again with the first line.
+    /// Restarts at the first line.
     ///
-    /// - Throws: ``StrataError`` with `cannotOpen`, of a pipe for one.
+    /// - Throws: ``StrataError`` with `cannotOpen`, for example for a pipe.
     mutating func rewind() throws {
         do { try file.seek(toOffset: 0) } catch { throw Self.unreadable(error) }
         (buffer, searched, isAtEnd) = (Data(), 0, false)
     }
 
-    /// The line that comes next, without its end; nil at the end.
+    /// The next line without its end; nil at the end.
     ///
-    /// - Complexity: O(its length).
+    /// - Complexity: O(length of the line).
     mutating func next() throws -> Data? {
         while true {
             if let end = endOfLine() {
@@ -57,7 +57,7 @@ struct LineReader {
         }
     }
 
-    /// How many bytes are before the first end of a line.
+    /// The number of bytes before the first end of a line.
     private mutating func endOfLine() -> Int? {
         let found = buffer.withUnsafeBytes { bytes -> Int? in
             guard searched < bytes.count, let start = bytes.baseAddress,
@@ -73,7 +73,8 @@ struct LineReader {
         do {
             let piece = try file.read(upToCount: 1 << 16) ?? Data()
             isAtEnd = piece.isEmpty
-            // Appending to a slice would keep what was read before. That is let go once, not with each piece of a long line.
+            // Appending to a slice would keep the bytes that were already read. The copy releases them once, not with
+            // each piece of a long line.
             if buffer.startIndex > 0 { buffer = Data(buffer) }
             buffer.append(piece)
         } catch {

@@ -1,10 +1,10 @@
 import Foundation
 
-/// The committed objects of a store as lines of JSON. Made by ``ContextStack/lines(of:)``.
+/// The committed objects of a store as JSON lines. ``ContextStack/lines(of:)`` creates the sequence.
 ///
-/// Each iterator gives the store as it is when the first line is asked for, whatever happens meanwhile. Lines are read as they are
-/// asked for, in portions, on a queue of their own. An iterator holds its snapshot until it has come to its end or is let go;
-/// meanwhile the store's journal grows with every commit.
+/// Each iterator returns the store's state at the time when the first line is requested, regardless of later commits.
+/// Lines are read on demand, in portions, on a separate queue. An iterator holds its snapshot until it reaches its end
+/// or is released. Meanwhile, the store's write-ahead log grows with every commit.
 public struct LineSequence: AsyncSequence, Sendable {
     public typealias Element = String
 

@@ -1,19 +1,20 @@
 import Foundation
 
-/// Texts that are kept in a file until all of them are there.
+/// A temporary file that keeps texts until all of them have arrived.
 ///
-/// The file has no name from the beginning on, so that nobody else opens it and nothing is left of it, whatever becomes of the process.
+/// The file's name is removed right after its creation. Other processes therefore cannot open the file, and nothing
+/// remains of it if this process crashes.
 struct LineSpool: Sendable {
-    /// How many bytes are written at a time.
+    /// The number of bytes written at a time.
     static let pieceSize = 1 << 16
-    /// A byte that no text has, so that any text stays whole.
+    /// A byte that does not occur in UTF-8, so any text can be stored unchanged.
     private static let end: UInt8 = 0xFF
 
     let file: FileHandle
 
-    /// Keeps all texts of a sequence. The disk is waited for on a thread of its own.
+    /// Stores all texts of an asynchronous sequence. Disk access blocks only a separate thread.
     ///
-    /// - Throws: ``StrataError`` with `cannotOpen`; what the sequence throws.
+    /// - Throws: ``StrataError`` with `cannotOpen`; the errors of the sequence.
     static nonisolated(nonsending) func filled<Lines: AsyncSequence>(
         with lines: Lines,
         _ store: Store
@@ -31,7 +32,7 @@ struct LineSpool: Sendable {
         return spool
     }
 
-    /// Keeps all texts of a sequence that is at hand.
+    /// Stores all texts of a synchronous sequence.
     ///
     /// - Throws: ``StrataError`` with `cannotOpen`.
     static func filled(with lines: some Sequence<String>, _ cancellation: Cancellation) throws -> LineSpool {
@@ -55,7 +56,7 @@ struct LineSpool: Sendable {
         let descriptor = mkstemp(&path)
         guard descriptor >= 0 else { throw Self.unwritable(folder, POSIXError(.last)) }
         unlink(path)
-        // Not for programs that this process starts.
+        // Child processes do not inherit the descriptor.
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     }
@@ -73,7 +74,7 @@ struct LineSpool: Sendable {
     /// - Throws: ``StrataError`` with `cannotOpen`.
     func reader() throws -> LineReader { try LineReader(file, end: Self.end) }
 
-    /// The same for an import.
+    /// Reads the texts for an import.
     func open(_ isAgain: Bool) throws -> LineImport.Reading {
         var reader = try reader()
         return { try reader.next() }
@@ -89,6 +90,6 @@ struct LineSpool: Sendable {
 }
 
 extension POSIXErrorCode {
-    /// Why the last call of the system failed.
+    /// The error code of the last failed system call.
     static var last: POSIXErrorCode { POSIXErrorCode(rawValue: errno) ?? .EIO }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A value as it stands in a line of JSON.
+/// A value in a line of JSON.
 enum LineValue: Encodable {
     case null
     case bool(Bool)
@@ -24,7 +24,7 @@ enum LineValue: Encodable {
     }
 }
 
-/// The name of a property, or of what a line says besides.
+/// The key of a property, or of the line's model, id or version.
 struct LineKey: CodingKey, Hashable {
     let stringValue: String
     var intValue: Int? { nil }
@@ -32,7 +32,7 @@ struct LineKey: CodingKey, Hashable {
     init(stringValue: String) { self.stringValue = stringValue }
     init?(intValue: Int) { nil }
 
-    // No property's name begins like this.
+    // Property names cannot begin with a dollar sign.
     static let model = LineKey(stringValue: "$model")
     static let id = LineKey(stringValue: "$id")
     static let version = LineKey(stringValue: "$version")
@@ -51,7 +51,7 @@ extension ColumnSchema {
         }
     }
 
-    /// A value of the attribute as it stands in a line. Bytes outside of the row are given as such.
+    /// The value of the attribute as a line contains it. The value of an external attribute is its bytes.
     func lineValue(_ value: StoredValue) -> LineValue {
         switch value {
         case .null: return .null
@@ -67,10 +67,10 @@ extension ColumnSchema {
         }
     }
 
-    /// Numbers that JSON does not have.
+    /// Numbers that JSON cannot represent.
     private static let specialNumbers = ["Infinity": Double.infinity, "-Infinity": -Double.infinity]
 
-    /// Reads a value of the attribute, which is there, from a line.
+    /// Reads a non-null value of the attribute from a line.
     func storedValue(in line: KeyedDecodingContainer<LineKey>, _ key: LineKey) throws -> StoredValue {
         switch form {
         case .truth: return try line.decode(Bool.self, forKey: key).storedValue

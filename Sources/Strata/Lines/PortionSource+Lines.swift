@@ -3,7 +3,7 @@ import Foundation
 extension PortionSource {
     /// The lines of one export.
     ///
-    /// - Parameter make: makes an element of the bytes of a line.
+    /// - Parameter make: creates an element from the bytes of a line.
     static func lines(
         of models: [any Model.Type]?,
         _ store: Store,
@@ -17,9 +17,9 @@ extension PortionSource {
 }
 
 extension PortionSource<Data> {
-    /// Writes all lines to a file, which is there once they are complete.
+    /// Writes all lines to a file. The file appears at `url` only when it is complete.
     ///
-    /// - Returns: how many there are.
+    /// - Returns: the number of lines.
     func write(to url: URL, _ progress: (@Sendable (Int) -> Void)?) throws -> Int {
         let part = url.deletingLastPathComponent().appendingPathComponent(".\(url.lastPathComponent).\(UUID())")
         do {

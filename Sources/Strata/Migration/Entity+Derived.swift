@@ -1,7 +1,7 @@
 extension Entity {
-    /// Writes the derived columns of all rows, which follow from the others.
+    /// Recalculates and writes the derived columns of all rows from their other columns.
     ///
-    /// - Parameter report: told how many rows more have been written, every so often.
+    /// - Parameter report: called after each portion with the number of rows just written.
     func writeDerived(on connection: Connection, _ report: (_ rows: Int) throws -> Void) throws {
         let select = try connection.statement(MigrationSQL.selectRows(info))
         let update = try connection.statement(MigrationSQL.updateColumns(info.derived, info))

@@ -1,16 +1,17 @@
-/// Tells whether a migration takes from rows of a user's own tables what their foreign keys lead to.
+/// Detects whether a migration removes rows that foreign keys of the application's own tables refer to.
 ///
-/// Foreign keys are off while it runs, since tables are away for a moment. So this looks before and after.
+/// Foreign keys are off during the migration, because tables are missing for a moment. This check therefore compares
+/// the dangling references before and after the migration.
 struct ForeignKeyCheck {
     private struct Place: Hashable {
         let table: String
         let row: Int64
-        /// Which of the table's foreign keys it is.
+        /// The index of the foreign key among the table's foreign keys.
         let key: Int64
     }
 
     private let connection: Connection
-    /// What led nowhere before, which is none of the migration's; nil where SQLite cannot tell.
+    /// References that were already dangling before the migration. Nil if SQLite cannot determine them.
     private let before: Set<Place>?
 
     init(_ connection: Connection) {
@@ -36,7 +37,7 @@ struct ForeignKeyCheck {
         try connection.statement(MigrationSQL.foreignKeyCheck).run([]) { row in
             let place = Place(
                 table: row.string(at: 0),
-                // A table without row ids gives none.
+                // SQLite returns NULL for a table without row ids.
                 row: try row.read(Int64?.self, at: 1) ?? 0,
                 key: try row.read(Int64.self, at: 3)
             )

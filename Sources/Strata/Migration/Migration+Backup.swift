@@ -1,7 +1,7 @@
 public import Foundation
 
 extension Migration {
-    /// Where a copy of a store goes before a migration that copies or drops tables, or runs steps.
+    /// The location of the backup that is made before a migration copies or drops tables, or runs steps.
     public struct Backup: Sendable {
         enum Place: Sendable {
             case beside
@@ -12,19 +12,20 @@ extension Migration {
         let place: Place
         let kept: Int
 
-        /// In the store's folder. `notes.sqlite` is kept as `notes.sqlite.before-migration-3` before its third migration.
+        /// Backs up to the store's folder. The backup of `notes.sqlite` before its third migration is
+        /// `notes.sqlite.before-migration-3`.
         ///
-        /// - Parameter count: how many are kept, the newest ones. At least 1.
+        /// - Parameter count: the number of backups to keep, the newest ones. At least 1.
         public static func beside(keeping count: Int) -> Backup { Backup(place: .beside, kept: max(1, count)) }
 
-        /// In a folder, which must exist. Stores of one name need a folder each.
+        /// Backs up to a folder, which must exist. Stores with the same name need separate folders.
         ///
-        /// - Parameter count: how many are kept, the newest ones. At least 1.
+        /// - Parameter count: the number of backups to keep, the newest ones. At least 1.
         public static func folder(_ url: URL, keeping count: Int) -> Backup {
             Backup(place: .folder(url), kept: max(1, count))
         }
 
-        /// Nowhere. A migration that fails leaves the store as it was also without a backup.
+        /// Makes no backup. Even without a backup, a failed migration leaves the store unchanged.
         public static let none = Backup(place: .none, kept: 0)
     }
 }

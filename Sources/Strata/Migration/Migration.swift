@@ -1,10 +1,10 @@
 public import Foundation
 
-/// What a store of an earlier version needs beyond what Strata does by itself when it is opened.
+/// The parts of a migration that Strata cannot do automatically when it opens a store of an earlier version.
 ///
-/// By itself it adds models, attributes and relationships, indexes and unique constraints, and converts what loses nothing.
-/// Names that have changed are given by `originalName:` in the models. What is left is written here: what is to be dropped,
-/// how columns are filled, and steps of your own.
+/// Strata automatically adds models, attributes, relationships, indexes and unique constraints. It also performs
+/// lossless conversions. For changed names, write `originalName:` in the models. Everything else is written here: data
+/// to drop, values for columns, and your own steps.
 ///
 /// ```swift
 /// let migration = Migration()
@@ -16,14 +16,14 @@ public import Foundation
 /// let stack = try await ContextStack.open(.sqlite(url), models: models, migration: migration)
 /// ```
 ///
-/// It stays in the program for as long as there are stores of earlier versions: what a store does not need is not done.
-/// Everything is done in one transaction. See the guide "Migrations".
+/// Keep the migration in the application as long as stores of earlier versions exist. Parts that a store does not need
+/// are skipped. The whole migration is one transaction. See the guide "Migrations".
 public struct Migration: Sendable {
     struct Step: Sendable {
         let name: String
         let before: (@Sendable (MigrationDatabase) throws -> Void)?
         let after: (@Sendable (MigrationDatabase) throws -> Void)?
-        /// Whether only the name is left of it.
+        /// Whether the step's bodies have been removed and only its name remains.
         var isRetired = false
     }
 
@@ -36,45 +36,48 @@ public struct Migration: Sendable {
     private(set) var steps: [Step] = []
     private(set) var progress: (@Sendable (MigrationProgress) -> Void)?
 
-    /// A migration that does what Strata does by itself.
+    /// Creates a migration that consists only of Strata's automatic changes.
     ///
-    /// - Parameter version: a number of yours that grows with the models. A store that was opened with a greater one is
-    ///   refused by programs with a smaller one. Without it, a store is newer if it has seen steps that are not listed.
+    /// - Parameter version: a number that you increase when the models change. A program with a smaller version refuses
+    ///   stores that were opened with a greater one. Without a version, a store counts as newer if it has seen steps
+    ///   that are not listed.
     public init(version: Int = 0) { self.version = Int64(version) }
 
-    /// Lets a model with its objects, an attribute or a relationship go: `"Draft"`, `"Article.subtitle"`,
-    /// `"Article.tags"`, each by its name before or after a renaming of its model.
+    /// Drops a model with its objects, an attribute, or a relationship: `"Draft"`, `"Article.subtitle"`,
+    /// `"Article.tags"`.
     ///
-    /// Where the type of an attribute has changed, its values go and the attribute begins anew.
+    /// If the model was renamed, each name can use the model's old or new name. If the type of a dropped attribute has
+    /// changed, its values are deleted and the new attribute starts without them.
     public func dropping(_ names: String...) -> Migration {
         var result = self
         result.drops.formUnion(names)
         return result
     }
 
-    /// Says where the values of a new attribute, or of one whose type has changed or which is no longer optional, come from.
+    /// Provides the values of an attribute that is new, has another type, or is no longer optional.
     ///
     /// - Parameters:
-    ///   - name: the attribute as it is called now: `"Article.slug"`.
-    ///   - expression: an expression of SQL over the old row, tables and columns under their old names. What it gives must
-    ///     be as the attribute's type is stored; if it is not for any row, the store is refused and stays as it is.
+    ///   - name: the current name of the attribute: `"Article.slug"`.
+    ///   - expression: an SQL expression over the old row, with the old names of tables and columns. Its result must
+    ///     have the form in which the attribute's type is stored. If the result for any row does not, the migration
+    ///     refuses the store and leaves it unchanged.
     public func filling(_ name: String, with expression: String) -> Migration {
         var result = self
         result.fills[name] = expression
         return result
     }
 
-    /// Adds a step, which is run once for each store that was made without it.
+    /// Adds a step that runs once for each store that was created without it.
     ///
-    /// Of all steps that a store has not seen, first those parts run that are to run before, in the order of the steps; then
-    /// the tables are changed, and then the parts that are to run after. Steps may change rows, not Strata's tables, and
-    /// keep what they need in temporary tables. What a step throws is thrown by `open`, and the store is as it was.
+    /// For all steps that a store has not seen, the `before` parts run first, in the order of the steps. Then the
+    /// tables change, and then the `after` parts run. Steps can change rows, but not Strata's tables. They can use
+    /// temporary tables. If a step throws an error, `open` throws the error and the store stays unchanged.
     ///
     /// - Parameters:
-    ///   - name: under which the store remembers it. It must not change and is used once.
-    ///   - before: is given the tables as they were. Of which version they are depends on the store.
-    ///   - after: is given the tables of the models. Unique constraints that are new do not hold yet. Nil for a step that
-    ///     runs before only.
+    ///   - name: the name under which the store remembers the step. The name must be unique and must not change.
+    ///   - before: receives the tables before the change. Their version depends on the store.
+    ///   - after: receives the tables of the models. New unique constraints do not apply yet. Nil for a step that has
+    ///     only a `before` part.
     public func step(
         _ name: String,
         before: (@Sendable (MigrationDatabase) throws -> Void)? = nil,
@@ -85,33 +88,37 @@ public struct Migration: Sendable {
         return result
     }
 
-    /// Names steps that were here once, and whose bodies are gone because no store is expected to need them any more.
+    /// Names former steps whose bodies were removed because no store is expected to need them any more.
     ///
-    /// A store that has seen them is opened as before. One that has not is refused with `schemaMismatch` and stays as it is: a version
-    /// of the program that still has the steps must open it first. The names stay, since stores remember them.
+    /// A store that has seen these steps opens as before. A store that has not seen them is refused with
+    /// `schemaMismatch` and stays unchanged: a version of the program that still has the steps must open the store
+    /// first. The names must stay, because stores remember them.
     public func retired(_ names: String...) -> Migration {
         var result = self
         result.steps += names.map { Step(name: $0, before: nil, after: nil, isRetired: true) }
         return result
     }
 
-    /// Says where a copy of the store goes before tables are copied or dropped, or steps are run. By default two are kept
-    /// beside the store.
+    /// Sets the location of the backup that is made before tables are copied or dropped, or steps run.
+    ///
+    /// By default, the two newest backups are kept in the store's folder.
     public func backup(_ backup: Backup) -> Migration {
         var result = self
         result.backup = backup
         return result
     }
 
-    /// Says how long to wait, in seconds, while another process writes, or migrates the same store. After that `busy` is
-    /// thrown. By default ten minutes: a migration may take long, and the store is of no use before.
+    /// Sets how long to wait, in seconds, while another process writes to or migrates the same store.
+    ///
+    /// After this time, opening throws `busy`. The default is ten minutes, because a migration can take long and the
+    /// store cannot be used before the migration ends.
     public func waiting(for seconds: TimeInterval) -> Migration {
         var result = self
         result.waitLimit = seconds
         return result
     }
 
-    /// - Throws: ``StrataError`` with `invalidSchema` where two steps have one name.
+    /// - Throws: ``StrataError`` with `invalidSchema` if two steps have the same name.
     func check() throws {
         var names: Set<String> = []
         guard let name = steps.map(\.name).first(where: { !names.insert($0).inserted }) else { return }
@@ -121,7 +128,7 @@ public struct Migration: Sendable {
         )
     }
 
-    /// Calls this while a store is migrated, on the thread that does it, a few times a second.
+    /// Sets a closure that is called a few times a second during the migration, on the thread that migrates the store.
     public func onProgress(_ report: @escaping @Sendable (MigrationProgress) -> Void) -> Migration {
         var result = self
         result.progress = report
@@ -129,10 +136,10 @@ public struct Migration: Sendable {
     }
 }
 
-/// How far a migration has come.
+/// The progress of a migration.
 public struct MigrationProgress: Sendable, Hashable {
-    /// From 0 to 1, by estimated effort. Does not go back.
+    /// The completed fraction of the estimated effort, from 0 to 1. It never decreases.
     public let fraction: Double
-    /// What is being done: `Copying Article`.
+    /// The current activity: `Copying Article`.
     public let activity: String
 }

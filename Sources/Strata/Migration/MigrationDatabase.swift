@@ -1,13 +1,13 @@
 import CStrataSQLite
 import Foundation
 
-/// The store as a step of a migration sees it: by SQL, inside of the migration's transaction.
+/// The store during a step of a migration, accessed by SQL within the migration's transaction.
 ///
-/// A model's table has a column `id`, a column for each attribute and to-one relationship (the id of the object at the
-/// other end), and `_version`, which has a default value. The table of a relationship to many on both sides is
-/// `Article_tags`, with `id`, `left`, `right`, `left_place` and `right_place`.
+/// A model's table has a column `id` and a column for each attribute. Each to-one relationship has a column with the id
+/// of the destination. The column `_version` has a default value. The table of a many-to-many relationship is
+/// `Article_tags`, with the columns `id`, `left`, `right`, `left_place` and `right_place`.
 ///
-/// Isolation: inside of the step. Afterwards each call throws `misuse`.
+/// Isolation: use it only within the step. After the step, each call throws `misuse`.
 public final class MigrationDatabase {
     private var connection: Connection?
     private let cancellation: Cancellation
@@ -21,16 +21,18 @@ public final class MigrationDatabase {
 
     /// Runs one statement.
     ///
-    /// - Parameter values: what stands for the question marks in it.
-    /// - Returns: how many rows an `INSERT`, `UPDATE` or `DELETE` has changed.
-    /// - Throws: ``StrataError`` with `misuse` for several statements at once or one that would end the transaction;
-    ///   or where there are other values than question marks; otherwise whatever SQLite says of it.
+    /// - Parameter values: the values for the question marks in the statement.
+    /// - Returns: the number of rows that an `INSERT`, `UPDATE` or `DELETE` changed.
+    /// - Throws: ``StrataError`` with `misuse` for several statements at once, for a statement that would end the
+    ///   transaction, or if the number of values differs from the number of question marks. Otherwise, the errors of
+    ///   SQLite.
     @discardableResult
     public func execute(_ sql: String, _ values: (any AttributeValue)?...) throws -> Int {
         let connection = try open()
         let before = sqlite3_total_changes(connection.pointer)
         try run(sql, values) { _ in }
-        // What is not such a statement leaves the count of the last one; and the total counts what triggers do as well.
+        // Other statements leave the count of the previous statement unchanged. The total also counts the changes of
+        // triggers, so it only shows whether the statement changed anything.
         return sqlite3_total_changes(connection.pointer) == before ? 0 : connection.changes
     }
 
@@ -41,7 +43,7 @@ public final class MigrationDatabase {
         return rows
     }
 
-    /// Gives each row of a query to a closure, one at a time, so that they are not all in memory.
+    /// Passes each row of a query to a closure, one at a time, so that memory never holds all rows.
     public func forEach(
         _ sql: String,
         _ values: (any AttributeValue)?...,
@@ -50,9 +52,9 @@ public final class MigrationDatabase {
         try run(sql, values, body)
     }
 
-    /// Ids for rows that a step inserts, which no object has or will have.
+    /// Reserves ids for rows that a step inserts. No object has these ids or will get them.
     ///
-    /// - Throws: ``StrataError`` with `misuse` for a negative number, or for more than there are.
+    /// - Throws: ``StrataError`` with `misuse` for a negative count, or for more ids than are available.
     public func newIDs(_ count: Int) throws -> Range<Int64> {
         let connection = try open()
         guard let first = try connection.integer(SchemaSQL.readNextID), IDSource.isRange(from: first)
@@ -64,7 +66,8 @@ public final class MigrationDatabase {
         return try connection.reserveIDs(Int64(count))..<(first + Int64(count))
     }
 
-    /// Whether there is a table, a model's or another, and in it a column of that name if one is given.
+    /// Whether a table exists, including tables that do not belong to a model, and whether it has a column if one is
+    /// given.
     public func has(_ table: String, _ column: String? = nil) throws -> Bool {
         let columns = try open().tableColumns(of: table)
         guard let column else { return !columns.isEmpty }
@@ -76,7 +79,7 @@ public final class MigrationDatabase {
             throw StrataError(.misuse, "The step that was given this database is over. Use it inside of the step only.")
         }
         try cancellation.check()
-        // Some errors end it: a full disk, or a constraint whose statement says so.
+        // Some errors end the transaction, such as a full disk, or a constraint whose statement requests a rollback.
         guard sqlite3_get_autocommit(connection.pointer) == 0 else {
             throw StrataError(
                 .misuse,
@@ -124,7 +127,7 @@ public final class MigrationDatabase {
         }
     }
 
-    /// Adds the statement to what SQLite says of it.
+    /// Adds the statement to SQLite's error.
     private func naming<Value>(
         _ sql: String,
         unless isOther: () -> Bool = { false },
@@ -138,16 +141,17 @@ public final class MigrationDatabase {
     }
 }
 
-/// A row of a query that a step has asked.
+/// A row of the result of a query in a step.
 public struct MigrationRow: Sendable {
     let values: [String: StoredValue]
 
-    /// The value of a column as the store keeps it; NULL for a column that the query does not have.
+    /// The stored value of a column; NULL for a column that the query does not have.
     public subscript(column: String) -> StoredValue { values[column] ?? .null }
 
-    /// The value of a column as an attribute's; nil for NULL.
+    /// The value of a column as a value of an attribute type; nil for NULL.
     ///
-    /// - Throws: ``StrataError`` with `undecodable` where it is none of the type, or the query has no such column.
+    /// - Throws: ``StrataError`` with `undecodable` if the stored value is not of this type, or if the query has no
+    ///   such column.
     public func get<Value: AttributeValue>(_ column: String, as type: Value.Type = Value.self) throws -> Value? {
         guard let stored = values[column] else {
             throw StrataError(.undecodable, "The query has no column '\(column)'.")

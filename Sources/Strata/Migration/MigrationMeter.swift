@@ -1,4 +1,4 @@
-/// Reports how far a migration has come.
+/// Reports the progress of a migration.
 final class MigrationMeter {
     private let report: (@Sendable (MigrationProgress) -> Void)?
     private var total = 0.0
@@ -6,19 +6,19 @@ final class MigrationMeter {
 
     init(_ report: (@Sendable (MigrationProgress) -> Void)?) { self.report = report }
 
-    /// Whether anybody listens, so that effort has to be estimated.
+    /// Whether progress is reported, so that the effort must be estimated.
     var isUsed: Bool { report != nil }
 
-    /// Adds to what is to be done, in the effort of copying a row.
+    /// Adds to the expected effort. The unit is the effort of copying one row.
     func expect(_ effort: Double) { total += effort }
 
-    /// What is expected so far.
+    /// The expected effort so far.
     var expected: Double { total }
 
-    /// Says what is being done.
+    /// Reports a new activity.
     func begin(_ activity: String) { advance(0, activity) }
 
-    /// Says that so much of it has been done.
+    /// Adds to the completed effort and reports the progress.
     func advance(_ effort: Double, _ activity: String) {
         done += effort
         report?(MigrationProgress(fraction: total > 0 ? min(1, done / total) : 0, activity: activity))

@@ -1,24 +1,29 @@
 import Foundation
 import GRDB
 
-/// What a migration would do to a store. See ``Migration/plan(for:models:)``.
+/// The changes that a migration would make to a store. See ``Migration/plan(for:models:)``.
 public struct MigrationPlan: Sendable, CustomStringConvertible {
-    /// A line for each change that is made to tables, columns and indexes.
+    /// One line for each change to tables, columns and indexes.
     public let changes: [String]
-    /// The names of the models and relationships whose rows are all copied.
+    /// The names of the models and relationships whose rows would all be copied.
     public let rewritten: [String]
-    /// The names of the steps that would be run.
+    /// The names of the steps that would run.
     public let steps: [String]
-    /// Why the store would be refused, a line for each thing that you must write. Of the values in the rows, those are looked at that
-    /// stay as they are in a column with new rules, such as `.notEmpty`, or of a new type that SQLite stores alike.
+    /// The reasons why the store would be refused, with one line for each thing that you must write.
+    ///
+    /// Values in rows are checked only if they stay unchanged in a column with new rules, such as `.notEmpty`, or with
+    /// a new type that SQLite stores the same way.
     public let refusals: [String]
-    /// Whether a backup would be made first.
+    /// Whether the migration would first make a backup.
     public let needsBackup: Bool
 
-    /// Whether the store is as it should be.
+    /// Whether the store needs no changes.
     public var isEmpty: Bool { changes.isEmpty && steps.isEmpty && refusals.isEmpty }
 
-    /// All of it, a line each: what the store would be refused for, and what would be done, or would be once nothing is refused.
+    /// The whole plan, one line for each item.
+    ///
+    /// The refusals come first. The changes follow; if there are refusals, these are the changes that would be made
+    /// without them.
     public var description: String {
         let work =
             changes + rewritten.map { "copy all rows of \($0)" } + steps.map { "run step '\($0)'" }
@@ -31,14 +36,15 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
 }
 
 extension Migration {
-    /// Says what opening a store would do to it, and changes nothing.
+    /// Returns the changes that opening a store would make, without changing anything.
     ///
     /// - Parameters:
-    ///   - location: the store; a file that is not there yet needs nothing.
-    ///   - models: as they would be given to `open`.
+    ///   - location: the store. A file that does not exist yet needs no changes.
+    ///   - models: the models that would be passed to `open`.
     /// - Isolation: callable from anywhere.
-    /// - Throws: ``StrataError`` as `open` does where there is no store, or one that is newer or was changed by hand.
-    /// - Complexity: O(rows) for columns with new rules or a new type that SQLite stores alike.
+    /// - Throws: ``StrataError`` as `open` does, if the location is not a store, or if the store is newer or was
+    ///   changed manually.
+    /// - Complexity: O(rows) for columns with new rules, or with a new type that SQLite stores the same way.
     public func plan(for location: StoreLocation, models: [any Model.Type]) async throws -> MigrationPlan {
         let schema = try Schema(models)
         return try await StoreInspection.read(location) { connection in
@@ -76,14 +82,17 @@ extension MigrationPlan {
 }
 
 extension ContextStack {
-    /// What a store of these models keeps, as text: a paragraph for each model and a line for each column, always in the
-    /// same order. Kept in a file beside the source, it shows in a review what a change of the models does to stores.
+    /// A description of a store with these models, as text.
+    ///
+    /// The text has a paragraph for each model and a line for each column, always in the same order. If you keep the
+    /// text in a file with the source code, code reviews show how a change of the models affects stores.
     ///
     /// - Throws: ``StrataError`` with `invalidSchema`.
     public static func schemaText(of models: [any Model.Type]) throws -> String { try Schema(models).text }
 
-    /// The same of a store, as the last migration recorded it; nil where there is none, or one that was made before this was
-    /// recorded.
+    /// The description that the last migration recorded in a store.
+    ///
+    /// Nil if the store does not exist, or if it was created before descriptions were recorded.
     ///
     /// - Throws: ``StrataError`` with `cannotOpen`, `notAStore`, `newerStore`, `damagedStore`.
     public static func schemaText(in location: StoreLocation) async throws -> String? {
@@ -91,9 +100,9 @@ extension ContextStack {
     }
 }
 
-/// Looks into a store without changing it.
+/// Reads a store without changing it.
 enum StoreInspection {
-    /// Gives nil where there is no file.
+    /// Returns nil if the file does not exist.
     static func read<Value: Sendable>(
         _ location: StoreLocation,
         _ body: @escaping @Sendable (Connection) throws -> Value
@@ -116,7 +125,8 @@ enum StoreInspection {
 
     private static func read<Value>(_ url: URL, _ body: (Connection) throws -> Value) throws -> Value? {
         guard try !StoreFile.inspect(url) else { return nil }
-        // Not one that is read-only, which would leave the files of its journal behind. What it runs only reads.
+        // The queue is not read-only, because a read-only connection would leave its journal files in the folder.
+        // `body` only reads.
         let queue = try DatabaseQueue(path: url.path)
         defer { try? queue.close() }
         return try queue.read { try read($0, body) }

@@ -1,7 +1,7 @@
 import Foundation
 
 extension MigrationPlanner {
-    /// What becomes of a table and each of its columns.
+    /// The changes of a table and each of its columns.
     mutating func change(_ old: TableDescription, _ new: TableDescription) -> TableChange {
         var change = TableChange(old: old, new: new)
         let origins = origins(of: new, in: old)
@@ -30,7 +30,7 @@ extension MigrationPlanner {
         return change
     }
 
-    /// For each new column, the name of the old one that it was.
+    /// The name of the old column for each new column that continues one.
     private func origins(of new: TableDescription, in old: TableDescription) -> [String: String] {
         var result: [String: String] = [:]
         var free = old.columns.map(\.name)
@@ -41,7 +41,7 @@ extension MigrationPlanner {
             }
         }
         if let ends = old.ends, let newEnds = new.ends {
-            // A relationship whose inverse is named on the other side has its columns the other way round.
+            // If the inverse is now named on the other side, the relationship's columns are swapped.
             guard ends.far.isKnown, schema.isSwapped(ends, newEnds, successors: successors) else {
                 return Dictionary(uniqueKeysWithValues: free.map { ($0, $0) })
             }
@@ -57,9 +57,9 @@ extension MigrationPlanner {
         return result
     }
 
-    // MARK: One-to-one relationships that are stored at their other end now
+    // MARK: One-to-one relationships that are now stored at their other end
 
-    /// The old column that a new one takes its values from, turned round.
+    /// The old column at the other end of the relationship from which a new column takes its values.
     private func turnedOrigin(
         of new: ColumnDescription,
         _ table: TableDescription
@@ -70,13 +70,14 @@ extension MigrationPlanner {
         let names = [derived] + schema.originals(of: PropertyPath(table: target, property: derived))
         let column = other.columns.first { column in
             guard case .reference(let back) = column.content, successors[back] == table.name else { return false }
-            // With more than one at the other end some would be lost.
+            // Without a unique constraint, several objects could refer to one destination, and some of these references
+            // would be lost.
             return names.contains(column.name) && other.uniques.contains { $0.columns == [column.name] }
         }
         return column.map { (other, $0) }
     }
 
-    /// The new property that takes the values of an old column, turned round.
+    /// The new property at the other end of the relationship that takes the values of an old column.
     private func turnedProperty(of column: ColumnDescription, _ old: TableDescription) -> PropertyPath? {
         guard case .reference(let target) = column.content, let successor = successors[target],
             let table = new.table(named: successor)
@@ -90,7 +91,7 @@ extension MigrationPlanner {
         return taker.map { PropertyPath(table: table.subject, property: $0.name) }
     }
 
-    /// Whether the values of an old column are none of the new one as they are.
+    /// Whether values of the old column are not valid for the new one without a conversion.
     private func isAnother(_ old: ColumnDescription, _ new: ColumnDescription) -> Bool {
         if case .unknown = old.content { return old.type != new.type || new.content == .external }
         if case .reference(let target) = old.content, case .reference(let other) = new.content {
@@ -120,7 +121,7 @@ extension MigrationPlanner {
         if let declared, declared.isDerived,
             origin.map({ isAnother($0, new) || $0.isOptional && !new.isOptional }) ?? true
         {
-            // It is written anew for all rows once they are there.
+            // Derived columns are recalculated after all rows have been written.
             let nothing = new.isOptional ? .null : new.type.placeholder
             return ColumnChange(old: origin, new: new, source: .value(nothing), isCalculated: true)
         }
@@ -151,7 +152,7 @@ extension MigrationPlanner {
         return origin.isOptional && !new.isOptional ? required(same, name, declared, of: oldTable) : same
     }
 
-    /// A column that no row has yet.
+    /// A column without an old counterpart.
     private mutating func added(_ new: ColumnDescription, _ name: String, _ declared: ColumnSchema?) -> ColumnChange {
         let value = makeDefault(name, declared)
         if value == nil && !new.isOptional {
@@ -167,7 +168,8 @@ extension MigrationPlanner {
         return ColumnChange(old: nil, new: new, source: .outside(MigrationSQL.literal(content), number: nil))
     }
 
-    /// The default value that the model declares, or what makes one for each row where it is another each time.
+    /// The default value that the model declares. If the default differs each time, a function that creates a value for
+    /// each row.
     private mutating func makeDefault(_ name: String, _ declared: ColumnSchema?) -> ColumnChange.Source? {
         guard let make = declared?.defaultValue else { return nil }
         do {
@@ -181,7 +183,7 @@ extension MigrationPlanner {
         }
     }
 
-    /// The same where nil is no value any more.
+    /// The same change for a column that was optional and is now required.
     private mutating func required(
         _ change: ColumnChange,
         _ name: String,
@@ -224,7 +226,7 @@ extension MigrationPlanner {
 }
 
 extension ColumnType {
-    /// A value that a column of this type may have for a moment.
+    /// A temporary value for a column of this type.
     fileprivate var placeholder: StoredValue {
         switch self {
         case .integer: .integer(0)

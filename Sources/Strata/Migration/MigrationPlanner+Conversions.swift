@@ -1,5 +1,5 @@
 extension MigrationPlanner {
-    /// How values of one kind become those of another without a loss; nil where they do not.
+    /// The lossless conversion from one kind of column to another; nil if there is none.
     func conversion(
         _ old: ColumnDescription,
         _ new: ColumnDescription,
@@ -31,7 +31,7 @@ extension MigrationPlanner {
 }
 
 extension ColumnDescription {
-    /// What it is, for messages.
+    /// The column's type, for messages.
     var kind: String {
         switch content {
         case .plain, .unknown: type.rawValue

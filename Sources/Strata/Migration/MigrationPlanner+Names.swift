@@ -3,16 +3,16 @@ extension Schema {
         infosByTable[table].flatMap { model($0.index)?._$schema }
     }
 
-    /// The name that the model of a table had before.
+    /// The former name of a table's model.
     func original(of table: TableDescription) -> String? { declaration(of: table.name)?.originalName }
 
-    /// What a model says of a column.
+    /// The model's declaration of a column.
     func columnSchema(_ column: String, of table: TableDescription) -> ColumnSchema? {
         guard table.ends == nil else { return nil }
         return declaration(of: table.name)?.columns.first { $0.name == column }
     }
 
-    /// The column at the other end of a relationship to many, where it has one.
+    /// The to-one column at the other end of a to-many relationship, if there is one.
     func inverseColumn(of path: PropertyPath) -> PropertyPath? {
         guard let found = infosByTable[path.table]?.relationships.first(where: { $0.name == path.property }),
             case .foreignKey(let column, _) = found.storage
@@ -21,7 +21,7 @@ extension Schema {
         return PropertyPath(table: destination.table, property: destination.columns[column].name)
     }
 
-    /// The property of a table's model that has a one-to-one relationship which a column of another table stores.
+    /// The property at the other end of a one-to-one relationship that a column of another table stores.
     func oneToOne(from table: String, by column: String, of other: String) -> String? {
         infosByTable[table]?.relationships.first { relationship in
             guard !relationship.isToMany, case .foreignKey(let index, _) = relationship.storage else { return false }
@@ -30,14 +30,14 @@ extension Schema {
         }?.name
     }
 
-    /// The names that a property had before.
+    /// The former names of a property.
     func originals(of path: PropertyPath) -> [String] {
         guard let declaration = declaration(of: path.table) else { return [] }
         if let column = declaration.columns.first(where: { $0.name == path.property }) { return column.originalNames }
         return declaration.relationships.first { $0.name == path.property }?.originalName.map { [$0] } ?? []
     }
 
-    /// Whether the old near side of a relationship is the new far one.
+    /// Whether the two sides of a relationship have swapped: the old near side is the new far side.
     func isSwapped(
         _ old: (near: PropertyPath, far: PropertyPath),
         _ new: (near: PropertyPath, far: PropertyPath),
@@ -53,17 +53,17 @@ extension Schema {
 }
 
 extension ColumnSchema {
-    /// The names that the property had before, the newest first.
+    /// The former names of the property, the newest first.
     var originalNames: [String] {
         options.compactMap { if case .originalName(let name) = $0.kind { name } else { nil } }
     }
 }
 
 extension SchemaDescription {
-    /// The model of a table, or the table's own name.
+    /// The name of a table's model, or the table's name if the table is not in the description.
     func model(ofTable name: String) -> String { table(named: name)?.subject ?? name }
 
-    /// What `Article.title` names.
+    /// The property that a text such as `Article.title` names.
     func property(named text: String) -> (table: TableDescription, property: String)? {
         for table in tables where table.ends == nil {
             for prefix in [table.subject, table.name] where text.hasBytePrefix(prefix + ".") {
@@ -75,7 +75,7 @@ extension SchemaDescription {
 }
 
 extension TableDescription {
-    /// Whether both keep the same of a relationship.
+    /// Whether both tables store the same kind of data about a relationship: members or places.
     func isLike(_ other: TableDescription) -> Bool {
         if ends?.far.isKnown == false { return true }
         return switch (content, other.content) {
@@ -86,7 +86,7 @@ extension TableDescription {
 }
 
 extension TableDescription {
-    /// Whether it keeps nothing but an order of members that have their to-one column as before.
+    /// Whether the table stores only the order of members whose to-one column still exists.
     func isOfPlaces(with column: PropertyPath?, before origins: [String: TableDescription]) -> Bool {
         guard let column, let ends else { return false }
         if ends.far.isKnown { return if case .places = content { true } else { false } }
@@ -95,10 +95,10 @@ extension TableDescription {
 }
 
 extension Migration {
-    /// Whether a table is to go.
+    /// Whether the migration drops a table.
     func drops(_ table: TableDescription) -> Bool { drops.contains(table.subject) || drops.contains(table.name) }
 
-    /// Whether a column of a table is to go, by the names of the table before and after.
+    /// Whether the migration drops a column of a table. The old and the new names of the table count.
     func drops(_ column: ColumnDescription, of old: TableDescription, _ new: TableDescription) -> Bool {
         [old.subject, old.name, new.subject, new.name].contains { drops.contains("\($0).\(column.name)") }
     }

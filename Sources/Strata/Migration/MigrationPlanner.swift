@@ -1,18 +1,18 @@
-/// Finds out what has to be done to the tables of a store, by what they are and what the models want.
+/// Determines the changes that turn a store's tables into the tables of the models.
 ///
-/// A model or column keeps what it has if its name is still there; then the original names of those that are new are
-/// looked for. The name of a table alone counts less than the original name of a model.
+/// A model or column that still exists under its name keeps its data. For the remaining new models and columns, the
+/// planner looks for their original names. A model's original name takes precedence over an equal table name.
 struct MigrationPlanner {
     let old: SchemaDescription
     let new: SchemaDescription
     let schema: Schema
     let migration: Migration
     var changes = SchemaChanges()
-    /// Old tables by the names of new ones, and the other way round.
+    /// The old table of each new table, and the new table's name for each old table.
     private(set) var origins: [String: TableDescription] = [:]
     private(set) var successors: [String: String] = [:]
 
-    /// - Throws: ``StrataError`` with `invalidSchema` where the migration names what there is not.
+    /// - Throws: ``StrataError`` with `invalidSchema` if the migration names something that does not exist.
     init(from old: SchemaDescription, to schema: Schema, _ migration: Migration) throws {
         self.old = old
         self.schema = schema
@@ -56,7 +56,7 @@ struct MigrationPlanner {
 
     private mutating func matchRelationships() {
         let (successors, schema) = (successors, schema)
-        /// Whether an old side of a relationship has become the new one.
+        /// Whether an old side of a relationship continues as the new side.
         func isSame(_ path: PropertyPath, _ other: PropertyPath, renamed: Bool) -> Bool {
             if !path.isKnown { return true }
             guard successors[path.table] == other.table else { return false }
@@ -75,13 +75,13 @@ struct MigrationPlanner {
                 guard let (near, far) = old.ends, let (newNear, newFar) = new.ends, old.isLike(new),
                     case .members = old.content
                 else { return false }
-                // The inverse is named on the other side now.
+                // The inverse is now named on the other side.
                 return isSame(near, newFar, renamed: renamed) && isSame(far, newNear, renamed: true)
             }
         }
     }
 
-    /// Finds an old table for each of these that has none.
+    /// Finds an old table for each of the new tables that does not have one yet.
     private mutating func match(
         _ tables: [TableDescription],
         _ isSame: (_ old: TableDescription, _ new: TableDescription) -> Bool
@@ -96,7 +96,7 @@ struct MigrationPlanner {
         }
     }
 
-    /// A table that no model wants.
+    /// Drops a table that no model uses.
     private mutating func drop(_ table: TableDescription) {
         changes.dropped.append(table)
         guard let (near, far) = table.ends else {
@@ -108,7 +108,8 @@ struct MigrationPlanner {
             )
             return
         }
-        // Members go with either end. Places go where the relationship stays and has no order any more.
+        // If a model at either end is dropped, the members may be dropped too. Places may be dropped if the
+        // relationship stays but is no longer ordered.
         if [near, far].contains(where: { $0.isKnown && successors[$0.table] == nil }) { return }
         let path = PropertyPath(table: successors[near.table] ?? near.table, property: near.property)
         if table.isOfPlaces(with: schema.inverseColumn(of: path), before: origins) { return }

@@ -1,7 +1,7 @@
-// What rows hold that the models cannot have.
+// Checks for values in rows that the models do not allow.
 
 extension MigrationRun {
-    /// Names the column that is the reason why rows could not be copied, where that is a missing value.
+    /// Reports the column whose missing values prevented rows from being copied.
     func explain(_ change: TableChange, _ columns: [(name: String, expression: String)]) throws {
         for (column, expression) in zip(change.columns, columns.map(\.expression)) where !column.new.isOptional {
             try refuse(
@@ -17,7 +17,7 @@ extension MigrationRun {
         }
     }
 
-    /// Names the filling that SQLite cannot read.
+    /// Reports a filling expression that SQLite cannot parse.
     func checkFillings(_ change: TableChange) throws {
         for column in change.columns where column.isFilled {
             let filling: String
@@ -34,7 +34,7 @@ extension MigrationRun {
         }
     }
 
-    /// An expression over all rows may make other ones of them.
+    /// Checks that all rows were copied. A filling expression with an aggregate over all rows can change their number.
     func check(_ copied: Int, of change: TableChange) throws {
         let count = try connection.integer(MigrationSQL.count(change.old.name)) ?? 0
         guard copied != count else { return }
@@ -48,7 +48,7 @@ extension MigrationRun {
 
     static let isOtherType = "is none of the attribute's type"
 
-    /// Throws where a query finds rows, which it gives with their ids and values.
+    /// Throws if a query finds rows. The query returns their ids and values.
     func refuse(
         _ sql: String,
         _ table: TableDescription,
@@ -87,7 +87,7 @@ extension MigrationRun {
         )
     }
 
-    /// Holds what has come into a column against the attribute's type.
+    /// Checks the new values of a column against the attribute's type.
     func check(_ column: ColumnChange, in name: String, _ table: TableDescription) throws {
         guard let declared = column.checked else { return }
         var details: [StrataError.Detail] = []
@@ -103,7 +103,7 @@ extension MigrationRun {
 }
 
 extension ColumnSchema {
-    /// Whether a value is one that the attribute has.
+    /// Whether a value is valid for the attribute.
     func holds(_ value: StoredValue) -> Bool {
         switch (type, value) {
         case (.integer, .integer(let number)) where destination != nil: ObjectIDNumbers.all.contains(number)

@@ -1,5 +1,5 @@
 extension MigrationRun {
-    /// Makes what is missing, and first of all drops what is not wanted. Unique constraints come last.
+    /// First drops unwanted indexes and triggers, and then creates missing ones. Unique constraints are created last.
     func changeIndexes(isUnique: Bool) throws {
         let entries = try connection.schemaEntries().own(pending.new)
         let wanted = Dictionary(

@@ -1,5 +1,5 @@
 extension MigrationRun {
-    /// Makes all tables those of the models, but for their indexes.
+    /// Turns all tables into those of the models, except for their indexes.
     func changeTables() throws {
         let changes = pending.changes
         let rebuilt = changes.changed.filter(\.isRebuilt)
@@ -22,7 +22,7 @@ extension MigrationRun {
         for table in pending.new.tables where !kept.contains(table.name) { try makeSearch(table) }
     }
 
-    /// The table of words with what keeps it up: it would name what is not there any more.
+    /// Drops a table's search index and its triggers, which would refer to tables and columns that no longer exist.
     private func dropSearch(_ table: TableDescription) throws {
         guard let search = table.search else { return }
         for trigger in SearchSQL.triggers(search, of: table.name) {
@@ -88,7 +88,7 @@ extension MigrationRun {
         for column in change.columns { try check(column, in: name, new) }
     }
 
-    /// What a new row has in a column, over the old one.
+    /// The SQL expression over the old row that gives a new column's value.
     private func expression(_ change: ColumnChange, _ table: TableChange, _ made: MadeValues) throws -> String {
         switch change.source {
         case .same(let name): return MigrationSQL.copied(name, from: table.old.name)
@@ -114,7 +114,9 @@ extension MigrationRun {
         }
     }
 
-    /// Puts bytes outside of the rows, but for those whose `column` has some. Gives what the new rows have instead.
+    /// Moves bytes to external storage, except for rows in which `column` already has external bytes.
+    ///
+    /// Returns the expression for the new rows.
     private func keepOutside(_ content: String, unless column: String?, of table: String) throws -> String {
         let kept = column.map { MigrationSQL.copied($0, from: table) }
         let base = max(
@@ -126,7 +128,7 @@ extension MigrationRun {
         return kept.map { MigrationSQL.filled($0, or: number) } ?? number
     }
 
-    /// Lets bytes go that no row of the new table stands for.
+    /// Deletes external bytes that no row of the new table refers to.
     private func dropOutside(_ change: TableChange) throws {
         let gone = change.dropped.filter { $0.content == .external }.map(\.name)
         let inside = change.columns.compactMap { $0.bringsInside ? $0.old?.name : nil }
@@ -152,7 +154,7 @@ extension MigrationRun {
         try connection.execute(MigrationSQL.dropTable(table.name))
     }
 
-    /// By way of other names, so that two may change places.
+    /// Renames through temporary names, so that two tables can swap names.
     private func rename(_ changes: [TableChange]) throws {
         for (index, change) in changes.enumerated() {
             try connection.execute(MigrationSQL.renameTable(change.old.name, to: "strata_renamed_\(index)"))
@@ -163,7 +165,8 @@ extension MigrationRun {
     }
 
     private func replace(_ rebuilt: [TableChange]) throws {
-        // Views of others that look at a table do so while it is away for a moment; and nothing is called as the copies.
+        // With `legacy_alter_table`, SQLite accepts views of the application whose table is missing for a moment.
+        // Rewriting references is not needed, because nothing refers to the copies by name.
         let legacy = try connection.integer("PRAGMA legacy_alter_table") ?? 0
         try connection.execute(MigrationSQL.setLegacyAlterTable(true))
         defer { try? connection.execute(MigrationSQL.setLegacyAlterTable(legacy != 0)) }

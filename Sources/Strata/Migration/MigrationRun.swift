@@ -1,10 +1,10 @@
 import CStrataSQLite
 import Foundation
 
-/// Carries out a migration, inside of one transaction.
+/// Performs a migration within one transaction.
 ///
-/// Tables whose rows change are copied into new ones first, while all old ones are still there, so that expressions may look
-/// at any of them. Only then do tables go and get their names.
+/// Tables whose rows change are first copied into new tables while all old tables still exist, so that expressions can
+/// read any of them. Only then are tables dropped and renamed.
 struct MigrationRun {
     let connection: Connection
     let schema: Schema
@@ -13,9 +13,9 @@ struct MigrationRun {
     let cancellation: Cancellation
     let meter: MigrationMeter
 
-    /// - Parameter backup: where the store is copied to before anything is written.
+    /// - Parameter backup: the backup to make before anything is written.
     func run(backup: StoreBackup?) throws {
-        // Rows that REPLACE takes away in steps are rows that triggers are to hear of.
+        // Only with recursive triggers does REPLACE in a step fire the delete triggers of the rows that it removes.
         let isRecursive = try connection.integer(MigrationSQL.recursiveTriggers) ?? 0
         try connection.execute(MigrationSQL.setRecursiveTriggers(true))
         defer { try? connection.execute(MigrationSQL.setRecursiveTriggers(isRecursive != 0)) }
@@ -66,11 +66,11 @@ struct MigrationRun {
         if backup != nil { meter.expect(meter.expected / 4) }
     }
 
-    /// What a row costs in an index, against copying it.
+    /// The effort of indexing a row, relative to copying it.
     static let indexEffort = 0.4
-    /// What a row costs in a table of words, against copying it.
+    /// The effort of adding a row to a search index, relative to copying it.
     static let searchEffort = 4.0
-    /// What it costs to calculate the derived columns of a row, against copying it.
+    /// The effort of calculating a row's derived columns, relative to copying it.
     static let derivedEffort = 1.0
 
     private func newIndexes(of change: TableChange) -> [(name: String, sql: String)] {
@@ -121,7 +121,7 @@ struct MigrationRun {
 
     // MARK: Derived columns
 
-    /// Those whose derived columns may not follow from the others any more.
+    /// The entities whose derived columns may be outdated.
     private var derivedAnew: [any AnyEntity] {
         let changes = pending.changes.changed.filter { !$0.isEmpty || $0.columns.contains(where: \.isRewritten) }
         let changed = Set(changes.map(\.new.name))

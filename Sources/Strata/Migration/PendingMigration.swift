@@ -1,16 +1,16 @@
-/// What a store needs to become one of the models.
+/// The changes that a store needs to match the models.
 struct PendingMigration {
-    /// The format of Strata's own tables that it has.
+    /// The store's format, which is the version of Strata's internal tables.
     let format: Int64
     let old: SchemaDescription
     let new: SchemaDescription
     let changes: SchemaChanges
-    /// Those that it has not seen, in their order.
+    /// The steps that the store has not seen, in their order.
     let steps: [Migration.Step]
-    /// Whether it says of itself what the models say.
+    /// Whether the store's recorded description and version are those of the models.
     let isRecorded: Bool
 
-    /// Whether the tables of models become others, or rows may.
+    /// Whether the migration changes tables of models, or may change rows.
     var changesStore: Bool {
         !steps.isEmpty || changes.isDestructive || !changes.created.isEmpty
             || changes.changed.contains {
@@ -21,15 +21,15 @@ struct PendingMigration {
 
     var isNothing: Bool { isRecorded && steps.isEmpty && format == StoreFile.formatVersion }
 
-    /// Whether a backup is made first.
+    /// Whether the migration first makes a backup.
     var needsBackup: Bool { changes.isDestructive || hasStepsToRun }
 
     var hasStepsToRun: Bool { steps.contains { $0.before != nil || $0.after != nil } }
 
-    /// What the user has to do before the store can become one of the models, a line for each thing.
+    /// The reasons to refuse the store, with one line for each thing that the user must do first.
     var refusals: [String] { (retired.isEmpty ? [] : [Self.retiredText(retired)]) + changes.refusals }
 
-    /// The steps that it would need and of which only the names are left.
+    /// The retired steps that the store still needs.
     private var retired: [String] { steps.filter(\.isRetired).map(\.name) }
 
     private static func retiredText(_ names: [String]) -> String {
@@ -37,7 +37,7 @@ struct PendingMigration {
             + "it once with a version of the program that still has them."
     }
 
-    /// - Throws: ``StrataError`` with `schemaMismatch`, a line for each thing that the user has to write.
+    /// - Throws: ``StrataError`` with `schemaMismatch`, with one line for each thing that the user must write.
     func check() throws {
         guard retired.isEmpty else {
             throw StrataError(.schemaMismatch, "\(Self.retiredText(retired)) The store was left as it is.")
@@ -50,7 +50,7 @@ struct PendingMigration {
         )
     }
 
-    /// Whether what is to be made has a name that something else in the database has.
+    /// Throws if a name that the migration would create already belongs to something else in the database.
     func checkNames(_ state: StoreState) throws {
         let own = Set(state.entries.own(old).map(\.name))
         let others = Set(state.entries.map(\.name).filter { !own.contains($0) }.map { $0.lowercased() })
@@ -62,7 +62,7 @@ struct PendingMigration {
 }
 
 extension SchemaChanges {
-    /// A line for each change, as a plan shows them.
+    /// One line for each change, as a plan shows them.
     var lines: [String] {
         dropped.map { "drop \($0.subject) with its rows" } + changed.flatMap(\.lines)
             + created.map { "make \($0.subject)" }
@@ -115,7 +115,7 @@ extension TableChange {
         return lines
     }
 
-    /// What an old column is called now.
+    /// The current name of an old column.
     private func current(_ column: String) -> String { columns.first { $0.old?.name == column }?.new.name ?? column }
 }
 

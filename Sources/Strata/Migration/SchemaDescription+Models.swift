@@ -1,5 +1,5 @@
 extension SchemaDescription {
-    /// What a store of these models keeps.
+    /// The description of a store of these models.
     init(_ infos: [EntityInfo]) {
         tables = infos.map { info in
             guard info.isJoin else { return TableDescription(info, infos) }
@@ -8,7 +8,7 @@ extension SchemaDescription {
         sort()
     }
 
-    /// Puts the tables into the one order that they are written in.
+    /// Sorts the tables into the order in which they are written.
     mutating func sort() {
         tables.sort { ($0.ends == nil ? 0 : 1, $0.subject, $0.name) < ($1.ends == nil ? 0 : 1, $1.subject, $1.name) }
     }

@@ -1,7 +1,8 @@
 extension SchemaDescription {
-    /// Reads what ``description`` gave.
+    /// Parses a text that ``description`` created.
     ///
-    /// - Throws: ``StrataError`` with `damagedStore`: nothing but Strata writes such a text into a store.
+    /// - Throws: ``StrataError`` with `damagedStore` for an invalid text, because only Strata writes such texts into a
+    ///   store.
     init(parsing text: String) throws {
         tables = []
         for line in try SchemaLine.lines(of: text) { try read(line) }
@@ -61,7 +62,7 @@ extension TableDescription {
     }
 }
 
-/// A line of the text of a ``SchemaDescription``, read from the left.
+/// A line of the text of a ``SchemaDescription``, parsed from left to right.
 private struct SchemaLine {
     enum Token: Equatable {
         case word(String)
@@ -78,13 +79,14 @@ private struct SchemaLine {
         )
     }
 
-    /// Lines with something in them.
+    /// The lines of the text that are not empty.
     static func lines(of text: String) throws -> [SchemaLine] {
         var lines: [SchemaLine] = []
         var line = SchemaLine()
         var rest = text[...]
         while let character = rest.first {
-            // Not the character: what follows the mark may belong to it.
+            // Compares the Unicode scalar, because a combining mark after the quotation mark would change the
+            // character.
             if rest.unicodeScalars.first == "\"" {
                 line.tokens.append(.word(try quoted(&rest)))
                 continue
@@ -108,7 +110,7 @@ private struct SchemaLine {
         return lines
     }
 
-    /// A name in quotation marks, of which those inside of it are doubled.
+    /// Parses a name in quotation marks. Quotation marks within the name are doubled.
     private static func quoted(_ rest: inout Substring) throws -> String {
         var name = ""
         repeat {
@@ -129,7 +131,7 @@ private struct SchemaLine {
 
     var isAtList: Bool { tokens.first == .mark("(") }
 
-    /// Words in parentheses.
+    /// Parses words in parentheses.
     mutating func words() throws -> [String] {
         guard skip("(") else { throw error }
         var words = [try word()]
@@ -138,7 +140,7 @@ private struct SchemaLine {
         return words
     }
 
-    /// All words that are left, which are numbers.
+    /// Parses all remaining words, which are numbers.
     mutating func numbers() throws -> [Int] {
         var numbers: [Int] = []
         while case .word(let word) = tokens.first {
@@ -149,7 +151,7 @@ private struct SchemaLine {
         return numbers
     }
 
-    /// The column that the rows of an index have a value in, where that is said.
+    /// Parses the column that must have a value in the rows of a partial index; nil if the line does not name one.
     mutating func present() throws -> String? { skip(word: "present") ? try word() : nil }
 
     mutating func skip(_ mark: Character) -> Bool { skip(.mark(mark)) }

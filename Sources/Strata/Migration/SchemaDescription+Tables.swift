@@ -1,6 +1,9 @@
 extension SchemaDescription {
-    /// What the tables of a store of format 1 tell, which recorded nothing: not where a reference leads, that a text is a
-    /// decimal, or what the other side of a relationship is.
+    /// Creates the description of a store of format 1 from its tables, because this format did not record a
+    /// description.
+    ///
+    /// The tables do not show where a reference leads, whether a text is a decimal, or what the other side of a
+    /// relationship is.
     init(tables entries: [SchemaEntry], on connection: Connection) throws {
         tables = []
         var joins: [String] = []

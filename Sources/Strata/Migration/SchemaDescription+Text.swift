@@ -1,6 +1,7 @@
 extension SchemaDescription: CustomStringConvertible {
-    /// The text that is recorded in a store and shown for review: a paragraph for each table, a line for each column,
-    /// always in the same order.
+    /// The text that a store records and that reviews show.
+    ///
+    /// The text has a paragraph for each table and a line for each column, always in the same order.
     ///
     /// ```
     /// model Article
@@ -63,13 +64,14 @@ extension PropertyPath {
 }
 
 extension String {
-    /// As one word of the text: in quotation marks unless it is nothing but letters, digits and underscores.
+    /// The text as one word of the description: in quotation marks unless it consists only of letters, digits and
+    /// underscores.
     fileprivate var word: String {
         !isEmpty && allSatisfy(\.isPartOfWord) ? self : quotedIdentifier
     }
 }
 
 extension Character {
-    /// Whether it may stand in a name without quotation marks.
+    /// Whether a name without quotation marks can contain the character.
     var isPartOfWord: Bool { self == "_" || isLetter || isNumber }
 }

@@ -1,46 +1,46 @@
-/// What a store keeps, in the words of its models.
+/// The contents of a store in terms of its models.
 ///
-/// Two of these are compared to find out what a migration has to do: one is made of the models, the other was recorded in
-/// the store when it was last migrated. What does not concern the values in the tables (delete rules, default
-/// values) is not part of it.
+/// A migration compares two descriptions to determine its changes. One is created from the models. The last migration
+/// recorded the other one in the store. Declarations that do not affect the values in the tables, such as delete rules
+/// and default values, are not included.
 struct SchemaDescription: Sendable, Equatable {
-    /// Models by name, then the tables of relationships.
+    /// First the models, sorted by name, and then the tables of relationships.
     var tables: [TableDescription]
 
     func table(named name: String) -> TableDescription? { tables.first { $0.name == name } }
 
-    /// The table of a model, by the name of the model or, where none is called so, of the table.
+    /// The table of a model. If no model has this name, the table with this name.
     func table(ofModel name: String) -> TableDescription? {
         tables.first { $0.content == .model(name) } ?? table(named: name)
     }
 }
 
-/// One table.
+/// The description of one table.
 struct TableDescription: Sendable, Equatable {
     enum Content: Sendable, Hashable {
         /// The objects of a model.
         case model(String)
-        /// The members of a many-to-many relationship, by its two sides.
+        /// The members of a many-to-many relationship, identified by its two sides.
         case members(PropertyPath, PropertyPath)
-        /// The places of the members of an ordered relationship, whose other side is a to-one.
+        /// The places of the members of an ordered relationship whose other side is a to-one relationship.
         case places(PropertyPath, PropertyPath)
     }
 
     let content: Content
     /// The name of the table.
     let name: String
-    /// In the order of the declaration. In the file they may stand in another one.
+    /// The columns in the order of their declaration. The order in the file can differ.
     var columns: [ColumnDescription]
-    /// Columns whose values, together, are unique.
+    /// Columns whose values are unique together.
     var uniques: [ColumnIndex<String>]
-    /// Columns that have an index, beyond the unique ones.
+    /// Indexed columns, without unique ones.
     var indexes: [ColumnIndex<String>]
-    /// What is searched for words; nil where nothing is.
+    /// The search index; nil if the table is not searchable.
     var search: SearchDescription?
 
     func column(named name: String) -> ColumnDescription? { columns.first { $0.name == name } }
 
-    /// The name of what it keeps, for messages: `Article` or `Article.tags`.
+    /// The name of the model or relationship, for messages: `Article` or `Article.tags`.
     var subject: String {
         switch content {
         case .model(let name): name
@@ -48,7 +48,8 @@ struct TableDescription: Sendable, Equatable {
         }
     }
 
-    /// The two sides of the relationship whose table it is. Of a store of format 1 the far one is not known.
+    /// The two sides of the relationship that the table stores; nil for a model. In a store of format 1, the far side
+    /// is unknown.
     var ends: (near: PropertyPath, far: PropertyPath)? {
         switch content {
         case .model: nil
@@ -57,7 +58,7 @@ struct TableDescription: Sendable, Equatable {
     }
 }
 
-/// A property of a model, by the name of the model's table.
+/// A property of a model, identified by the name of the model's table.
 struct PropertyPath: Sendable, Hashable, CustomStringConvertible {
     let table: String
     let property: String
@@ -65,16 +66,16 @@ struct PropertyPath: Sendable, Hashable, CustomStringConvertible {
     var isKnown: Bool { !table.isEmpty }
 }
 
-/// One column of a table.
+/// The description of one column.
 struct ColumnDescription: Sendable, Equatable {
     enum Content: Sendable, Hashable {
-        /// A value as it is.
+        /// A plain value.
         case plain
-        /// Anything but `external`, in a store of format 1, which did not record it.
+        /// In a store of format 1, which did not record the content: anything but `external`.
         case unknown
         /// The text of a `Decimal`.
         case decimal
-        /// The number of bytes that are kept outside of the row.
+        /// The number of bytes in external storage.
         case external
         /// The id of an object in another table.
         case reference(String)
@@ -86,10 +87,10 @@ struct ColumnDescription: Sendable, Equatable {
     var content: Content
     /// The Swift type of the values; nil for a relationship, and in a store of format 1, which did not record it.
     var valueType: String?
-    /// The rules for values, in the words of their messages.
+    /// The rules for values, given by their messages.
     var rules: [String] = []
 
-    /// The type that needs no mention, since most columns like this have it.
+    /// The type that the text omits, because most columns of this kind have it.
     var usualType: String? {
         switch content {
         case .reference, .unknown: nil
@@ -107,7 +108,7 @@ struct ColumnDescription: Sendable, Equatable {
 }
 
 extension TableDescription {
-    /// The table of a relationship, which has the same columns for all of them.
+    /// The table of a relationship. All such tables have the same columns.
     init(relationship content: Content, near: PropertyPath, far: PropertyPath) {
         self.content = content
         name = "\(near.table)_\(near.property)"

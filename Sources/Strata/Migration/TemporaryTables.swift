@@ -1,11 +1,11 @@
-/// The temporary tables, views and triggers that the steps of a migration make.
+/// The temporary tables, views and triggers that the steps of a migration create.
 ///
-/// To SQLite a name without a schema means the temporary table of that name first.
+/// In SQLite, a name without a schema refers first to the temporary table of that name.
 struct TemporaryTables {
     private let connection: Connection
-    /// Those of others, which were there before.
+    /// Temporary tables that existed before the migration.
     private let others: Set<String>
-    /// The tables of the models, old and new.
+    /// The old and the new tables of the models.
     private let tables: Set<String>
 
     init(_ pending: PendingMigration, on connection: Connection) throws {
@@ -14,7 +14,8 @@ struct TemporaryTables {
         tables = Set((pending.old.tables + pending.new.tables).map { $0.name.lowercased() })
     }
 
-    /// - Throws: ``StrataError`` with `misuse` where one would be taken for a table of a model or of Strata's.
+    /// - Throws: ``StrataError`` with `misuse` if a temporary table hides a table of a model or an internal table of
+    ///   Strata.
     func check(after step: String) throws {
         let entries = try Self.entries(on: connection).filter { !others.contains($0.name) && $0.type != "trigger" }
         let hiding = entries.first {
@@ -27,7 +28,7 @@ struct TemporaryTables {
         )
     }
 
-    /// Drops what the steps have left.
+    /// Drops the temporary tables, views and triggers that the steps have left.
     func drop() throws {
         for entry in try Self.entries(on: connection) where !others.contains(entry.name) {
             try connection.execute(MigrationSQL.dropTemporary(entry.type, entry.name))

@@ -1,28 +1,29 @@
-/// Holds the values of a column against its new type or its new rules.
+/// Checks the values of a column against its new type or its new rules.
 ///
-/// SQLite stores an `Int` as it does a `Bool`, an array as a set, a `Double` as a `Float`. So a column whose Swift type is another now
-/// needs no copy, but some of its values may be none of the new type, or be stored in another way.
+/// SQLite stores an `Int` like a `Bool`, an array like a set, and a `Double` like a `Float`. A column whose Swift type
+/// changes in this way does not need to be copied. However, some of its values may be invalid for the new type, or the
+/// new type may store them differently.
 struct ValueCheck {
     /// The name of the table.
     let table: String
     /// The name of the column.
     let column: String
-    /// Model and property, for messages.
+    /// The model and property, for messages.
     let subject: String
     let model: String
     let declared: ColumnSchema
-    /// Whether the values were of another type, or come from an expression.
+    /// Whether the values were of another type, or result from an expression.
     let isOfNewType: Bool
-    /// Whether values may be rewritten though that changes a number, since the user says where they come from.
+    /// Whether values may be rewritten even if a number changes. Allowed if the user provided the values.
     let isFilled: Bool
-    /// The messages of the rules that are new.
+    /// The messages of the new rules.
     let rules: [String]
-    /// The one value that all rows have; nil where they have their own.
+    /// The single value of all rows; nil if each row has its own value.
     private let constant: StoredValue?
 
-    /// Nil if there is nothing to check.
+    /// Nil if nothing needs to be checked.
     ///
-    /// - Parameter inOldTable: whether the values are looked at where they are before the migration.
+    /// - Parameter inOldTable: whether the values are checked in the old table, before the migration.
     init?(_ change: TableChange, _ column: ColumnChange, _ declared: ColumnSchema?, inOldTable: Bool = false) {
         guard let declared, !column.isCalculated else { return nil }
         if inOldTable {
@@ -46,7 +47,7 @@ struct ValueCheck {
         if !isOfNewType, rules.isEmpty { return nil }
     }
 
-    /// What is wrong with a value, if anything is.
+    /// The message of the rule that a value violates; nil if the value is valid.
     func fault(of value: StoredValue) -> String? {
         if isOfNewType, value != .null {
             guard declared.holds(value), let normalized = declared.normalized?(value) else {
@@ -62,21 +63,21 @@ struct ValueCheck {
         return nil
     }
 
-    /// What a value is replaced by; the value itself where it stays.
+    /// The replacement of a value; the value itself if it stays unchanged.
     ///
-    /// - Throws: what making a default value throws.
+    /// - Throws: the errors of creating a default value.
     func replacement(of value: StoredValue) throws -> StoredValue {
         guard value != .null else { return isFillable ? try declared.defaultValue?() ?? .null : .null }
         return isOfNewType ? declared.normalized?(value) ?? value : value
     }
 
-    /// `3 rows`
+    /// The text `3 rows`, or `1 row`.
     static func rows(_ count: Int) -> String { count == 1 ? "1 row" : "\(count) rows" }
 
-    /// Whether rows without a value get the default one.
+    /// Whether rows without a value get the default value.
     var isFillable: Bool { rules.contains(AttributeOption.requiredMessage) && declared.heldType != ExternalData.self }
 
-    /// Gives each row, in portions of so many, the id first.
+    /// Passes all rows to `body` in portions of up to 500 rows, each row with its id and value.
     func forEachPortion(
         on connection: Connection,
         _ body: ([(number: Int64, value: StoredValue)]) throws -> Void
@@ -94,7 +95,7 @@ struct ValueCheck {
         }
     }
 
-    /// How many rows break what, and how many get another value, by what they get.
+    /// The numbers of invalid rows by rule, of rows that get the default value, and of rows with a rewritten value.
     func count(on connection: Connection) throws -> (faults: [String: Int], filled: Int, rewritten: Int) {
         var (faults, filled, rewritten): ([String: Int], Int, Int) = ([:], 0, 0)
         try forEachPortion(on: connection) { rows in
@@ -112,7 +113,7 @@ struct ValueCheck {
 }
 
 extension MigrationRun {
-    /// Holds what rows have against what the models say now, after the last step, and rewrites what is stored in another way now.
+    /// After the last step, checks the rows against the models, and rewrites values that are now stored differently.
     func checkValues() throws {
         var faults: [String] = []
         var details: [StrataError.Detail] = []
@@ -136,7 +137,7 @@ extension MigrationRun {
         )
     }
 
-    /// Gives the number of rows that break something, by what it is.
+    /// Checks and rewrites one column. Returns the number of invalid rows by message.
     private func run(_ check: ValueCheck, _ details: inout [StrataError.Detail]) throws -> [String: Int] {
         var faults: [String: Int] = [:]
         let update = MigrationSQL.updateValue(of: check.column, in: check.table)
@@ -166,7 +167,7 @@ extension MigrationRun {
 }
 
 extension PendingMigration {
-    /// What a plan says of the values in the rows: lines for what is done, and for why the store is refused.
+    /// The lines of a plan about the values in the rows: the changes, and the reasons to refuse the store.
     func examineValues(_ schema: Schema, on connection: Connection) throws -> (changes: [String], refusals: [String]) {
         var (lines, refusals): ([String], [String]) = ([], [])
         for change in changes.changed {

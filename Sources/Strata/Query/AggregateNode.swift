@@ -1,4 +1,4 @@
-/// What the objects of a group come to, free of generic types.
+/// An aggregate over the objects of a group, without generic types.
 struct AggregateNode: Sendable {
     enum Function: Sendable {
         case count
@@ -6,13 +6,13 @@ struct AggregateNode: Sendable {
     }
 
     let function: Function
-    /// What is counted or summed up of each object; nil: the object itself.
+    /// The expression that is counted or totalled for each object; nil for the object itself.
     var argument: ExpressionNode?
-    /// Whether each value of the argument counts once.
+    /// Whether each distinct value of the argument counts once.
     var isDistinct = false
-    /// About the objects that count; nil: all do.
+    /// A condition that an object must meet to be included; nil to include all objects.
     var condition: ConditionNode?
-    /// What stands for the result where there is nothing to sum up.
+    /// The result if there are no values to total.
     var ifNone: ValueNode?
 
     /// Whether the result may be NULL.
@@ -22,7 +22,7 @@ struct AggregateNode: Sendable {
 
     var kind: ValueKind {
         guard case .total(let aggregate) = function, let kind = argument?.kind else { return .plain }
-        // The average of unsigned integers is a floating-point number, that of decimals a decimal.
+        // The average of unsigned integers is a floating-point number. The average of decimals is a decimal.
         if case .average = aggregate, case .unsigned = kind { return .plain }
         return kind
     }

@@ -1,15 +1,15 @@
 /// Calculations in SQL. An integer result beyond 64 bits becomes a floating-point number instead of a trap.
 extension Column where Value.Unwrapped: ArithmeticAttributeValue {
-    /// The column plus a number; nil where the column is.
+    /// The column plus a number; nil if the column is nil.
     public static func + (left: Column, right: Value.Unwrapped) -> Column { left.calculated("+", right) }
 
-    /// The column minus a number; nil where the column is.
+    /// The column minus a number; nil if the column is nil.
     public static func - (left: Column, right: Value.Unwrapped) -> Column { left.calculated("-", right) }
 
-    /// The column times a number; nil where the column is.
+    /// The column times a number; nil if the column is nil.
     public static func * (left: Column, right: Value.Unwrapped) -> Column { left.calculated("*", right) }
 
-    /// The sum of two columns; nil where one of them is.
+    /// The sum of two columns; nil if either column is nil.
     public static func + <Other: ColumnValue>(
         left: Column,
         right: Column<Root, Other>
@@ -17,7 +17,7 @@ extension Column where Value.Unwrapped: ArithmeticAttributeValue {
         Column<Root, Value.Unwrapped?>(.arithmetic("+", left.node, right.node))
     }
 
-    /// The difference of two columns; nil where one of them is.
+    /// The difference of two columns; nil if either column is nil.
     public static func - <Other: ColumnValue>(
         left: Column,
         right: Column<Root, Other>
@@ -25,7 +25,7 @@ extension Column where Value.Unwrapped: ArithmeticAttributeValue {
         Column<Root, Value.Unwrapped?>(.arithmetic("-", left.node, right.node))
     }
 
-    /// The product of two columns; nil where one of them is.
+    /// The product of two columns; nil if either column is nil.
     public static func * <Other: ColumnValue>(
         left: Column,
         right: Column<Root, Other>

@@ -1,19 +1,19 @@
-// Operators are declared on the concrete generic struct, one overload for values and one for columns: each further one
-// is paid for by the type checker in every predicate.
+// Operators are declared on the concrete generic struct, with one overload for values and one for columns. Each further
+// overload would slow down the type checker in every predicate.
 
 extension Column {
-    /// True where the values are equal, as the store compares them: texts by their bytes, `Decimal` as numbers.
+    /// True if the values are equal as the store compares them: texts by their bytes, `Decimal` as numbers.
     ///
-    /// As in Swift, nil equals nil and nothing else.
+    /// As in Swift, nil equals only nil.
     public static func == (left: Column, right: Value.Unwrapped?) -> Condition<Root> {
         guard let right else { return Condition(.isNull(left.node)) }
         return Condition(.equal(left.node, .value(ValueNode(right))))
     }
 
-    /// True where the values differ. As in Swift, also where one of them is nil: `nil != "x"`.
+    /// True if the values differ. As in Swift, this includes a value and nil: `nil != "x"`.
     public static func != (left: Column, right: Value.Unwrapped?) -> Condition<Root> { !(left == right) }
 
-    /// True where both columns hold the same value, or both none.
+    /// True if both columns hold the same value, or both are nil.
     public static func == <Other: ColumnValue>(
         left: Column,
         right: Column<Root, Other>
@@ -21,7 +21,7 @@ extension Column {
         Condition(.equal(left.node, right.node))
     }
 
-    /// True where two columns hold different values, or one of them none.
+    /// True if two columns hold different values, or exactly one of them is nil.
     public static func != <Other: ColumnValue>(
         left: Column,
         right: Column<Root, Other>
@@ -31,23 +31,23 @@ extension Column {
 }
 
 extension Column where Value.Unwrapped: OrderedAttributeValue {
-    /// True where the value is there and smaller.
+    /// True if the value is not nil and smaller.
     public static func < (left: Column, right: Value.Unwrapped) -> Condition<Root> { left.compared(.less, right) }
 
-    /// True where the value is there and not larger.
+    /// True if the value is not nil and not larger.
     public static func <= (left: Column, right: Value.Unwrapped) -> Condition<Root> {
         left.compared(.lessOrEqual, right)
     }
 
-    /// True where the value is there and larger.
+    /// True if the value is not nil and larger.
     public static func > (left: Column, right: Value.Unwrapped) -> Condition<Root> { left.compared(.greater, right) }
 
-    /// True where the value is there and not smaller.
+    /// True if the value is not nil and not smaller.
     public static func >= (left: Column, right: Value.Unwrapped) -> Condition<Root> {
         left.compared(.greaterOrEqual, right)
     }
 
-    /// True where both values are there and the first is smaller.
+    /// True if neither value is nil and the first is smaller.
     public static func < <Other: ColumnValue>(
         left: Column,
         right: Column<Root, Other>
@@ -55,7 +55,7 @@ extension Column where Value.Unwrapped: OrderedAttributeValue {
         Condition(.compare(left.node, .less, right.node))
     }
 
-    /// True where both values are there and the first is not larger.
+    /// True if neither value is nil and the first is not larger.
     public static func <= <Other: ColumnValue>(
         left: Column,
         right: Column<Root, Other>
@@ -63,7 +63,7 @@ extension Column where Value.Unwrapped: OrderedAttributeValue {
         Condition(.compare(left.node, .lessOrEqual, right.node))
     }
 
-    /// True where both values are there and the first is larger.
+    /// True if neither value is nil and the first is larger.
     public static func > <Other: ColumnValue>(
         left: Column,
         right: Column<Root, Other>
@@ -71,7 +71,7 @@ extension Column where Value.Unwrapped: OrderedAttributeValue {
         Condition(.compare(left.node, .greater, right.node))
     }
 
-    /// True where both values are there and the first is not smaller.
+    /// True if neither value is nil and the first is not smaller.
     public static func >= <Other: ColumnValue>(
         left: Column,
         right: Column<Root, Other>

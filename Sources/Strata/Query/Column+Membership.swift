@@ -1,12 +1,12 @@
 extension Column {
-    /// True where the value is one of these. A nil among them stands for objects without a value.
+    /// True if the value is one of `values`. A nil among them matches objects without a value.
     ///
-    /// Complexity: any number of values may be given; they are bound, never written into the SQL.
+    /// Complexity: any number of values can be given. They are bound, never written into the SQL.
     public func `in`(_ values: some Sequence<Value.Unwrapped>) -> Condition<Root> {
         Condition(.member(node, of: values.map { ValueNode($0) }))
     }
 
-    /// True where the value is one of these, or where it is nil and nil is one of them.
+    /// True if the value is one of `values`, or if the value is nil and `values` contains nil.
     @_disfavoredOverload
     public func `in`(_ values: some Sequence<Value.Unwrapped?>) -> Condition<Root> {
         let values = Array(values)
@@ -16,17 +16,17 @@ extension Column {
 }
 
 extension Column where Value.Unwrapped: OrderedAttributeValue {
-    /// True where the value is there and within the bounds, both included.
+    /// True if the value is not nil and within the bounds, including both bounds.
     public func between(_ bounds: ClosedRange<Value.Unwrapped>) -> Condition<Root> {
         compared(.greaterOrEqual, bounds.lowerBound) && compared(.lessOrEqual, bounds.upperBound)
     }
 
-    /// True where the value is there and within the bounds, the upper one excluded.
+    /// True if the value is not nil and within the bounds, excluding the upper bound.
     public func between(_ bounds: Range<Value.Unwrapped>) -> Condition<Root> {
         compared(.greaterOrEqual, bounds.lowerBound) && compared(.less, bounds.upperBound)
     }
 
-    /// The same as ``between(_:)``. A range of integers is not taken apart into its elements.
+    /// The same as ``between(_:)``. A range of integers is not expanded into its elements.
     public func `in`(_ bounds: ClosedRange<Value.Unwrapped>) -> Condition<Root> { between(bounds) }
 
     /// The same as ``between(_:)``.

@@ -1,12 +1,12 @@
-/// The value of an attribute in a query, or what is calculated from it.
+/// The value of an attribute in a query, or a value calculated from attributes.
 ///
-/// Query closures get such expressions as `$0.title`. They are compared with values and with each other, to conditions,
-/// and named in sorts and results.
+/// Query closures receive such expressions as `$0.title`. Comparing them with values or with each other creates
+/// conditions. Sorts and results name them.
 ///
 /// - **Comparing**: `==`, `!=`, `<`, `<=`, `>`, `>=`, ``between(_:)``, ``in(_:)``
 /// - **Texts**: ``isEmpty``, ``equals(_:_:)``, ``contains(_:_:)``, ``hasPrefix(_:_:)``, ``hasSuffix(_:_:)``,
 ///   ``like(_:_:)``, ``matches(_:)``, ``lowercased()``, ``uppercased()``, ``length``
-/// - **Truth values**: conditions by themselves alone in `where`, behind `!`, and first in a chain
+/// - **Booleans**: conditions by themselves alone in `where`, after `!`, and first in a chain
 /// - **Numbers**: `+`, `-`, `*`
 /// - **Sorting**: ``ascending``, ``descending``
 public struct Column<Root, Value: ColumnValue>: Sendable {
@@ -16,20 +16,20 @@ public struct Column<Root, Value: ColumnValue>: Sendable {
 }
 
 extension Column {
-    /// From the smallest to the largest, objects without a value first.
+    /// Sorts from the smallest to the largest value, objects without a value first.
     public var ascending: SortKey<Root> { SortKey(node, isDescending: false) }
 
-    /// From the largest to the smallest, objects without a value last.
+    /// Sorts from the largest to the smallest value, objects without a value last.
     public var descending: SortKey<Root> { SortKey(node, isDescending: true) }
 }
 
 extension Column where Value: TextColumnValue {
-    /// From A to Z under the options. Texts that are the same under them stay in the order of their ids.
+    /// Sorts from A to Z under the options. Texts that are equal under the options are sorted by their ids.
     public func ascending(_ options: TextOptions) -> SortKey<Root> {
         SortKey(folded(node, options), isDescending: false)
     }
 
-    /// From Z to A under the options.
+    /// Sorts from Z to A under the options.
     public func descending(_ options: TextOptions) -> SortKey<Root> {
         SortKey(folded(node, options), isDescending: true)
     }

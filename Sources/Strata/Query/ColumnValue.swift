@@ -1,15 +1,15 @@
 public import Foundation
 
-/// What a column expression stands for: an ``AttributeValue`` or an optional one.
+/// The value of a column expression: an ``AttributeValue`` or an optional one.
 ///
-/// It lets one set of operators serve both. Attribute types and their optionals conform by themselves.
+/// The protocol lets one set of operators serve both. Attribute types and their optionals conform automatically.
 public protocol ColumnValue: Sendable {
-    /// The type of the value when it is there.
+    /// The type of the value if it is not nil.
     associatedtype Unwrapped: AttributeValue
 
-    /// The value that the store keeps in this form, in a column of a result.
+    /// Converts the stored value of a result's column.
     ///
-    /// - Throws: ``StrataError/Code/undecodable`` where it is none of this type.
+    /// - Throws: ``StrataError/Code/undecodable`` if the stored value is not of this type.
     static func _$value(_ stored: StoredValue, in column: @autoclosure () -> String) throws -> Self
 }
 
@@ -44,20 +44,21 @@ extension Dictionary: ColumnValue where Key: AttributeValue & Codable, Value: At
 
 /// An attribute type whose values the store orders as `<` does.
 ///
-/// Columns of such a type can be compared with `<`, `<=`, `>`, `>=`, ``Column/between(_:)`` and asked for their minimum
-/// and maximum. All numbers, `String`, `Date` and `UUID` conform. A raw-representable type of yours conforms by saying so, and is
-/// compared by its raw values:
+/// Columns of such a type can be compared with `<`, `<=`, `>`, `>=` and ``Column/between(_:)``, and have a minimum and
+/// a maximum. All numbers, `String`, `Date` and `UUID` conform. For your own raw-representable type, declare the
+/// conformance. Its values are compared by their raw values:
 ///
 /// ```swift
 /// enum Urgency: Int, OrderedAttributeValue { case low = 1, normal, high }
 /// Ticket.where { $0.urgency >= .normal }.sorted { $0.urgency.descending }
 /// ```
 ///
-/// If you write a `<` for the type, it must agree with the order of the raw values. A `Codable` type kept as JSON must not conform.
+/// If you write a `<` for the type, it must agree with the order of the raw values. A `Codable` type stored as JSON
+/// must not conform.
 public protocol OrderedAttributeValue: AttributeValue, Comparable {}
 
 extension OrderedAttributeValue where Self: RawRepresentable, RawValue: OrderedAttributeValue {
-    /// Whether the first raw value is smaller. Texts are compared by their bytes, as the store does.
+    /// Whether the left raw value is smaller. Texts are compared by their bytes, as the store compares them.
     public static func < (left: Self, right: Self) -> Bool {
         guard let first = left.rawValue as? String, let second = right.rawValue as? String else {
             return left.rawValue < right.rawValue
@@ -66,16 +67,18 @@ extension OrderedAttributeValue where Self: RawRepresentable, RawValue: OrderedA
     }
 }
 
-/// An attribute type that can be summed up.
+/// An attribute type whose values can be summed.
 public protocol NumericAttributeValue: OrderedAttributeValue {
     /// The type of an average of such values.
     associatedtype Average: AttributeValue = Double
-    /// The type of a sum of such values: wide enough for many of them.
+    /// The type of a sum of such values: wide enough for many values.
     associatedtype Sum: AttributeValue & AdditiveArithmetic = Self
 }
 
-/// An attribute type with which SQL calculates: numbers, but neither `Decimal`, which would lose digits, nor `UInt` and
-/// `UInt64`, which would lose their upper half.
+/// An attribute type with which SQL can calculate.
+///
+/// The conforming types are numbers, except `Decimal`, which would lose digits, and `UInt` and `UInt64`, which would
+/// lose their upper half.
 public protocol ArithmeticAttributeValue: NumericAttributeValue {}
 
 extension String: OrderedAttributeValue {}

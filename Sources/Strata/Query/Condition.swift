@@ -1,9 +1,9 @@
-/// What a query asks of each object of a model: a term, or terms joined with `&&`, `||` and `!`.
+/// A condition of a query on each object of a model: a term, or terms joined with `&&`, `||` and `!`.
 ///
-/// Conditions are two-valued like `Bool`, also where values are nil: `!($0.rating > 3)` is true of an object without
-/// rating, since `$0.rating > 3` is false of it.
+/// Conditions are two-valued like `Bool`, even if values are nil. For an object without a rating, `$0.rating > 3` is
+/// false, so `!($0.rating > 3)` is true.
 ///
-/// A property of `Columns` that returns one gives a rule a name, usable across relationships as well:
+/// A property of `Columns` that returns a condition gives a rule a name. The rule also works across relationships:
 ///
 /// ```swift
 /// extension Article.Columns {
@@ -16,15 +16,16 @@ public struct Condition<Root>: Sendable {
 
     init(_ node: ConditionNode) { self.node = node }
 
-    /// True of every object, or of none: where a condition is put together step by step.
+    /// A condition that is true for every object, or for no object. Use it as the start when you build a condition step
+    /// by step.
     public init(_ value: Bool) { node = .constant(value) }
 
-    /// True where both are.
+    /// True if both conditions are true.
     public static func && (left: Condition, right: Condition) -> Condition { Condition(left.node && right.node) }
 
-    /// True where at least one is.
+    /// True if at least one condition is true.
     public static func || (left: Condition, right: Condition) -> Condition { Condition(left.node || right.node) }
 
-    /// True where the condition is not, also where that is so because a value is nil.
+    /// True if the condition is false, even if it is false because a value is nil.
     public static prefix func ! (condition: Condition) -> Condition { Condition(!condition.node) }
 }

@@ -1,19 +1,19 @@
-/// A predicate as a tree, free of generic types. True or false, never NULL: see `SQLWriter.condition`.
+/// A predicate as a tree, without generic types. Its value is true or false, never NULL: see `SQLWriter.condition`.
 indirect enum ConditionNode: Sendable {
     case constant(Bool)
     case and([ConditionNode])
     case or([ConditionNode])
     case not(ConditionNode)
     case isNull(ExpressionNode)
-    /// Equal, or both NULL.
+    /// The two are equal, or both are NULL.
     case equal(ExpressionNode, ExpressionNode)
     case compare(ExpressionNode, Comparison, ExpressionNode)
     case member(ExpressionNode, of: [ValueNode])
     case text(ExpressionNode, TextMatch, String, TextOptions)
     case search(SearchNode)
-    /// Some member of a to-many relationship is there.
+    /// The to-many relationship has at least one such member.
     case exists(MembersNode)
-    /// SQL that was written by hand.
+    /// Handwritten SQL.
     case sql(SQL)
     case invalid(String)
 
@@ -84,7 +84,9 @@ extension ConditionNode {
         )
     }
 
-    /// Each further term copies the chain. So 64 single terms at its end become a group, which is copied as one.
+    /// Collects the last 64 single terms of a chain into a group.
+    ///
+    /// Each further term copies the chain. A group is copied as one element.
     private static func grouped(
         _ terms: [ConditionNode],
         isGroup: (ConditionNode) -> Bool,
@@ -100,7 +102,7 @@ extension ConditionNode {
         if case .not(let inner) = condition { inner } else { .not(condition) }
     }
 
-    /// The same condition about the object at the end of a path.
+    /// The same condition, applied to the object at the end of a path.
     func prefixed(by path: RelationshipPath) -> ConditionNode {
         switch self {
         case .constant, .invalid: self

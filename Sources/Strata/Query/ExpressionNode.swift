@@ -1,19 +1,19 @@
 import Foundation
 
-/// A column expression as a tree, free of generic types. It holds names; SQL is made of it in the folder `SQL`.
+/// A column expression as a tree, without generic types. The tree holds names; the folder `SQL` generates SQL from it.
 indirect enum ExpressionNode: Sendable {
     case column(ColumnNode)
-    /// The id of the object at the end of a path; of the queried object where the path is empty.
+    /// The id of the object at the end of a path. If the path is empty, the id of the queried object.
     case id(RelationshipPath)
     case value(ValueNode)
-    /// A function of SQL that gives NULL exactly where its first argument is NULL.
+    /// A function of SQL that returns NULL if and only if its first argument is NULL.
     case function(String, [ExpressionNode])
     case arithmetic(String, ExpressionNode, ExpressionNode)
-    /// How many members a to-many relationship has.
+    /// The number of members of a to-many relationship.
     case count(MembersNode)
-    /// What the objects of a group come to.
+    /// An aggregate over the objects of a group.
     case aggregate(AggregateNode)
-    /// SQL that was written by hand.
+    /// Handwritten SQL.
     case sql(SQL, ValueKind)
 }
 
@@ -25,7 +25,7 @@ struct ColumnNode: Sendable {
     let kind: ValueKind
 }
 
-/// What SQLite must be told about values when it compares or sums them.
+/// How SQLite must compare or sum values.
 enum ValueKind: Sendable {
     case plain
     case decimal
@@ -41,12 +41,12 @@ enum ValueKind: Sendable {
     }
 }
 
-/// A value that the query brings along.
+/// A value that is part of the query.
 enum ValueNode: Sendable {
     case stored(StoredValue)
-    /// An id as it was given, with its store's fingerprint.
+    /// An id as the caller gave it, with its store's fingerprint.
     case id(packed: Int64, model: String)
-    /// No value that a store could hold. The query says so when it runs.
+    /// A value that no store can hold. The query reports the text when it runs.
     case invalid(String)
 
     init<Value: AttributeValue>(_ value: Value) {
@@ -67,12 +67,12 @@ enum ValueNode: Sendable {
     init<Object: Model>(_ id: ObjectID<Object>) { self = .id(packed: id.packed, model: "\(Object.self)") }
 }
 
-/// A walk along to-one relationships, starting at the queried object.
+/// A path along to-one relationships, starting at the queried object.
 struct RelationshipPath: Sendable {
     struct Hop: Sendable {
         let name: String
         let destination: ModelReference
-        /// Whether the column is on the other side.
+        /// Whether the relationship's column is in the destination's table.
         let isDerived: Bool
     }
 
@@ -81,17 +81,17 @@ struct RelationshipPath: Sendable {
     func prefixed(by path: RelationshipPath) -> RelationshipPath { RelationshipPath(hops: path.hops + hops) }
 }
 
-/// The members of a to-many relationship of the object at the end of a path, or those that meet a condition.
+/// The members of a to-many relationship of the object at the end of a path, optionally restricted by a condition.
 struct MembersNode: Sendable {
     var path: RelationshipPath
     let relationship: String
     let destination: ModelReference
-    /// About the members: its columns are theirs.
+    /// A condition on the members. Its columns are columns of the members.
     var condition: ConditionNode?
 }
 
 extension ExpressionNode {
-    /// The same expression about the object at the end of a path.
+    /// The same expression, applied to the object at the end of a path.
     func prefixed(by path: RelationshipPath) -> ExpressionNode {
         switch self {
         case .column(var column):

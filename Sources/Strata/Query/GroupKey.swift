@@ -1,6 +1,6 @@
-/// What objects are put into groups and sections by: a column or what is calculated from it, an id, a to-one relationship.
+/// The criterion of groups and sections: a column, a value calculated from columns, an id, or a to-one relationship.
 ///
-/// The last two give ids. Objects without a value have the key nil, and make one group.
+/// For ids and to-one relationships, the keys are ids. Objects without a value have the key nil and form one group.
 public protocol GroupKey<Root, Value>: Sendable {
     /// The model of the objects.
     associatedtype Root: Model
@@ -12,7 +12,7 @@ public protocol GroupKey<Root, Value>: Sendable {
     var _$key: GroupKeyParts<Value, KeyColumn> { get }
 }
 
-/// What a ``GroupKey`` consists of.
+/// The components of a ``GroupKey``.
 public struct GroupKeyParts<Value: Sendable, KeyColumn: Sendable>: Sendable {
     let node: ExpressionNode
     let column: KeyColumn

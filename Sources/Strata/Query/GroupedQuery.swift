@@ -1,15 +1,17 @@
-/// A question about groups of objects that have something in common. Made by ``Query/grouped(by:)-((Object.Columns)->_)``.
+/// A query about groups of objects that have a value in common.
+///
+/// ``Query/grouped(by:)-((Object.Columns)->_)`` creates such a query.
 ///
 /// ```swift
 /// let busy = Article.published.grouped { $0.author }.having { $0.count > 3 }.sorted { $0.count.descending }
 /// for (author, (count, views)) in try context.groups(busy, { ($0.count, $0.sum(\.views)) }) { … }
 /// ```
 ///
-/// A query is a value. It is about the objects of the query that it was made of, its limit and offset counted in; with
-/// ``Query/distinct()``, equal values count once in sums and averages.
+/// A grouped query is a value. It covers the objects of the query from which it was created, after that query's limit
+/// and offset. With ``Query/distinct()``, equal values count once in sums and averages.
 ///
-/// Groups are in a definite order: where the sorts leave a choice, or there are none, that of the keys from the smallest
-/// to the largest, nil first.
+/// Groups have a definite order. If there are no sorts, or the sorts leave a choice, groups are sorted by their keys
+/// from the smallest to the largest, nil first.
 ///
 /// Isolation: a value, usable anywhere.
 public struct GroupedQuery<Object: Model, Key: Sendable, KeyColumns: Sendable>: Sendable {
@@ -17,7 +19,7 @@ public struct GroupedQuery<Object: Model, Key: Sendable, KeyColumns: Sendable>: 
     let columns: GroupColumns<Object, KeyColumns>
     let readKey: @Sendable (RowReader) throws -> Key
 
-    /// The groups that meet this condition as well.
+    /// The groups that also meet this condition.
     public func having(
         _ condition: (GroupColumns<Object, KeyColumns>) -> Condition<Grouped<Object>>
     ) -> GroupedQuery {
@@ -25,29 +27,29 @@ public struct GroupedQuery<Object: Model, Key: Sendable, KeyColumns: Sendable>: 
         return changed { $0.condition = $0.condition.map { $0 && added } ?? added }
     }
 
-    /// Sorted by this key where the sorts so far leave a choice.
+    /// Sorted by this key if the previous sorts leave a choice.
     public func sorted(_ key: (GroupColumns<Object, KeyColumns>) -> SortKey<Grouped<Object>>) -> GroupedQuery {
         let key = key(columns).node
         return changed { $0.sorts.append(key) }
     }
 
-    /// Sorted by this expression, from the smallest value to the largest, where the sorts so far leave a choice.
+    /// Sorted by this expression, from the smallest value to the largest, if the previous sorts leave a choice.
     public func sorted<Expression: SortExpression>(
         _ expression: (GroupColumns<Object, KeyColumns>) -> Expression
     ) -> GroupedQuery where Expression.Root == Grouped<Object> {
         sorted { expression($0)._$sortKey }
     }
 
-    /// Sorted by these keys, the first of them first, where the sorts so far leave a choice.
+    /// Sorted by these keys, the first key first, if the previous sorts leave a choice.
     public func sorted(_ keys: (GroupColumns<Object, KeyColumns>) -> [SortKey<Grouped<Object>>]) -> GroupedQuery {
         let keys = keys(columns).map(\.node)
         return changed { $0.sorts += keys }
     }
 
-    /// At most so many groups. A later limit replaces an earlier one.
+    /// At most `count` groups. A later limit replaces an earlier one.
     public func limit(_ count: Int) -> GroupedQuery { changed { $0.limit = count } }
 
-    /// Without the first so many groups. A later offset replaces an earlier one.
+    /// Without the first `count` groups. A later offset replaces an earlier one.
     public func offset(_ count: Int) -> GroupedQuery { changed { $0.offset = count } }
 
     private func changed(_ change: (inout GroupedParts) -> Void) -> GroupedQuery {
@@ -57,9 +59,9 @@ public struct GroupedQuery<Object: Model, Key: Sendable, KeyColumns: Sendable>: 
     }
 }
 
-/// What a grouped query consists of, free of generic types.
+/// The components of a grouped query, without generic types.
 struct GroupedParts: Sendable {
-    /// Which objects are grouped.
+    /// The query whose objects are grouped.
     let objects: QueryParts
     let keys: [ExpressionNode]
     var condition: ConditionNode?
@@ -69,7 +71,7 @@ struct GroupedParts: Sendable {
 }
 
 extension Query {
-    /// The objects in groups with the same value.
+    /// Groups the objects by one value.
     public func grouped<Key: GroupKey>(
         by key: (Object.Columns) -> Key
     ) -> GroupedQuery<Object, Key.Value, Key.KeyColumn> where Key.Root == Object {
@@ -81,7 +83,7 @@ extension Query {
         )
     }
 
-    /// The objects in groups with the same two values.
+    /// Groups the objects by two values.
     public func grouped<First: GroupKey, Second: GroupKey>(
         by keys: (Object.Columns) -> (First, Second)
     ) -> GroupedQuery<Object, (First.Value, Second.Value), (First.KeyColumn, Second.KeyColumn)>
@@ -95,7 +97,7 @@ extension Query {
         )
     }
 
-    /// The objects in groups with the same three values.
+    /// Groups the objects by three values.
     public func grouped<First: GroupKey, Second: GroupKey, Third: GroupKey>(
         by keys: (Object.Columns) -> (First, Second, Third)
     ) -> GroupedQuery<
@@ -113,14 +115,14 @@ extension Query {
 }
 
 extension Model {
-    /// All objects in groups with the same value.
+    /// Groups all objects by one value.
     public static func grouped<Key: GroupKey>(
         by key: (Columns) -> Key
     ) -> GroupedQuery<Self, Key.Value, Key.KeyColumn> where Key.Root == Self {
         all.grouped(by: key)
     }
 
-    /// All objects in groups with the same two values.
+    /// Groups all objects by two values.
     public static func grouped<First: GroupKey, Second: GroupKey>(
         by keys: (Columns) -> (First, Second)
     ) -> GroupedQuery<Self, (First.Value, Second.Value), (First.KeyColumn, Second.KeyColumn)>
@@ -128,7 +130,7 @@ extension Model {
         all.grouped(by: keys)
     }
 
-    /// All objects in groups with the same three values.
+    /// Groups all objects by three values.
     public static func grouped<First: GroupKey, Second: GroupKey, Third: GroupKey>(
         by keys: (Columns) -> (First, Second, Third)
     ) -> GroupedQuery<

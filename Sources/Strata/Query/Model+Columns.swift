@@ -1,4 +1,4 @@
-/// The expressions from which `@Model` builds `Columns`. Not for use by hand.
+/// The expressions from which `@Model` builds `Columns`. Do not call these functions directly.
 extension Model {
     /// An attribute.
     public static func _$expression<Value: AttributeValue>(_ name: String, _ type: Value.Type) -> Column<Self, Value> {
@@ -13,17 +13,17 @@ extension Model {
         Column(.column(ColumnNode(name: name, isOptional: true, kind: ValueKind(Value.self))))
     }
 
-    /// An attribute that is kept outside of the row.
+    /// An attribute stored outside the row.
     public static func _$expression(_ name: String, _ type: ExternalData.Type) -> ExternalColumn<Self> {
         ExternalColumn(.column(ColumnNode(name: name, isOptional: false, kind: .plain)))
     }
 
-    /// An optional attribute that is kept outside of the row.
+    /// An optional attribute stored outside the row.
     public static func _$expression(_ name: String, _ type: ExternalData?.Type) -> ExternalColumn<Self> {
         ExternalColumn(.column(ColumnNode(name: name, isOptional: true, kind: .plain)))
     }
 
-    /// An attribute that is stored by a transformer.
+    /// An attribute stored by a transformer.
     public static func _$expression<Transformer: ValueTransformer>(
         _ name: String,
         _ type: Transformed<Transformer>.Type
@@ -32,7 +32,7 @@ extension Model {
         return TransformedColumn(.column(ColumnNode(name: name, isOptional: false, kind: kind)))
     }
 
-    /// An optional attribute that is stored by a transformer.
+    /// An optional attribute stored by a transformer.
     public static func _$expression<Transformer: ValueTransformer>(
         _ name: String,
         _ type: Transformed<Transformer>?.Type

@@ -1,27 +1,29 @@
-/// Relationships that are read along with the objects of a query. Made by ``ToMany/with(_:)-((Member.Columns)->ToOne<Member,_>)``.
+/// Relationships that are read together with the objects of a query.
+///
+/// ``ToMany/with(_:)-((Member.Columns)->ToOne<Member,_>)`` creates such a value.
 public struct Prefetch<Root: Model>: Sendable {
     let node: PrefetchNode
 }
 
-/// A relationship that is read along with objects, free of generic types.
+/// A relationship that is read together with objects, without generic types.
 struct PrefetchNode: Sendable {
     let relationship: String
     let destination: ModelReference
-    /// Whether the objects themselves have the ids of what it leads to.
+    /// Whether the objects' own rows hold the ids of the destinations.
     let hasColumn: Bool
-    /// What is read along with what it leads to.
+    /// The relationships of the destinations that are read as well.
     var children: [PrefetchNode] = []
 }
 
 extension PrefetchNode {
-    /// The relationships of a path, each inside of the one before, and `last` at the end.
+    /// The relationships of a path, each nested in the previous one, with `last` at the end.
     init(_ path: RelationshipPath, _ last: PrefetchNode) {
         self = path.hops.reversed().reduce(last) { inner, hop in
             PrefetchNode(hop, children: [inner])
         }
     }
 
-    /// The relationships of a path, which has at least one.
+    /// The relationships of a path, which has at least one hop.
     init(_ path: RelationshipPath) {
         let last = path.hops[path.hops.count - 1]
         self.init(RelationshipPath(hops: path.hops.dropLast()), PrefetchNode(last))
@@ -48,7 +50,7 @@ extension PrefetchNode {
 }
 
 extension [PrefetchNode] {
-    /// Adds relationships, so that none of them is read twice.
+    /// Adds relationships and merges equal ones, so that no relationship is read twice.
     mutating func add(_ nodes: [PrefetchNode]) {
         for node in nodes {
             if let index = firstIndex(where: { $0.relationship == node.relationship }) {
@@ -61,7 +63,9 @@ extension [PrefetchNode] {
 }
 
 extension Query {
-    /// The objects together with those at the end of a to-one relationship, which then are read from memory:
+    /// Reads the objects together with the destinations of a to-one relationship.
+    ///
+    /// The destinations are then read from memory:
     ///
     /// ```swift
     /// for article in try context.fetch(Article.published.with { $0.author.publisher }) {
@@ -69,15 +73,15 @@ extension Query {
     /// }
     /// ```
     ///
-    /// Each relationship costs one query for all objects, those on the way count too. Results of other kinds than objects do
-    /// not read it.
+    /// Each relationship costs one query for all objects, including the relationships on the way. If the result
+    /// consists of anything other than objects, the relationship is not read.
     public func with<Destination: Model>(
         _ relationship: (Object.Columns) -> ToOne<Object, Destination>
     ) -> Query {
         with(PrefetchNode(relationship(Object.columns)._$path))
     }
 
-    /// The objects together with the members of a to-many relationship:
+    /// Reads the objects together with the members of a to-many relationship.
     ///
     /// ```swift
     /// for author in try context.fetch(Author.all.with { $0.articles }) {
@@ -85,15 +89,17 @@ extension Query {
     /// }
     /// ```
     ///
-    /// It costs one query for all objects. `fetch`, `count`, `isEmpty`, `first` and `last` of the relationship are answered by
-    /// what was read for as long as that is certainly right: within the block, until members come, go or are moved, or the
-    /// context sees what others have done. Then, and for other questions about the members, the store is asked.
+    /// The relationship costs one query for all objects. Its `fetch`, `count`, `isEmpty`, `first` and `last` use the
+    /// prefetched members as long as they are certain to be current. They are current within the block, until members
+    /// are added, removed or moved, or until the context sees changes by others. After that, and for other queries
+    /// about the members, the context queries the store.
     public func with<Member: Model>(_ relationship: (Object.Columns) -> ToMany<Object, Member>) -> Query {
         with(PrefetchNode(relationship(Object.columns).members))
     }
 
-    /// The objects together with the members of a to-many relationship, and what these are related to:
-    /// `Author.all.with { $0.articles.with { $0.comments } }`.
+    /// Reads the objects together with the members of a to-many relationship and the members' relationships.
+    ///
+    /// For example: `Author.all.with { $0.articles.with { $0.comments } }`.
     public func with(_ relationships: (Object.Columns) -> Prefetch<Object>) -> Query {
         with(relationships(Object.columns).node)
     }
@@ -102,21 +108,21 @@ extension Query {
 }
 
 extension ToMany {
-    /// The members together with what a to-one relationship of theirs leads to, for `with` of a query.
+    /// The members together with the destination of their to-one relationship, for `with` of a query.
     public func with<Destination: Model>(
         _ relationship: (Member.Columns) -> ToOne<Member, Destination>
     ) -> Prefetch<Root> {
         with(PrefetchNode(relationship(Member.columns)._$path))
     }
 
-    /// The members together with the members of a relationship of theirs, for `with` of a query.
+    /// The members together with the members of their to-many relationship, for `with` of a query.
     public func with<Next: Model>(
         _ relationship: (Member.Columns) -> ToMany<Member, Next>
     ) -> Prefetch<Root> {
         with(PrefetchNode(relationship(Member.columns).members))
     }
 
-    /// The same another level down.
+    /// The members together with nested relationships, for `with` of a query.
     public func with(_ relationships: (Member.Columns) -> Prefetch<Member>) -> Prefetch<Root> {
         with(relationships(Member.columns).node)
     }
@@ -127,7 +133,7 @@ extension ToMany {
 }
 
 extension Model {
-    /// All objects together with those at the end of a to-one relationship.
+    /// All objects together with the destinations of a to-one relationship.
     public static func with<Destination: Model>(
         _ relationship: (Columns) -> ToOne<Self, Destination>
     ) -> Query<Self> { all.with(relationship) }
@@ -137,6 +143,6 @@ extension Model {
         all.with(relationship)
     }
 
-    /// All objects together with the members of a to-many relationship, and what these are related to.
+    /// All objects together with the members of a to-many relationship and the members' relationships.
     public static func with(_ relationships: (Columns) -> Prefetch<Self>) -> Query<Self> { all.with(relationships) }
 }

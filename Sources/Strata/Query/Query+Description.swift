@@ -1,7 +1,8 @@
 extension Query: CustomStringConvertible {
-    /// The SQL of this query over the committed rows, with the values in place of parameters in brackets behind it.
+    /// The SQL of this query over the committed rows, followed by the values of its parameters in brackets.
     ///
-    /// For logs. Where relationships are kept is asked of the models, since a query knows of no store.
+    /// The description is for logs. A query does not refer to a store, so the models define where relationships are
+    /// stored.
     public var description: String {
         let resolver = RelationshipResolver { model, relationship in
             try Schema(Schema.models(reachableFrom: Object.self)).resolver.route(model, relationship)

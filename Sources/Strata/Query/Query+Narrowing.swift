@@ -1,15 +1,15 @@
 extension Query {
-    /// The objects that meet this condition as well.
+    /// The objects of this query that also meet a condition.
     ///
-    /// A condition is made of column expressions; one that the store cannot answer does not compile.
+    /// A condition consists of column expressions. A condition that the store cannot evaluate does not compile.
     public func `where`(_ condition: (Object.Columns) -> Condition<Object>) -> Query {
         let added = condition(Object.columns).node
         return changed { $0.condition = $0.condition.map { $0 && added } ?? added }
     }
 
-    /// The objects that meet the condition so far or this one.
+    /// The objects that meet this query's condition or the given one.
     ///
-    /// On a query without a condition, just this one.
+    /// If this query has no condition, the result has only the given one.
     public func or(_ condition: (Object.Columns) -> Condition<Object>) -> Query {
         let added = condition(Object.columns).node
         return changed { parts in
@@ -18,10 +18,10 @@ extension Query {
         }
     }
 
-    /// The objects that this query's condition or the other's asks for.
+    /// The objects that meet this query's condition or the other query's condition.
     ///
-    /// Sorts, limit and offset are joined as by ``merging(_:)``. A query without a condition counts as not asking for
-    /// anything here, so that the result has the condition of the other one.
+    /// Sorts, limit and offset are combined as by ``merging(_:)``. If one of the queries has no condition, the result
+    /// has the condition of the other one.
     public func or(_ other: Query) -> Query {
         var query = joined(with: other)
         query._$parts.search = nil
@@ -30,11 +30,12 @@ extension Query {
         return query
     }
 
-    /// The objects that both queries ask for.
+    /// The objects that both queries select.
     ///
-    /// The result is as if the calls that made the other query followed here: its sorts decide where the sorts so far
-    /// leave a choice, or replace them if they come from ``reordered(_:)-((Object.Columns)->SortKey<Object>)``. Its limit
-    /// and offset, if it sets them, replace those so far.
+    /// The result is the same as if the calls that created the other query followed here. The sorts of the other query
+    /// decide if the previous sorts leave a choice. If its sorts come from
+    /// ``reordered(_:)-((Object.Columns)->SortKey<Object>)``, they replace the previous sorts. Its limit and offset, if
+    /// set, replace the previous ones.
     public func merging(_ other: Query) -> Query {
         var query = joined(with: other)
         if let added = other._$parts.condition {
@@ -43,7 +44,7 @@ extension Query {
         return other._$parts.search.map(query.search) ?? query
     }
 
-    /// This query with everything that the other one sets but its conditions.
+    /// This query with all settings of the other query except its conditions.
     private func joined(with other: Query) -> Query {
         let other = other._$parts
         return changed { parts in
@@ -59,7 +60,7 @@ extension Query {
 }
 
 extension QueryParts {
-    /// The condition, that to match what is searched for included.
+    /// The condition, including the condition that objects match the search.
     fileprivate var wholeCondition: ConditionNode? {
         guard let search else { return condition }
         let matches = ConditionNode.search(SearchNode(pattern: search))

@@ -1,6 +1,7 @@
-/// A question to a context: which objects of a model, in which order, how many of them.
+/// A query for objects of a model, with conditions, an order and a limit.
 ///
-/// A query is a value. Each call gives a new one and leaves the old as it was; nothing is read until a context is asked:
+/// A query is a value. Each call returns a new query and leaves the old one unchanged. Nothing is read until a context
+/// runs the query:
 ///
 /// ```swift
 /// let fresh = Article.where { $0.publishedAt != nil && $0.title.contains("Hand") }
@@ -10,32 +11,34 @@
 /// ```
 ///
 /// - **Narrowing**: ``where(_:)``, ``or(_:)-(Query<Object>)``, ``merging(_:)``
-/// - **Sorting**: ``sorted(_:)-((Object.Columns)->SortKey<Object>)``, ``reordered(_:)-((Object.Columns)->SortKey<Object>)``
-/// - **Cutting**: ``limit(_:)``, ``offset(_:)``, ``distinct()``
-/// - **Reading relationships along**: ``with(_:)-((Object.Columns)->ToOne<Object,_>)``
+/// - **Sorting**: ``sorted(_:)-((Object.Columns)->SortKey<Object>)``,
+///   ``reordered(_:)-((Object.Columns)->SortKey<Object>)``
+/// - **Limiting**: ``limit(_:)``, ``offset(_:)``, ``distinct()``
+/// - **Prefetching relationships**: ``with(_:)-((Object.Columns)->ToOne<Object,_>)``
 /// - **Grouping**: ``grouped(by:)-((Object.Columns)->_)``
 ///
 /// Named scopes are static members of the model that hold a query. They chain on every query of that model:
 /// `Article.published.recent`. Scopes with arguments are methods in an extension of ``DerivableQuery``.
 ///
-/// - Note: The order of calls does not matter to what they mean. `where` after `limit` filters first and limits what is
-///   left, as a fetch request of Core Data does.
+/// - Note: The order of the calls does not change their meaning. `where` after `limit` filters first and limits the
+///   remaining objects, as a fetch request of Core Data does.
 ///
-/// Every result is in a definite order: where the sorts leave a choice, or there are none, that of creation.
+/// Every result has a definite order. If there are no sorts, or the sorts leave a choice, objects are sorted in the
+/// order of creation.
 ///
-/// Throws: making a query never throws. What cannot be answered (a negative limit, NaN, a pattern that is no regular
-/// expression, an object that was never inserted) is thrown by the call that runs it, as
+/// Throws: creating a query never throws. Some queries cannot be answered: those with a negative limit, NaN, an invalid
+/// regular expression, or an object that was never inserted. The call that runs such a query throws
 /// ``StrataError/Code/invalidQuery``.
 ///
 /// Isolation: a value, usable anywhere.
 @dynamicMemberLookup
 public struct Query<Object: Model>: Sendable, DerivableQuery {
-    // A member with a plain name would hide the scope of that name.
+    // A member with a plain name would hide a scope with the same name.
     var _$parts: QueryParts
 
     init(_$parts: QueryParts = QueryParts()) { self._$parts = _$parts }
 
-    /// This query narrowed by a named scope, a static member of the model: see ``merging(_:)``.
+    /// This query narrowed by a named scope, which is a static member of the model: see ``merging(_:)``.
     public subscript(dynamicMember scope: KeyPath<Object.Type, Query<Object>>) -> Query<Object> {
         merging(Object.self[keyPath: scope])
     }
@@ -53,20 +56,20 @@ public struct Query<Object: Model>: Sendable, DerivableQuery {
     }
 }
 
-/// What a query consists of, free of generic types.
+/// The components of a query, without generic types.
 struct QueryParts: Sendable {
     var condition: ConditionNode?
-    /// What is searched for; where there are no sorts, the best matches come first.
+    /// The search pattern. If there are no sorts, the best matches come first.
     var search: SearchPattern?
     var sorts: [SortNode] = []
-    /// Whether the sorts take the place of those of a query that this one is merged into.
+    /// Whether the sorts replace the sorts of a query into which this one is merged.
     var isReordered = false
     var limit: Int?
     var offset: Int?
     var isDistinct = false
-    /// Where the query is about the members of one object's relationship.
+    /// The relationship whose members the query covers; nil if the query covers all objects of the model.
     var membership: Membership?
-    /// The relationships to be read along with objects.
+    /// The relationships to read together with the objects.
     var prefetches: [PrefetchNode] = []
 }
 
@@ -74,12 +77,13 @@ struct QueryParts: Sendable {
 struct Membership: Sendable {
     let owner: ModelReference
     let relationship: String
-    /// The numbers of the owners' ids; there is at least one.
+    /// The numbers of the owners' ids. There is at least one.
     let numbers: [Int64]
 }
 
 extension Query {
-    /// The members of a to-many relationship of the objects with these numbers, in the relationship's order if it has one.
+    /// The members of a to-many relationship of the objects with these numbers, in the relationship's order if it has
+    /// one.
     init(membersOf owner: any Model.Type, numbers: [Int64], relationship: String) {
         self.init(
             _$parts: QueryParts(
@@ -96,13 +100,13 @@ extension Model {
     /// The objects that meet a condition: see ``Query/where(_:)``.
     public static func `where`(_ condition: (Columns) -> Condition<Self>) -> Query<Self> { Query().where(condition) }
 
-    /// All objects in the order of one key.
+    /// All objects, sorted by one key.
     public static func sorted(_ key: (Columns) -> SortKey<Self>) -> Query<Self> { Query().sorted(key) }
 
-    /// All objects in the order of one expression, from the smallest value to the largest.
+    /// All objects, sorted by one expression, from the smallest value to the largest.
     public static func sorted<Expression: SortExpression>(_ expression: (Columns) -> Expression) -> Query<Self>
     where Expression.Root == Self { Query().sorted(expression) }
 
-    /// All objects in the order of several keys, the first of them first.
+    /// All objects, sorted by several keys, the first key first.
     public static func sorted(_ keys: (Columns) -> [SortKey<Self>]) -> Query<Self> { Query().sorted(keys) }
 }

@@ -1,7 +1,7 @@
-/// SQL written by hand, for what typed queries do not say.
+/// Handwritten SQL, for queries that typed queries cannot express.
 ///
-/// Interpolated values are bound; no text ever becomes part of the statement. Tables, columns and ids are interpolated
-/// too:
+/// Interpolated values are bound; their text never becomes part of the statement. Tables, columns and ids can be
+/// interpolated too:
 ///
 /// ```swift
 /// let least = 100
@@ -13,19 +13,22 @@
 /// for row in try context.rows(sql) { print(try row.value(String.self, "title")) }
 /// ```
 ///
-/// - **Values**: `\(value)` of an attribute's type, an optional one, or an id; `\(list: values)` behind `IN`
-/// - **Tables**: `\(Article.self)`, which shows unsaved changes as every query does. It stands for a subquery, so give it an
-///   alias. A table that is written as text shows what is committed.
-/// - **Members**: `\(Article.columns.tags)` of a to-many relationship stands for a subquery with the ids of both sides, in the
+/// - **Values**: `\(value)` for an attribute value, an optional one, or an id; `\(list: values)` after `IN`
+/// - **Tables**: `\(Article.self)`, which includes unsaved changes as every query does. The interpolation is a
+///   subquery, so give it an alias. A table that is written as text shows only committed rows.
+/// - **Members**: `\(Article.columns.tags)` for a to-many relationship is a subquery with the ids of both sides, in the
 ///   columns `owner` and `member`.
-/// - **Columns**: `\(Article.columns.title)` is the name of the column. In ``Condition/sql(_:)`` and ``Column/sql(_:)`` it
-///   is the column of the object in question, also through to-one relationships: `\($0.author.name)`.
-/// - **SQL**: `\(sql)` puts one piece into another.
+/// - **Columns**: `\(Article.columns.title)` is the name of the column. In ``Condition/sql(_:)`` and ``Column/sql(_:)``
+///   it is the column of the queried object, also through to-one relationships: `\($0.author.name)`.
+/// - **SQL**: `\(sql)` inserts one piece of SQL into another.
 ///
-/// Values stand in the store as SQLite's types: integers and `Bool` as INTEGER, `Double`, `Float` and `Date` as REAL (a
-/// date as seconds since 1 January 2001, in SQL `datetime(column + 978307200, 'unixepoch')`), `String` and `URL` as TEXT,
-/// `Decimal` as TEXT that the collation `strata_decimal` compares by value, `UUID` as its sixteen bytes, `Codable` values
-/// as JSON text, a relationship as the number of an id. A `UInt64` beyond `Int64.max` is a BLOB.
+/// The store holds values as SQLite's types:
+///
+/// - Integers and `Bool` are INTEGER. A `UInt64` beyond `Int64.max` is a BLOB.
+/// - `Double`, `Float` and `Date` are REAL. A date is stored as seconds since 1 January 2001, in SQL
+///   `datetime(column + 978307200, 'unixepoch')`.
+/// - `String` and `URL` are TEXT. `Decimal` is TEXT that the collation `strata_decimal` compares by value.
+/// - `UUID` is its sixteen bytes, `Codable` values are JSON text, and a relationship is the number of an id.
 ///
 /// Isolation: a value, usable anywhere.
 public struct SQL: Sendable, ExpressibleByStringInterpolation {
@@ -38,7 +41,7 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
         case table(ModelReference)
         /// The pairs of owners and members of a to-many relationship.
         case members(MembersNode, of: ModelReference)
-        /// An expression about an object of the model; nil where a relationship has led there.
+        /// An expression about an object of the model; nil if a relationship path leads to the object.
         case expression(ExpressionNode, of: ModelReference?)
     }
 
@@ -57,7 +60,7 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
 }
 
 extension SQL {
-    /// What is between the quotes of a piece of SQL.
+    /// The interpolation of a piece of SQL.
     public struct StringInterpolation: StringInterpolationProtocol {
         var fragments: [Fragment] = []
 
@@ -69,12 +72,12 @@ extension SQL {
             if !text.isEmpty { fragments.append(.text(text)) }
         }
 
-        /// A value, which is bound.
+        /// A bound value.
         public mutating func appendInterpolation<Value: AttributeValue>(_ value: Value) {
             fragments.append(.value(ValueNode(value)))
         }
 
-        /// A value, which is bound; NULL for nil.
+        /// A bound value; NULL for nil.
         public mutating func appendInterpolation<Value: AttributeValue>(_ value: Value?) {
             fragments.append(.value(value.map { ValueNode($0) } ?? .stored(.null)))
         }
@@ -84,7 +87,7 @@ extension SQL {
             fragments.append(.value(ValueNode(id)))
         }
 
-        /// Values in parentheses, for `IN`. Each of them is bound; there may be any number.
+        /// Values in parentheses, for `IN`. Each value is bound. Any number of values can be given.
         public mutating func appendInterpolation<Value: AttributeValue>(list values: some Sequence<Value>) {
             fragments.append(.list(values.map { ValueNode($0) }))
         }
@@ -94,7 +97,7 @@ extension SQL {
             fragments.append(.list(ids.map { ValueNode($0) }))
         }
 
-        /// The objects of a model, with unsaved changes: a subquery, to be given an alias.
+        /// The objects of a model, including unsaved changes. The result is a subquery that needs an alias.
         public mutating func appendInterpolation<Object: Model>(_ model: Object.Type) {
             fragments.append(.table(ModelReference(model)))
         }
@@ -104,7 +107,7 @@ extension SQL {
             fragments.append(.expression(column.node, of: ModelReference(Root.self)))
         }
 
-        /// The column `id`, or that of a to-one relationship.
+        /// The column `id`, or the column of a to-one relationship.
         public mutating func appendInterpolation<Root: Model, Object>(_ column: IDColumn<Root, Object>) {
             fragments.append(.expression(column.node, of: ModelReference(Root.self)))
         }
@@ -114,8 +117,9 @@ extension SQL {
             fragments.append(.expression(.id(relationship._$path), of: ModelReference(Root.self)))
         }
 
-        /// The pairs of a to-many relationship, with unsaved changes: a subquery with the columns `owner` and `member`, to be
-        /// given an alias.
+        /// The pairs of owners and members of a to-many relationship, including unsaved changes.
+        ///
+        /// The result is a subquery with the columns `owner` and `member` that needs an alias.
         public mutating func appendInterpolation<Root: Model, Member>(_ relationship: ToMany<Root, Member>) {
             fragments.append(.members(relationship.members, of: ModelReference(Root.self)))
         }
@@ -126,24 +130,25 @@ extension SQL {
 }
 
 extension Condition where Root: Model {
-    /// A condition in SQL, about the columns of the queried object:
+    /// A condition in SQL about the columns of the queried object.
     ///
     /// ```swift
     /// Article.where { $0.views > 3 && .sql("length(\($0.title)) % 2 = \(1)") }
     /// ```
     ///
-    /// NULL counts as false. What SQLite makes of the text is known when the query runs, and where it cannot read it, that is
-    /// thrown as ``StrataError/Code/invalidQuery``.
+    /// NULL counts as false. SQLite parses the text when the query runs. If SQLite cannot parse the text, the query
+    /// throws ``StrataError/Code/invalidQuery``.
     public static func sql(_ sql: SQL) -> Condition { Condition(.sql(sql)) }
 }
 
 extension Column where Root: Model {
-    /// A value that SQL calculates from the columns of the queried object, for sorts, groups and comparisons:
+    /// A value that SQL calculates from the columns of the queried object, for sorts, groups and comparisons.
     ///
     /// ```swift
     /// Article.grouped { Column<Article, String?>.sql("strftime('%Y', \($0.publishedAt) + 978307200, 'unixepoch')") }
     /// ```
     ///
-    /// It must come out as a value that the column's type is stored as. Say an optional type where it may be NULL.
+    /// The SQL must yield a value in the form in which the column's type is stored. Use an optional type if the SQL can
+    /// yield NULL.
     public static func sql(_ sql: SQL) -> Column { Column(.sql(sql, ValueKind(Value.Unwrapped.self))) }
 }

@@ -1,8 +1,8 @@
-/// A row of the result of SQL that was written by hand.
+/// A row of the result of handwritten SQL.
 ///
 /// Isolation: a value, usable anywhere.
 public struct SQLRow: Sendable {
-    /// What the columns of a result are called, for all of its rows.
+    /// The column names of a result, shared by all of its rows.
     final class Names: Sendable {
         let all: [String]
         let indexes: [UTF8Text: Int]
@@ -13,7 +13,7 @@ public struct SQLRow: Sendable {
         }
     }
 
-    /// The values as they are stored, from left to right.
+    /// The stored values, from left to right.
     public let values: [StoredValue]
     private let names: Names
     private let fingerprint: UInt16
@@ -24,28 +24,28 @@ public struct SQLRow: Sendable {
         self.fingerprint = fingerprint
     }
 
-    /// What the columns are called, from left to right.
+    /// The names of the columns, from left to right.
     public var columnNames: [String] { names.all }
 
-    /// The value of the first column of this name; nil where there is none.
+    /// The value of the first column with this name; nil if there is no such column.
     public subscript(name: String) -> StoredValue? { names.indexes[UTF8Text(name)].map { values[$0] } }
 
-    /// The value of the first column of this name, as a type that an attribute may have, or an optional of one.
+    /// The value of the first column with this name, as an attribute type or an optional of one.
     ///
-    /// - Throws: ``StrataError`` with `invalidQuery` where there is no such column, or with `undecodable` where its value is
-    ///   none of that type.
+    /// - Throws: ``StrataError`` with `invalidQuery` if there is no such column, or with `undecodable` if its value is
+    ///   not of that type.
     public func value<Value: ColumnValue>(_ type: Value.Type, _ name: String) throws -> Value {
         guard let index = names.indexes[UTF8Text(name)] else { throw noColumn("called '\(name)'") }
         return try value(Value.self, at: index)
     }
 
-    /// The value of a column by its place, from 0 on: see ``value(_:_:)``.
+    /// The value of a column by its index, starting at 0: see ``value(_:_:)``.
     public func value<Value: ColumnValue>(_ type: Value.Type, at index: Int) throws -> Value {
         guard values.indices.contains(index) else { throw noColumn("at \(index)") }
         return try Value._$value(values[index], in: names.all[index])
     }
 
-    /// The id in the first column of this name; nil for NULL.
+    /// The id in the first column with this name; nil for NULL.
     ///
     /// - Throws: as ``value(_:_:)``.
     public func id<Object: Model>(of model: Object.Type, _ name: String = "id") throws -> ObjectID<Object>? {

@@ -1,4 +1,6 @@
-/// One criterion of a sort: an expression and a direction. Made by ``Column/ascending`` and ``Column/descending``.
+/// One criterion of a sort: an expression and a direction.
+///
+/// ``Column/ascending`` and ``Column/descending`` create sort keys.
 public struct SortKey<Root>: Sendable {
     var node: SortNode
 
@@ -6,10 +8,10 @@ public struct SortKey<Root>: Sendable {
         node = SortNode(expression: expression, isDescending: isDescending)
     }
 
-    /// The same, with objects that have no value at the end, whatever the direction.
+    /// The same key, with objects that have no value at the end, whatever the direction.
     public var nilsLast: SortKey { with(nilsFirst: false) }
 
-    /// The same, with objects that have no value at the beginning, whatever the direction.
+    /// The same key, with objects that have no value at the beginning, whatever the direction.
     public var nilsFirst: SortKey { with(nilsFirst: true) }
 
     private func with(nilsFirst: Bool) -> SortKey {
@@ -19,11 +21,11 @@ public struct SortKey<Root>: Sendable {
     }
 }
 
-/// A criterion of a sort, free of generic types.
+/// A criterion of a sort, without generic types.
 struct SortNode: Sendable {
     let expression: ExpressionNode
     var isDescending: Bool
-    /// Nil: as SQLite does, first when ascending and last when descending.
+    /// Whether NULL comes first. If nil, SQLite's default applies: first when ascending and last when descending.
     var nilsFirst: Bool?
 
     var reversed: SortNode {
@@ -31,13 +33,15 @@ struct SortNode: Sendable {
     }
 }
 
-/// An expression that a query can be sorted by without a direction, from the smallest value to the largest: a column, a
-/// calculation with columns, an id, or a to-one relationship.
+/// An expression that a query can be sorted by without a direction, from the smallest value to the largest.
 ///
-/// A to-one relationship sorts by the id of the object that it leads to; objects without one come first. Objects that
-/// lead to the same object are neighbours. For another order, name a column of it: `Article.sorted { $0.author.name }`.
+/// Such an expression is a column, a calculation with columns, an id, or a to-one relationship.
+///
+/// A to-one relationship sorts by the id of its destination. Objects without a destination come first. Objects with the
+/// same destination are neighbours. For another order, name a column of the destination:
+/// `Article.sorted { $0.author.name }`.
 public protocol SortExpression<Root>: Sendable {
-    /// The model of the objects, or the groups of it.
+    /// The model of the objects, or its groups.
     associatedtype Root
 
     var _$sortKey: SortKey<Root> { get }

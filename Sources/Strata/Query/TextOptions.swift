@@ -1,7 +1,7 @@
-/// How texts are compared in a predicate or a sort. Without options, by their bytes in UTF-8.
+/// How a predicate or a sort compares texts. Without options, texts are compared by their bytes in UTF-8.
 ///
-/// With any option both texts are also brought to one Unicode normal form, so that the two spellings of `é` are equal.
-/// No locale takes part: the answer is the same on every machine.
+/// With any option, both texts are also converted to one Unicode normal form, so that the two spellings of `é` are
+/// equal. Locales have no influence: the result is the same on every machine.
 public struct TextOptions: OptionSet, Sendable, Hashable {
     public let rawValue: Int
 

@@ -1,14 +1,14 @@
-/// A to-one relationship in a query. Its destination's columns and relationships are its members:
+/// A to-one relationship in a query. The columns and relationships of its destination are its members.
 ///
 /// ```swift
 /// Article.where { $0.author.name == "Ursula" && $0.author.publisher.city != "London" }
 /// ```
 ///
-/// Where the relationship leads nowhere, all of them are nil, as with Swift's `article.author?.name`; a to-many
-/// relationship has no members then. The relationship itself is compared with objects, ids and nil.
+/// If the relationship has no destination, all columns are nil, as with Swift's `article.author?.name`, and a to-many
+/// relationship has no members. The relationship itself can be compared with objects, ids and nil.
 @dynamicMemberLookup
 public struct ToOne<Root: Model, Destination: Model>: Sendable {
-    // A member with a plain name would hide the destination's column of that name.
+    // A member with a plain name would hide the destination's column with the same name.
     let _$path: RelationshipPath
 
     init(_$path: RelationshipPath) { self._$path = _$path }
@@ -20,7 +20,7 @@ public struct ToOne<Root: Model, Destination: Model>: Sendable {
         Column(Destination.columns[keyPath: member].node.prefixed(by: _$path))
     }
 
-    /// An attribute of the destination that is kept outside of the row.
+    /// An attribute of the destination that is stored outside the row.
     public subscript(
         dynamicMember member: KeyPath<Destination.Columns, ExternalColumn<Destination>>
     ) -> ExternalColumn<Root> {
@@ -55,7 +55,7 @@ public struct ToOne<Root: Model, Destination: Model>: Sendable {
         ToMany<Root, Next>(Destination.columns[keyPath: member].members.prefixed(by: _$path))
     }
 
-    /// A condition that the destination's `Columns` were extended with.
+    /// A condition defined in an extension of the destination's `Columns`.
     public subscript(
         dynamicMember member: KeyPath<Destination.Columns, Condition<Destination>>
     ) -> Condition<Root> {
@@ -64,32 +64,33 @@ public struct ToOne<Root: Model, Destination: Model>: Sendable {
 }
 
 extension ToOne {
-    /// True where the relationship leads to this object; with nil, where it leads nowhere.
+    /// True if the relationship leads to this object. With nil, true if the relationship has no destination.
     ///
-    /// Only the object's id is taken, so that it may be an object of any context. One that was not inserted has none, which is reported when the query runs.
+    /// Only the object's id is used, so the object can belong to any context. An object that was not inserted has no
+    /// id; the query reports such an object when it runs.
     public static func == (left: ToOne, right: Destination?) -> Condition<Root> { left == right?.id }
 
-    /// True where the relationship does not lead to this object, also where it leads nowhere.
+    /// True if the relationship leads to another object or has no destination.
     public static func != (left: ToOne, right: Destination?) -> Condition<Root> { !(left == right?.id) }
 
-    /// True where the relationship leads to the object with this id.
+    /// True if the relationship leads to the object with this id.
     @_disfavoredOverload
     public static func == (left: ToOne, right: ObjectID<Destination>?) -> Condition<Root> {
         IDColumn(left._$path) == right
     }
 
-    /// True where the relationship does not lead to the object with this id, also where it leads nowhere.
+    /// True if the relationship does not lead to the object with this id, or has no destination.
     @_disfavoredOverload
     public static func != (left: ToOne, right: ObjectID<Destination>?) -> Condition<Root> {
         IDColumn(left._$path) != right
     }
 
-    /// True where both relationships lead to the same object, or both nowhere.
+    /// True if both relationships lead to the same object, or neither has a destination.
     public static func == (left: ToOne, right: ToOne) -> Condition<Root> {
         Condition(.equal(.id(left._$path), .id(right._$path)))
     }
 
-    /// True where two relationships lead to different objects, or one of them nowhere.
+    /// True if two relationships lead to different objects, or exactly one of them has a destination.
     public static func != (left: ToOne, right: ToOne) -> Condition<Root> {
         Condition(.not(.equal(.id(left._$path), .id(right._$path))))
     }

@@ -1,7 +1,7 @@
-/// The statements of batches: changes of many rows at once.
+/// The SQL statements of batches, which change many rows at once.
 ///
-/// The ids of the rows concerned are gathered in a temporary table for each entity, with the round of cascades in which they were
-/// found.
+/// A temporary table for each entity gathers the ids of the affected rows, with the round of cascades in which each row
+/// was found.
 enum BatchSQL {
     static func idTable(_ entity: Int) -> String { "temp.\"strata_batch_\(entity)\"" }
 
@@ -9,7 +9,7 @@ enum BatchSQL {
         "CREATE TEMP TABLE \"strata_batch_\(entity)\" (\"id\" INTEGER PRIMARY KEY, \"round\" INTEGER NOT NULL)"
     }
 
-    /// Lets the rows of one round be found without a walk over all of them.
+    /// Indexes the rounds, so that finding the rows of one round does not scan the whole table.
     static func indexRounds(_ entity: Int) -> String {
         "CREATE INDEX temp.\"strata_batch_\(entity)_rounds\" ON \"strata_batch_\(entity)\" (\"round\")"
     }
@@ -20,7 +20,7 @@ enum BatchSQL {
         "INSERT OR IGNORE INTO \(table) SELECT *, 0 FROM (\(select))"
     }
 
-    /// The first and the last of so many ids behind another one.
+    /// The first and the last id of the next portion after an id.
     static func selectPortion(_ entity: Int) -> String {
         """
         SELECT min("id"), max("id") FROM (SELECT "id" FROM \(idTable(entity)) WHERE "id" > ? ORDER BY "id" LIMIT ?)
@@ -29,7 +29,8 @@ enum BatchSQL {
 
     private static func ids(_ entity: Int) -> String { "SELECT \"id\" FROM \(idTable(entity))" }
 
-    /// - Parameter firstParameter: the number of the parameter for the first id; that for the last one follows.
+    /// - Parameter firstParameter: the index of the parameter for the first id. The parameter for the last id follows
+    ///   it.
     static func update(_ info: EntityInfo, _ assignments: [String], version: String, firstParameter: Int) -> String {
         """
         UPDATE \(info.sql.table) SET \(assignments.joined(separator: ", ")), "_version" = \(version) \
@@ -38,7 +39,7 @@ enum BatchSQL {
         """
     }
 
-    /// Gathered rows with a floating-point number in a column of integers; a few of them.
+    /// Up to 20 gathered rows with a floating-point number in an integer column.
     static func selectOversized(_ info: EntityInfo, _ column: Int) -> String {
         """
         SELECT "id", \(info.sql.columns[column]) FROM \(info.sql.table) WHERE "id" IN (\(ids(info.index))) \
@@ -60,7 +61,7 @@ enum BatchSQL {
             + " ON CONFLICT (\(key))\(SchemaSQL.condition(present: present)) DO UPDATE SET \(assignments)\"_version\" = excluded.\"_version\" RETURNING \"id\""
     }
 
-    /// The rows whose reference leads nowhere, with it.
+    /// Up to 20 rows with a dangling reference, each with its reference.
     static func selectDangling(_ info: EntityInfo, _ column: Int, _ destination: EntityInfo) -> String {
         let reference = info.sql.columns[column]
         return """
@@ -73,17 +74,17 @@ enum BatchSQL {
         "DELETE FROM \(info.sql.table) WHERE \"id\" IN (\(ids(info.index))) RETURNING \"id\""
     }
 
-    /// Which rows go with deleted ones.
+    /// The rows to which a delete cascades.
     enum Cascade {
-        /// Those whose to-one column leads to a deleted one.
+        /// The rows whose to-one column refers to a deleted row.
         case referring(EntityInfo, column: Int)
-        /// Those that a to-one column of deleted ones leads to.
+        /// The rows to which a to-one column of deleted rows refers.
         case referred(EntityInfo, column: Int)
-        /// The members of deleted ones.
+        /// The members of deleted rows.
         case members(EntityInfo, own: Int, other: Int)
     }
 
-    /// Gathers what goes with the rows that were found in one round.
+    /// Gathers the rows to which the deletes of one round cascade.
     static func gatherCascade(_ cascade: Cascade, from entity: Int, into table: String) -> String {
         let round = "\(ids(entity)) WHERE \"round\" = ?1"
         let select =
@@ -101,7 +102,7 @@ enum BatchSQL {
         return "INSERT OR IGNORE INTO \(table) \(select)"
     }
 
-    /// Rows that stay and refer to gathered ones, with what they refer to; a few of them.
+    /// Up to 20 remaining rows that refer to gathered rows, each with its reference.
     static func selectReferring(_ info: EntityInfo, _ column: Int, to entity: Int) -> String {
         """
         SELECT "id", \(info.sql.columns[column]) FROM \(info.sql.table) WHERE \(info.sql.columns[column]) IN (\(ids(entity))) \

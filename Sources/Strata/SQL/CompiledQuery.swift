@@ -1,26 +1,26 @@
-/// What a query is asked for.
+/// The kind of result that a query returns.
 enum ResultShape: Sendable {
     /// Rows: the id, then all columns in the order of the schema.
     case objects
-    /// Rows of members, and behind each of them the number of the object whose member it is.
+    /// Rows of members, each followed by the number of the object that it is a member of.
     case members
-    /// Rows, and behind each of them how well it matches what is searched for.
+    /// Rows, each followed by the score of its match.
     case matches
-    /// Rows, those of one key together, and behind each of them the key.
+    /// Rows grouped by key, each followed by its key.
     case sections(ExpressionNode)
     /// The ids.
     case ids
-    /// The first so many rows of the query's slice, in its order.
+    /// The first rows of the query's slice, up to a limit, in the query's order.
     case first(Int)
-    /// The last so many rows of the query's slice, from the end: see ``CompiledQuery/isReversed``.
+    /// The last rows of the query's slice, up to a limit, starting at the end: see ``CompiledQuery/isReversed``.
     case last(Int)
-    /// One integer: how many objects the slice has.
+    /// One integer: the number of objects in the slice.
     case count
-    /// One integer: 1 if the slice has an object, else 0.
+    /// One integer: 1 if the slice has an object, otherwise 0.
     case exists
-    /// One column of every row, each value once where the query is distinct.
+    /// One column of every row. If the query is distinct, each value occurs once.
     case values(ExpressionNode)
-    /// One value: the aggregate over a column of the slice. NULL where there is nothing to aggregate.
+    /// One value: the aggregate over a column of the slice. NULL if there are no values to aggregate.
     case aggregate(Aggregate, ExpressionNode)
 
     enum Aggregate: Sendable {
@@ -29,7 +29,7 @@ enum ResultShape: Sendable {
         case minimum
         case maximum
 
-        /// The function of SQL for values of a kind.
+        /// The SQL function for values of a kind.
         func function(of kind: ValueKind) -> String {
             switch (self, kind) {
             case (.sum, .plain): "sum"
@@ -45,15 +45,15 @@ enum ResultShape: Sendable {
     }
 }
 
-/// SQL with what is to be bound to it.
+/// SQL together with its bindings.
 struct CompiledQuery: Sendable {
     let sql: String
     /// The value of parameter n is at index n - 1.
     let bindings: [StoredValue]
-    /// The tables that the answer depends on, join tables among them.
+    /// The tables that the result depends on, including join tables.
     let tables: Set<String>
-    /// Whether the rows come in the reverse of the query's order.
+    /// Whether the rows are in the reverse of the query's order.
     let isReversed: Bool
-    /// Whether some of it was written by hand, so that SQLite may not understand it.
+    /// Whether parts of the SQL are handwritten, so that SQLite may fail to parse them.
     let isRaw: Bool
 }

@@ -1,8 +1,10 @@
 import Foundation
 
-/// Compares decimal numbers as texts, in the notation that `Decimal` writes, without making numbers of them.
+/// Compares decimal numbers as texts in `Decimal`'s notation, without converting them to numbers.
 enum DecimalText {
-    /// Negative, zero or positive. What is no number comes after all numbers, by its bytes, so that the order is total.
+    /// Negative, zero or positive, like `memcmp`.
+    ///
+    /// Texts that are not numbers come after all numbers and are compared by their bytes, so the order is total.
     static func compare(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int32 {
         switch (Digits(left), Digits(right)) {
         case (let left?, let right?):
@@ -15,7 +17,7 @@ enum DecimalText {
         }
     }
 
-    /// Whether a text is a number from its beginning to its end, be it with an exponent.
+    /// Whether the whole text is a number, optionally with an exponent.
     static func isNumber(_ text: String) -> Bool {
         let parts = text.split(maxSplits: 1, omittingEmptySubsequences: false) { $0 == "e" || $0 == "E" }
         var digits = parts[0]
@@ -23,7 +25,7 @@ enum DecimalText {
         return parts.count == 1 || Int(parts[1]) != nil
     }
 
-    /// A number's digits before and after the point, without the zeros that say nothing.
+    /// A number's digits before and after the decimal point, without leading and trailing zeros.
     private struct Digits {
         var isNegative = false
         let whole: Slice<UnsafeRawBufferPointer>

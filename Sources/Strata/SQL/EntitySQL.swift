@@ -1,15 +1,15 @@
-/// The texts of SQL about single rows of one table. Made once per table.
+/// The SQL statements about single rows of one table. They are created once per table.
 struct EntitySQL: Sendable {
     let table: String
     let columns: [String]
-    /// `"id", "slug", …`
+    /// The id and all columns: `"id", "slug", …`
     let columnList: String
     let insert: String
     let selectByID: String
-    /// The row and behind it its version.
+    /// Selects a row followed by its version.
     let selectWithVersion: String
     let delete: String
-    /// Deletes a row unless it is newer than the second parameter.
+    /// Deletes a row unless its version is greater than the second parameter.
     let deleteUnchanged: String
 
     init(table: String, columns: [ColumnSchema]) {
@@ -29,16 +29,19 @@ struct EntitySQL: Sendable {
         deleteUnchanged = "DELETE FROM \(self.table) WHERE \"id\" = ? AND \"_version\" <= ?"
     }
 
-    /// Sets columns, the version and, given the id and the newest version that was seen, only where nobody was faster.
+    /// Sets columns and the version of a row, unless another commit has changed the row since.
+    ///
+    /// The last parameters are the id and the newest version that the caller has seen.
     func update(_ columns: ColumnSet) -> String {
         let assignments = columns.map { "\(self.columns[$0]) = ?, " }.joined()
         return "UPDATE \(table) SET \(assignments)\"_version\" = ? WHERE \"id\" = ? AND \"_version\" <= ?"
     }
 
-    /// The rows whose column has a value, in the order of their ids. One text for each column that is a reference.
+    /// For each reference column, selects the rows with a given reference, in the order of their ids. The text is empty
+    /// for other columns.
     let selectReferring: [String]
 
-    /// The id of the row that holds these values.
+    /// Selects the id of a row that has the given values in these columns.
     func selectHolder(_ columns: [Int]) -> String {
         let conditions = columns.map { "\(self.columns[$0]) = ?" }.joined(separator: " AND ")
         return "SELECT \"id\" FROM \(table) WHERE \(conditions) LIMIT 1"
@@ -46,6 +49,6 @@ struct EntitySQL: Sendable {
 }
 
 extension String {
-    /// As an identifier of SQL's.
+    /// The text as a quoted SQL identifier.
     var quotedIdentifier: String { SQLText.quoted(self, by: "\"") }
 }

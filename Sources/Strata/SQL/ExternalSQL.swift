@@ -1,10 +1,11 @@
 import CStrataSQLite
 import Foundation
 
-/// The table of the bytes that attributes keep outside of their rows, and the triggers that let them go.
+/// The table of external bytes, and the triggers that delete bytes that are no longer used.
 ///
-/// It is made only where a model has such an attribute. The row of an object has the number of the bytes; new bytes get
-/// a new number, and no number is used twice, so that a number says which bytes are meant.
+/// External bytes are the bytes that attributes store outside the row. The table exists only if a model has such an
+/// attribute. An object's row holds the number of its bytes. New bytes always get a new number, and no number is
+/// reused, so a number identifies its bytes permanently.
 enum ExternalSQL {
     static let table = (
         name: "strata_data",
@@ -18,7 +19,8 @@ enum ExternalSQL {
     static let select = "SELECT \"content\" FROM \"strata_data\" WHERE \"id\" = ?"
     static let exists = "SELECT 1 FROM \"strata_data\" WHERE \"id\" = ?"
 
-    /// What lets the bytes of a column go when nothing stands for them any more, whoever changes the row.
+    /// The triggers that delete the bytes of a column when its row stops referring to them. They also run if other
+    /// programs change the row.
     static func triggers(table: String, column: String) -> [(name: String, sql: String)] {
         let quoted = (table: table.quotedIdentifier, column: column.quotedIdentifier)
         return [
@@ -39,15 +41,15 @@ enum ExternalSQL {
 }
 
 extension Connection {
-    /// Puts bytes into the store that are kept outside of a row. Gives the number that the row is to hold.
+    /// Inserts external bytes into the store. Returns the number for the row.
     ///
-    /// - Parameter number: the number that they had, where they are brought back.
+    /// - Parameter number: the former number of the bytes if they are restored; nil for new bytes.
     func insert(bytes content: Data, as number: Int64? = nil) throws -> Int64 {
         try execute(ExternalSQL.insert, [number.map { .integer($0) } ?? .null, .blob(content)])
         return sqlite3_last_insert_rowid(pointer)
     }
 
-    /// The bytes, where they are in the store that this connection sees.
+    /// The external bytes, or nil if this connection's snapshot of the store does not have them.
     func content(of external: ExternalData) throws -> Data? {
         guard let number = external.number,
             case .blob(let content) = try value(ExternalSQL.select, [.integer(number)])

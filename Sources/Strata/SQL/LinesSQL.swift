@@ -1,8 +1,8 @@
-/// The statements of exports and imports as lines.
+/// The SQL statements of JSON Lines exports and imports.
 ///
-/// An import keeps the ids that its lines name in a temporary table, each with the id that the object has in the store: the new one
-/// of an object of the lines, or, in `existing`, that of an object which was there. `line` is where the object stands or, before it
-/// came, where it was asked for first.
+/// An import keeps the names that its lines use in a temporary table, each with the id of the object in the store. For
+/// an object of the lines, this id is the new one. For an existing object, the id is in `existing`. `line` is the line
+/// of the object or, until the import reaches this line, the line that first refers to the object.
 enum LinesSQL {
     // MARK: Exports
 
@@ -10,7 +10,8 @@ enum LinesSQL {
         "SELECT \(info.sql.columnList) FROM \(info.sql.table) ORDER BY \"id\""
     }
 
-    /// The ids of an object's members, in their order; nil where they follow from a to-one column alone, and no line has them.
+    /// The ids of an object's members, in their order. Nil if a to-one column alone defines the members, because lines
+    /// do not contain such relationships.
     static func selectMembers(_ relationship: ResolvedRelationship, _ schema: Schema) -> String? {
         switch relationship.storage {
         case .join(let join, let own, _, let place):
@@ -37,7 +38,7 @@ enum LinesSQL {
         """
     static let drop = "DROP TABLE \(ids)"
 
-    /// Which objects of the store the lines are about that are not to become new ones.
+    /// The existing objects of the store that lines update instead of creating new ones.
     static let createMatches = """
         CREATE TEMP TABLE "strata_matches" ("line" INTEGER PRIMARY KEY, "id" INTEGER NOT NULL UNIQUE)
         """
@@ -57,7 +58,7 @@ enum LinesSQL {
     static let hasMissing = "SELECT EXISTS (SELECT 1 FROM \(ids) WHERE NOT \"is_there\")"
     static let selectLine = "SELECT \"line\" FROM \(ids) WHERE \"id\" = ?"
 
-    /// Finds the objects that the lines name and do not have among those that were in the store before.
+    /// Finds existing objects of the store for names that no line defines.
     static func findExisting(_ info: EntityInfo) -> String {
         """
         UPDATE \(ids) AS mine SET "existing" = "number" WHERE NOT "is_there" AND "entity" = ?1 AND "number" < ?2 \
@@ -65,13 +66,13 @@ enum LinesSQL {
         """
     }
 
-    /// Those that are nowhere; a few of them.
+    /// Up to 20 names that neither a line nor the store defines.
     static let selectMissing = """
         SELECT "line", "property", "key" FROM \(ids) WHERE NOT "is_there" AND "existing" IS NULL AND "line" IS NOT NULL \
         ORDER BY "line" LIMIT 20
         """
 
-    /// Lets a column lead to the objects that were in the store before.
+    /// Makes a column refer to existing objects of the store.
     static func relate(_ info: EntityInfo, _ column: Int) -> String {
         let name = info.sql.columns[column]
         return """
@@ -80,7 +81,7 @@ enum LinesSQL {
             """
     }
 
-    /// Adds a member to a relationship, or gives one that came from the other side its place.
+    /// Adds a member to a relationship. If the other side has already added the member, sets its place.
     static func insertMember(_ join: EntityInfo, place: Int?) -> String {
         let key = JoinRow.Column.ends.map { join.sql.columns[$0] }.joined(separator: ", ")
         let action =
@@ -90,14 +91,14 @@ enum LinesSQL {
         return "\(join.sql.insert) ON CONFLICT (\(key)) DO \(action)"
     }
 
-    /// The other ends of an object's members, in the order that they have at this one.
+    /// The members of an object, in their order at this end.
     static func selectEnds(_ join: EntityInfo, of own: Int, place: Int?) -> String {
         let order = place.map { "\(join.sql.columns[$0]), " } ?? ""
         let other = join.sql.columns[1 - own]
         return "SELECT \(other) FROM \(join.sql.table) WHERE \(join.sql.columns[own]) = ? ORDER BY \(order)\(other)"
     }
 
-    /// Takes away a member that was there before.
+    /// Deletes a member that existed before the import.
     static func deleteMember(_ join: EntityInfo, of own: Int) -> String {
         """
         DELETE FROM \(join.sql.table) WHERE \(join.sql.columns[own]) = ? AND \(join.sql.columns[1 - own]) = ? AND "id" < ? \
@@ -105,7 +106,7 @@ enum LinesSQL {
         """
     }
 
-    /// An ordered member that does not lead to the object which lists it, and that object.
+    /// An ordered member that does not refer to the object that lists it, and this object.
     static func selectStray(_ order: EntityInfo, _ member: EntityInfo, _ column: Int) -> String {
         """
         SELECT place."left", place."right" FROM \(order.sql.table) AS place WHERE place."id" >= ? AND NOT EXISTS \
@@ -114,17 +115,17 @@ enum LinesSQL {
         """
     }
 
-    /// The rows from an id on, in the order of their ids.
+    /// The ids of the rows from an id on, in ascending order.
     static func selectIDs(_ info: EntityInfo) -> String {
         "SELECT \"id\" FROM \(info.sql.table) WHERE \"id\" >= ? ORDER BY \"id\""
     }
 
-    /// The objects at one end of the members from an id on.
+    /// The objects at one end of the memberships from an id on.
     static func selectEnds(_ join: EntityInfo, _ column: Int) -> String {
         "SELECT DISTINCT \(join.sql.columns[column]) FROM \(join.sql.table) WHERE \"id\" >= ? ORDER BY 1"
     }
 
-    /// Gives back its parameters as a row of the table.
+    /// Returns its parameters as a row of the table.
     static func makeRow(_ info: EntityInfo) -> String {
         "SELECT " + (["\"id\""] + info.sql.columns).map { "? AS \($0)" }.joined(separator: ", ")
     }

@@ -1,12 +1,12 @@
 import CStrataSQLite
 import Foundation
 
-/// Gives SQLite the values of new columns whose default is another one each time: a fresh UUID, say.
+/// Provides SQLite with default values that differ for each row, such as a fresh UUID.
 final class MadeValues {
     private let connection: Connection
     private var makers: [@Sendable () throws -> StoredValue] = []
 
-    /// The function is there until ``end()``.
+    /// Registers the function, which remains registered until ``end()``.
     init(_ change: TableChange, on connection: Connection) throws {
         self.connection = connection
         let place = Unmanaged.passUnretained(self).toOpaque()
@@ -32,7 +32,7 @@ final class MadeValues {
 
     func end() { sqlite3_create_function_v2(connection.pointer, Self.name, 1, SQLITE_UTF8, nil, nil, nil, nil, nil) }
 
-    /// What stands in SQL for a value made anew for each row.
+    /// The SQL expression for a value that is created for each row.
     func expression(_ make: @escaping @Sendable () throws -> StoredValue) -> String {
         makers.append(make)
         return "\(Self.name)(\(makers.count - 1))"

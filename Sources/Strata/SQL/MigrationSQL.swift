@@ -1,8 +1,8 @@
 import Foundation
 
-/// The statements of migrations.
+/// The SQL statements of migrations.
 enum MigrationSQL {
-    /// So many rows behind an id, whole, in the order of their ids.
+    /// Whole rows after an id, up to a limit, in the order of their ids.
     static func selectRows(_ info: EntityInfo) -> String {
         "SELECT \(info.sql.columnList) FROM \(info.sql.table) WHERE \"id\" > ? ORDER BY \"id\" LIMIT ?"
     }
@@ -16,14 +16,15 @@ enum MigrationSQL {
     static let tableColumns = "SELECT name, type, \"notnull\" FROM pragma_table_info(?)"
     static let indexes = "SELECT name FROM pragma_index_list(?) WHERE origin = 'c' AND \"unique\" = ? ORDER BY name"
     static let indexColumns = "SELECT name FROM pragma_index_info(?) ORDER BY seqno"
-    /// Tables of others whose foreign keys lead to a table.
+    /// Tables outside Strata whose foreign keys refer to a table.
     static let referringTables = """
         SELECT DISTINCT s.name FROM sqlite_schema AS s JOIN pragma_foreign_key_list(s.name) AS k \
         WHERE s.type = 'table' AND k."table" = ? COLLATE NOCASE
         """
     static let foreignKeys = "PRAGMA foreign_keys"
     static let foreignKeyCheck = "PRAGMA foreign_key_check"
-    /// What this connection has for itself; a virtual table before those that it is made of.
+    /// The connection's temporary tables, views and triggers. Virtual tables come before the tables that implement
+    /// them.
     static let temporary =
         "SELECT \"name\", \"type\" FROM sqlite_temp_schema WHERE \"type\" <> 'index' ORDER BY \"sql\" NOT LIKE 'CREATE VIRTUAL%'"
     static let lastExternal = "SELECT coalesce(max(\"id\"), 0) FROM \"strata_data\""
@@ -47,7 +48,7 @@ enum MigrationSQL {
         "ALTER TABLE \(table.quotedIdentifier) RENAME COLUMN \(old.quotedIdentifier) TO \(new.quotedIdentifier)"
     }
 
-    /// - Parameter value: what the rows that are there have in it.
+    /// - Parameter value: the column's value in existing rows.
     static func addColumn(_ column: ColumnDescription, _ value: String, to table: String) -> String {
         "ALTER TABLE \(table.quotedIdentifier) ADD COLUMN \(SchemaSQL.column(column)) DEFAULT \(value)"
     }
@@ -61,7 +62,7 @@ enum MigrationSQL {
         "DROP \(entry.type == "trigger" ? "TRIGGER" : "INDEX") \(entry.name.quotedIdentifier)"
     }
 
-    /// Copies so many rows, from the one after an id on, or all of them. The expressions are about the old row.
+    /// Copies rows after an id, up to a limit, or all rows. The expressions refer to the old row.
     static func copy(
         _ columns: [(name: String, expression: String)],
         from old: String,
@@ -79,7 +80,7 @@ enum MigrationSQL {
             """
     }
 
-    /// An expression of the user's inside of another.
+    /// An expression of the user, enclosed for use within another expression.
     static func enclosed(_ expression: String) -> String { "(\(expression)\n)" }
 
     static func copied(_ column: String, from table: String) -> String {
@@ -92,13 +93,14 @@ enum MigrationSQL {
         "(SELECT \"content\" FROM \"strata_data\" WHERE \"id\" = \(number))"
     }
 
-    /// Whether an integer is none, or one that a floating-point number cannot be. Back from one that is too large it would be
-    /// the largest integer, as if nothing were lost.
+    /// Whether a value is not an integer, or is an integer that a floating-point number cannot represent exactly.
+    ///
+    /// A number that is too large would convert back to the largest integer, which would hide the loss.
     static func isInexact(_ expression: String) -> String {
         "(\(expression) IS NOT NULL AND (typeof(\(expression)) <> 'integer' OR "
             + "CAST(CAST(\(expression) AS REAL) AS INTEGER) <> \(expression) OR CAST(\(expression) AS REAL) >= 9223372036854775808.0))"
     }
-    /// Whether an integer is none, or lies beyond those that are all of them a `Float`.
+    /// Whether a value is not an integer, or is outside the range in which a `Float` represents every integer.
     static func isBeyondFloat(_ expression: String) -> String {
         "(\(expression) IS NOT NULL AND (typeof(\(expression)) <> 'integer' OR \(expression) NOT BETWEEN -16777216 AND 16777216))"
     }
@@ -107,12 +109,12 @@ enum MigrationSQL {
     }
     static func isNull(_ expression: String) -> String { "(\(expression)) IS NULL" }
 
-    /// Ids and values of the first rows that meet a condition.
+    /// Ids and values of the first five rows that meet a condition.
     static func rows(_ expression: String, of table: String, where condition: String) -> String {
         "SELECT \(table.quotedIdentifier).\"id\", \(expression) FROM \(table.quotedIdentifier) WHERE \(condition) LIMIT 5"
     }
 
-    /// The same for an expression that may look at all rows at once. The condition is about its ``value``.
+    /// The same for an expression that may read all rows at once. The condition refers to its ``value``.
     static func rows(filling expression: String, of table: String, where condition: String) -> String {
         "SELECT \"id\", \(value) FROM (\(values(expression, of: table))) WHERE \(condition) LIMIT 5"
     }
@@ -124,13 +126,13 @@ enum MigrationSQL {
         return "SELECT \(name).\"id\" AS \"id\", \(enclosed(expression)) AS \(value) FROM \(name)"
     }
 
-    /// Ids and values of all rows that have one.
+    /// Ids and values of all rows that have a value.
     static func values(of column: String, in table: String) -> String {
         let name = column.quotedIdentifier
         return "SELECT \"id\", \(name) FROM \(table.quotedIdentifier) WHERE \(name) IS NOT NULL"
     }
 
-    /// Ids and values of the rows after an id, up to a limit, also of those without a value.
+    /// Ids and values of the rows after an id, up to a limit, including rows without a value.
     static func selectValues(of column: String, in table: String) -> String {
         "SELECT \"id\", \(column.quotedIdentifier) FROM \(table.quotedIdentifier) WHERE \"id\" > ? ORDER BY \"id\" LIMIT ?"
     }
@@ -139,13 +141,13 @@ enum MigrationSQL {
         "UPDATE \(table.quotedIdentifier) SET \(column.quotedIdentifier) = ? WHERE \"id\" = ?"
     }
 
-    /// The id of the row of another table that leads to a row by a column.
+    /// The id of the row of another table that refers to a row by a column.
     static func referring(_ other: String, _ column: String, to table: String) -> String {
         "SELECT turned.\"id\" FROM \(other.quotedIdentifier) AS turned "
             + "WHERE turned.\(column.quotedIdentifier) = \(copied("id", from: table))"
     }
 
-    /// The first values that more than one row has, each with the ids of two.
+    /// The first five values that occur in more than one row, each with the ids of two rows.
     static func duplicates(of columns: [String], in table: String) -> String {
         let names = columns.map(\.quotedIdentifier)
         let list = names.joined(separator: ", ")
@@ -156,9 +158,10 @@ enum MigrationSQL {
             """
     }
 
-    /// Keeps bytes outside of the rows of a table, each under the number of its row beyond `base`.
+    /// Stores bytes of a table's rows externally. The number of a row's bytes is `base` plus the row's id.
     ///
-    /// - Parameter kept: a column whose rows have such bytes already, where it has a value.
+    /// - Parameter kept: a column whose non-null values are existing external bytes. Rows with such a value are
+    ///   skipped.
     static func keepOutside(_ content: String, of table: String, unless kept: String?, base: Int64) -> String {
         let others = kept.map { " AND \"id\" IN (SELECT \"id\" FROM \(table.quotedIdentifier) WHERE \(isNull($0)))" }
         return """
@@ -167,7 +170,8 @@ enum MigrationSQL {
             """
     }
 
-    /// The number under which ``keepOutside(_:of:unless:base:)`` has kept the bytes of a row, if it has.
+    /// The number under which ``keepOutside(_:of:unless:base:)`` has stored the bytes of a row; NULL if it has not
+    /// stored any.
     static func outsideNumber(of table: String, base: Int64) -> String {
         "(SELECT \"id\" FROM \"strata_data\" WHERE \"id\" = \(base) + \(table.quotedIdentifier).\"id\")"
     }
@@ -180,7 +184,7 @@ enum MigrationSQL {
             """
     }
 
-    /// A value as it stands in a statement.
+    /// A value as an SQL literal.
     static func literal(_ value: StoredValue) -> String {
         switch value {
         case .null: return "NULL"
@@ -197,6 +201,6 @@ enum MigrationSQL {
         }
     }
 
-    /// Whether a literal may follow DEFAULT in ``addColumn(_:_:to:)``.
+    /// Whether a literal can follow DEFAULT in ``addColumn(_:_:to:)``.
     static func isPlain(literal: String) -> Bool { !literal.hasBytePrefix("(") && !literal.hasBytePrefix("CAST") }
 }

@@ -1,16 +1,16 @@
 import CStrataSQLite
 
-/// The rows that queries on one connection see on top of the store's.
+/// The pending rows that queries on one connection see on top of the store's rows.
 ///
-/// The layers of a context are not written anywhere to be queried. They appear to SQLite as one virtual table an
-/// entity, `strata_pending_3` say, and the function `strata_hidden_3(id)` tells which of the store's rows they replace.
-/// So one engine gives one answer to every query (C14).
+/// The layers of a context are queried without being written to the store. SQLite sees them as one virtual table per
+/// entity, such as `strata_pending_3`. The function `strata_hidden_3(id)` returns whether the layers replace one of the
+/// store's rows. SQLite therefore evaluates every query, whether rows are pending or stored.
 ///
 /// Isolation: that of its connection.
 final class Overlay {
     private(set) var parts: [Int: [any AnyPart]] = [:]
 
-    /// Shows these parts, oldest first, from now on.
+    /// Replaces the visible parts. The parts are ordered from the oldest to the newest.
     func show(_ parts: [Int: [any AnyPart]]) {
         if parts.isEmpty && self.parts.isEmpty { return }
         self.parts = parts
@@ -18,11 +18,11 @@ final class Overlay {
         version &+= 1
     }
 
-    /// Counts what was shown, so that a table can tell whether its rows are still the same.
+    /// The number of changes of the visible parts, by which a table detects whether its rows are still current.
     private(set) var version = 0
     private var rows: [Int: PendingRows] = [:]
 
-    /// The pending rows of an entity, made when they are first asked for.
+    /// The pending rows of an entity, created at the first request.
     func rows(of entity: Int) -> PendingRows {
         if let rows = rows[entity] { return rows }
         let made = PendingRows(parts[entity] ?? [])
@@ -30,10 +30,11 @@ final class Overlay {
         return made
     }
 
-    /// The pending row that stands for a member: of those that contexts which did not see each other have added the one
-    /// that was made last (H25). Nil where none is pending.
+    /// The pending row that represents a member; nil if none is pending.
     ///
-    /// Ids tell which that is, since they mean the same in every layer and in the commit that makes one row of them.
+    /// Contexts that did not see each other's changes may have added the same member several times. The row that was
+    /// created last represents the member. Its id is the greatest, because ids have the same meaning in every layer and
+    /// in the commit that merges the rows into one.
     func row(ofPair left: Int64, _ right: Int64, entity: Int) throws -> Int64? {
         try rows(of: entity).places(ofRowsWith: [.integer(left), .integer(right)], in: JoinRow.Column.ends).last?.number
     }
@@ -41,11 +42,13 @@ final class Overlay {
     static func tableName(_ entity: Int) -> String { "strata_pending_\(entity)" }
     static func functionName(_ entity: Int) -> String { "strata_hidden_\(entity)" }
 
-    /// What stands in FROM for an entity of which there are pending rows.
+    /// The FROM source for an entity with pending rows.
     ///
-    /// - Parameter hidingDuplicates: whether a member of a to-many relationship comes once, however often it was added.
+    /// - Parameter hidingDuplicates: whether a member of a to-many relationship occurs only once even if it was added
+    ///   several times.
     static func source(_ info: EntityInfo, hidingDuplicates: Bool = true) -> String {
-        // As a query of its own the call comes last of all conditions: only what a query is about to give is looked up.
+        // As a subquery, the call is evaluated after all other conditions, so only rows that the query would return are
+        // looked up.
         let isShown = "(SELECT NOT \(functionName(info.index))(\"id\"))"
         if info.isJoin && hidingDuplicates {
             let pair = "strata_pair(\(info.index), \"left\", \"right\")"
@@ -66,7 +69,7 @@ final class Overlay {
         "SELECT \(info.sql.columnList) FROM \(tableName(info.index)) WHERE \"id\" = ?"
     }
 
-    /// Makes the functions and the tables known to a connection, which keeps the overlay alive by itself.
+    /// Registers the functions and tables with a connection. The connection then keeps the overlay alive.
     func register(_ entities: [any AnyEntity], on connection: OpaquePointer) throws {
         let pairCode = sqlite3_create_function_v2(
             connection,
@@ -79,24 +82,24 @@ final class Overlay {
                 let overlay = Unmanaged<Overlay>.fromOpaque(data).takeUnretainedValue()
                 let (left, right) = (sqlite3_value_int64(arguments[1]), sqlite3_value_int64(arguments[2]))
                 let entity = Int(sqlite3_value_int64(arguments[0]))
-                // A number is always there to be read.
+                // Reading an integer from a row cannot fail.
                 if let number = try? overlay.row(ofPair: left, right, entity: entity) {
                     sqlite3_result_int64(context, number)
                 }
             },
             nil,
             nil,
-            { Unmanaged<Overlay>.fromOpaque($0!).release() }  // the pointer that was passed above
+            { Unmanaged<Overlay>.fromOpaque($0!).release() }  // the pointer passed above
         )
         guard pairCode == SQLITE_OK else { throw StrataError(sqlite: pairCode, connection: connection) }
         for entity in entities { try PendingTable(overlay: self, info: entity.info).register(on: connection) }
     }
 }
 
-/// What a virtual table of pending rows is made of, and the function that belongs to it.
+/// The data source of a virtual table of pending rows and of its function.
 final class PendingTable {
-    /// The connection keeps the overlay, by a function that is registered before the tables and goes after them. Not checked,
-    /// since this is asked for every row.
+    /// The connection retains the overlay through a function that is registered before the tables and released after
+    /// them. The reference is unchecked, because it is used for every row.
     private unowned(unsafe) let overlay: Overlay
     let info: EntityInfo
     private var known: (version: Int, rows: PendingRows)?

@@ -1,16 +1,18 @@
-/// The rows that layers have changed, of one entity: what SQLite is shown in the place of the stored ones.
+/// The rows of one entity that layers have changed. SQLite sees them instead of the stored rows.
 ///
-/// Made anew whenever the layers change, so that making it must cost next to nothing: what look-ups need is kept in the
-/// parts, which stay, and only a walk over all rows puts them together. Isolation: that of its connection.
+/// The object is recreated whenever the layers change, so creating it must be cheap. The parts, which remain, keep the
+/// indexes for look-ups. Only a scan over all rows merges the parts.
+///
+/// Isolation: that of its connection.
 final class PendingRows {
-    /// A row by the place of its newest change.
+    /// The location of a row's newest change.
     struct Place {
         let number: Int64
         let part: Int32
         let index: Int32
     }
 
-    /// Oldest first.
+    /// The parts, from the oldest to the newest.
     let parts: [any AnyPart]
 
     init(_ parts: [any AnyPart]) { self.parts = parts }
@@ -18,7 +20,7 @@ final class PendingRows {
     /// An upper bound of the number of rows.
     var limit: Int { parts.reduce(0) { $0 + $1.numbers.count } }
 
-    /// The rows that are there, in the order of their ids. Complexity: O(rows · parts) for the first time.
+    /// The visible rows, in the order of their ids. Complexity: O(rows · parts) at first access.
     private(set) lazy var visible: [Place] = {
         let numbers = parts.map { $0.numbers }
         var positions = Array(repeating: 0, count: parts.count)
@@ -42,13 +44,13 @@ final class PendingRows {
 
     private lazy var sets = parts.map { $0.numberSet }
 
-    /// Whether the stored row with this id is not what is to be seen. Complexity: O(parts).
+    /// Whether the stored row with this id is hidden. Complexity: O(parts).
     func isHidden(_ number: Int64) -> Bool {
         for set in sets where set.contains(number) { return true }
         return false
     }
 
-    /// Where a row is, if it is there. Complexity: O(parts · log rows).
+    /// The location of a row; nil if the row is not visible. Complexity: O(parts · log rows).
     func place(of number: Int64) -> Place? {
         for part in parts.indices.reversed() {
             guard let index = parts[part].index(of: number) else { continue }
@@ -58,9 +60,9 @@ final class PendingRows {
         return nil
     }
 
-    /// The rows whose columns hold these values, as SQLite compares them, in the order of their ids.
+    /// The rows whose columns hold these values as SQLite compares them, in the order of their ids.
     ///
-    /// Complexity: O(parts · found) once a part has been asked about the columns before; O(rows of the part) then.
+    /// Complexity: O(parts · found rows). The first request for these columns also costs O(rows) for each part.
     func places(ofRowsWith values: [StoredValue], in columns: [Int]) throws -> [Place] {
         var places: [Place] = []
         for part in parts.indices {
@@ -76,8 +78,9 @@ final class PendingRows {
         return places
     }
 
-    /// Another row with values that must be unique, beside which this one is the duplicate: of two that are given the
-    /// values just now, the later one is.
+    /// Another row that has the same values in unique columns, and of which this row is the duplicate.
+    ///
+    /// If both rows are given the values just now, the later row is the duplicate.
     ///
     /// - Parameter isGiven: whether a row is given the values just now.
     func rival(
@@ -98,15 +101,15 @@ final class PendingRows {
 
     private func isVisible(_ place: Place) -> Bool { parts[Int(place.part)].kind(at: Int(place.index)).isVisible }
 
-    /// Whether no later part has a change of the row.
+    /// Whether no later part changes the row.
     private func isNewest(_ place: Place) -> Bool {
         !parts[(Int(place.part) + 1)...].contains { $0.index(of: place.number) != nil }
     }
 }
 
-/// A set of ids that is made once. Open addressing with linear probing, as in ``IdentityMap``.
+/// An immutable set of ids. It uses open addressing with linear probing, like ``IdentityMap``.
 struct NumberSet {
-    /// 0 where a slot is free; no row has that id.
+    /// The slots; 0 marks a free slot, because no row has the id 0.
     private let slots: [Int64]
     private let shift: UInt64
     private let bounds: ClosedRange<Int64>?
@@ -140,12 +143,12 @@ struct NumberSet {
     }
 }
 
-/// Walks pending rows: all in the order of their ids, one, or those with certain values.
+/// Iterates over pending rows: all rows in the order of their ids, a single row, or the rows with certain values.
 final class PendingCursor {
     private let rows: PendingRows
     private var chosen: [PendingRows.Place] = []
     private var position = 0
-    /// The row that the cursor stands on, and the part that has it.
+    /// The cursor's current row, and the part that contains it.
     private(set) var place = PendingRows.Place(number: 0, part: 0, index: 0)
     private var part: (any AnyPart)?
 
@@ -157,7 +160,7 @@ final class PendingCursor {
     /// Starts at the row with this id, and ends after it.
     func start(at number: Int64) { start(rows.place(of: number).map { [$0] } ?? []) }
 
-    /// Starts at the first row whose columns hold these values, and walks these only.
+    /// Starts at the first row whose columns hold these values, and visits only such rows.
     func start(at values: [StoredValue], in columns: [Int]) throws {
         start(try rows.places(ofRowsWith: values, in: columns))
     }
@@ -181,7 +184,7 @@ final class PendingCursor {
         part = rows.parts[Int(place.part)]
     }
 
-    /// The value of a column of the table: the id, then the entity's.
+    /// The value of a column of the virtual table. Column 0 is the id; the entity's columns follow.
     func value(_ column: Int) throws -> StoredValue {
         guard column > 0, let part else { return .integer(place.number) }
         return try part.value(at: Int(place.index), column: column - 1)

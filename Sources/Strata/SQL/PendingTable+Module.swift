@@ -2,7 +2,7 @@ import CStrataSQLite
 import Foundation
 
 extension PendingTable {
-    /// SQLite's view of an open table and of a cursor: its own header first, then ours.
+    /// SQLite's structures for an open table and a cursor: SQLite's header first, then Strata's fields.
     private struct Table {
         var header: sqlite3_vtab
         var table: Unmanaged<PendingTable>
@@ -13,7 +13,7 @@ extension PendingTable {
         var cursor: Unmanaged<PendingCursor>
     }
 
-    /// Makes the table and its function known to a connection, which releases them when it closes.
+    /// Registers the table and its function with a connection, which releases them when it closes.
     func register(on connection: OpaquePointer) throws {
         let code = sqlite3_create_module_v2(
             connection,
@@ -41,12 +41,14 @@ extension PendingTable {
         guard functionCode == SQLITE_OK else { throw StrataError(sqlite: functionCode, connection: connection) }
     }
 
-    /// One module for all tables, never changed after it is made, and never freed: SQLite keeps pointing at it.
+    /// One module for all tables. It never changes after its creation, and is never freed, because SQLite keeps a
+    /// pointer to it.
     nonisolated(unsafe) private static let module: UnsafePointer<sqlite3_module> = {
         let module = UnsafeMutablePointer<sqlite3_module>.allocate(capacity: 1)
         module.initialize(to: sqlite3_module())
         module.pointee.iVersion = 1
-        // Without xCreate a module is a table by its own name in every schema, and nothing is written to the file.
+        // A module without xCreate is an eponymous virtual table: it exists under its own name in every schema and is
+        // not written to the file.
         module.pointee.xConnect = { connection, data, _, _, result, _ in
             guard let data, let result else { return SQLITE_MISUSE }
             let table = Unmanaged<PendingTable>.fromOpaque(data)
@@ -93,7 +95,8 @@ extension PendingTable {
             let values = types.enumerated().compactMap { place, type in
                 arguments[place].flatMap { StoredValue($0, of: type) }
             }
-            // Of a value of another type it is not for us to say what it is equal to. SQLite compares once more.
+            // For a value of another type, only SQLite's rules decide equality. The cursor visits all rows, and SQLite
+            // compares the values again.
             guard values.count == types.count else {
                 cursor.start()
                 return SQLITE_OK
@@ -126,12 +129,13 @@ extension PendingTable {
         return UnsafePointer(module)
     }()
 
-    // What xBestIndex tells xFilter: to walk all rows, to look up an id, or to look up the values of the columns that idxStr names.
+    // The plan that xBestIndex passes to xFilter: scan all rows, look up an id, or look up the values of the columns in
+    // idxStr.
     private static let walkPlan: Int32 = 0
     private static let lookupPlan: Int32 = 1
     private static let columnsPlan: Int32 = 2
 
-    /// Columns as a text that SQLite keeps with the statement, and frees.
+    /// The columns as a text. SQLite keeps the text with the statement and frees it.
     private static func text(of columns: [Int]) -> UnsafeMutablePointer<CChar>? {
         let bytes = columns.map(String.init).joined(separator: ",").utf8CString
         guard let memory = sqlite3_malloc(Int32(bytes.count)) else { return nil }
@@ -149,11 +153,11 @@ extension PendingTable {
     }
 
     private static func cursor(_ pointer: UnsafeMutablePointer<sqlite3_vtab_cursor>?) -> PendingCursor {
-        // SQLite calls these functions with cursors that xOpen has made, and with nothing else.
+        // SQLite passes only cursors that xOpen has created.
         UnsafeMutableRawPointer(pointer!).assumingMemoryBound(to: Cursor.self).pointee.cursor.takeUnretainedValue()
     }
 
-    /// A look-up by id, or by the values of all columns that are compared, or a walk in the order of ids.
+    /// Chooses the plan: a look-up by id, a look-up by all compared columns, or a scan in the order of ids.
     private static func plan(_ info: inout sqlite3_index_info, _ table: PendingTable) {
         let rows = table.rows.limit
         let equalities = (0..<Int(info.nConstraint)).filter { index in
@@ -175,7 +179,7 @@ extension PendingTable {
             if table.info.columns[column].type == .real || columns.contains(where: { $0.column == column }) { continue }
             columns.append((column, index))
         }
-        // In one order, however the conditions are written: an index is made for each list of columns.
+        // The order is the same however the conditions are written, because each list of columns gets its own index.
         columns.sort { $0.column < $1.column }
         guard !columns.isEmpty, let text = text(of: columns.map(\.column)) else {
             info.idxNum = walkPlan
@@ -193,7 +197,7 @@ extension PendingTable {
     }
 
     private static func give(_ value: StoredValue, to context: OpaquePointer?) {
-        // SQLite copies texts and blobs before this returns: SQLITE_TRANSIENT is the destructor -1.
+        // SQLite copies texts and blobs before this function returns: SQLITE_TRANSIENT is the destructor -1.
         let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
         switch value {
         case .null: sqlite3_result_null(context)
@@ -217,7 +221,7 @@ extension PendingTable {
         }
     }
 
-    /// Stands for the bytes of an empty text, whose pointer may be nil. Never written, never freed.
+    /// The bytes of an empty text, whose own pointer may be nil. The memory is never written or freed.
     nonisolated(unsafe) private static let emptyText: UnsafePointer<CChar> = {
         let pointer = UnsafeMutablePointer<CChar>.allocate(capacity: 1)
         pointer.initialize(to: 0)
@@ -226,7 +230,7 @@ extension PendingTable {
 }
 
 extension StoredValue {
-    /// A value that SQLite hands over, if it is of the type that a column has.
+    /// Converts a value from SQLite; nil if the value is not of the column's type.
     fileprivate init?(_ value: OpaquePointer, of type: ColumnType) {
         switch (type, sqlite3_value_type(value)) {
         case (.integer, SQLITE_INTEGER): self = .integer(sqlite3_value_int64(value))

@@ -1,8 +1,8 @@
 extension Query {
-    /// The SQL that answers this query in the given shape.
+    /// Compiles this query to SQL that returns the given result shape.
     ///
-    /// - Throws: ``StrataError/Code/invalidQuery`` for what no store can answer, ``StrataError/Code/foreignID`` for an id
-    ///   of another store, and what the resolver throws.
+    /// - Throws: ``StrataError/Code/invalidQuery`` for a query that no store can answer, ``StrataError/Code/foreignID``
+    ///   for an id of another store, and the errors of the resolver.
     func compile(_ shape: ResultShape, using sources: SQLSources) throws -> CompiledQuery {
         var select = try SelectBuilder(_$parts, model: Object._$schema, sources: sources, shape.ranking(_$parts))
         let sql = try select.sql(shape)
@@ -10,25 +10,25 @@ extension Query {
     }
 }
 
-/// Puts the clauses of one query together.
+/// Assembles the clauses of one query.
 struct SelectBuilder {
     private(set) var parts: QueryParts
     var writer: SQLWriter
     var scope: SQLScope
-    /// The terms of WHERE.
+    /// The WHERE clause.
     var filter: String
-    /// What members are ordered by when the query has no sorts.
+    /// The order of members if the query has no sorts.
     private var memberOrder: [String] = []
-    /// The number of the owner whose member a row is.
+    /// The SQL expression for the number of the object that a row is a member of.
     private var memberOwner = ""
     private var isReversed = false
 
-    /// Why it matters how well objects match what is searched for.
+    /// The purpose of match scores in a query.
     enum Ranking {
         case none
-        /// To sort by it, or to tell it.
+        /// Scores are needed for all matches, to sort by them or to return them.
         case all
-        /// To find the best of them, of which nothing else is asked.
+        /// Scores are needed only to find the best matches, which no other condition narrows.
         case best(limit: Int)
     }
 
@@ -63,7 +63,7 @@ struct SelectBuilder {
         }
     }
 
-    /// What has been written, with what is to be bound to it.
+    /// The generated SQL together with its bindings.
     func compiled(_ sql: String) -> CompiledQuery {
         CompiledQuery(
             sql: sql,
@@ -87,7 +87,7 @@ struct SelectBuilder {
             scope.from += " LEFT JOIN \(source) AS \(alias) ON \(alias).\(order.otherColumn.quotedIdentifier) = "
             scope.from += "\(scope.alias).\"id\" AND \(alias).\(order.ownColumn.quotedIdentifier) = \(memberOwner)"
             let place = "\(alias).\(order.placeColumn.quotedIdentifier)"
-            // Members that were given no place come last.
+            // Members without a place come last.
             memberOrder = ["\(place) IS NULL", place]
         case .joinTable(let name, let own, let other, let order):
             let (source, alias) = writer.table(.join(name))
@@ -140,9 +140,9 @@ extension SelectBuilder {
         return "SELECT \(list)\(body) ORDER BY \(order)\(slice(limit))"
     }
 
-    /// The rows with their keys behind them, those of one key together.
+    /// The rows followed by their keys, grouped by key.
     ///
-    /// The key leads the sorts. Where the query is sorted by it first, in the direction that this says.
+    /// The key is the first sort term. If the query's first sort is by the key, it defines the direction.
     private mutating func sections(_ key: ExpressionNode) throws -> String {
         let isLeading = try parts.sorts.first.map { try isSame($0.expression, as: key) } ?? false
         let value = try writer.expression(key, in: &scope)
@@ -151,7 +151,7 @@ extension SelectBuilder {
         return "SELECT \(columns), \(value)\(body) ORDER BY \(order.joined(separator: ", "))\(slice(parts.limit))"
     }
 
-    /// Whether two expressions come to the same SQL, with the same values.
+    /// Whether two expressions generate the same SQL with the same values.
     private func isSame(_ left: ExpressionNode, as right: ExpressionNode) throws -> Bool {
         func written(_ node: ExpressionNode) throws -> (text: String, values: [StoredValue]) {
             var (writer, scope) = (writer, scope)
@@ -160,7 +160,7 @@ extension SelectBuilder {
         return try written(left) == written(right)
     }
 
-    /// The terms of ORDER BY. The id comes last, so that no choice is left.
+    /// The terms of ORDER BY. The id is the last term, so the order is total.
     private mutating func sortTerms(reversed: Bool = false) throws -> [String] {
         var terms: [String] = []
         if parts.sorts.isEmpty, parts.search != nil {
@@ -183,7 +183,8 @@ extension SelectBuilder {
         return expression + (isDescending ? " DESC" : "") + nils
     }
 
-    /// Without a slice the order is turned round. With one the slice is cut first, and its end taken.
+    /// Without a slice, the query uses the reverse order. With a slice, a subquery cuts the slice first, and the outer
+    /// query takes its end.
     private mutating func last(_ count: Int) throws -> String {
         isReversed = true
         guard isSliced else {
@@ -237,7 +238,7 @@ extension SQLWriter {
 }
 
 extension ResultShape {
-    /// Why it matters to this shape how well objects match what is searched for.
+    /// The purpose of match scores for this result shape.
     fileprivate func ranking(_ parts: QueryParts) -> SelectBuilder.Ranking {
         guard parts.sorts.isEmpty else {
             if case .matches = self { return .all }
@@ -252,7 +253,7 @@ extension ResultShape {
         case .first(let count): limit = min(max(0, count), parts.limit ?? .max)
         case .objects, .matches, .ids, .values: break
         }
-        // What else narrows the query does so before it is cut.
+        // Other conditions narrow the objects before the limit applies.
         guard let limit, parts.condition == nil, parts.membership == nil else { return .all }
         return .best(limit: limit)
     }

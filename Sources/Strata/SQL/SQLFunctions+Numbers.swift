@@ -34,7 +34,7 @@ extension SQLFunctions {
         }
     }
 
-    /// Adds the argument to the total that SQLite keeps a pointer to.
+    /// Adds the argument to the total in SQLite's aggregate context.
     private static func addUp(_ call: OpaquePointer?, _ arguments: UnsafeMutablePointer<OpaquePointer?>?) {
         guard let value = arguments?[0], sqlite3_value_type(value) != SQLITE_NULL else { return }
         let size = Int32(MemoryLayout<Unmanaged<Total>?>.size)
@@ -45,7 +45,7 @@ extension SQLFunctions {
         total.takeUnretainedValue().add(value)
     }
 
-    /// Calls `body` with the total and frees it. NULL where nothing was added.
+    /// Calls `body` with the total and frees the total. The result is NULL if no value was added.
     private static func finish(_ call: OpaquePointer?, _ body: (Total) -> Void) {
         guard let memory = sqlite3_aggregate_context(call, 0) else { return sqlite3_result_null(call) }
         let place = memory.assumingMemoryBound(to: Unmanaged<Total>?.self)

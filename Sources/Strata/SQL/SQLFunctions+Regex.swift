@@ -3,7 +3,7 @@ import CStrataSQLite
 extension SQLFunctions {
     static func registerRegex(on connection: OpaquePointer) throws {
         let cache = Unmanaged.passRetained(RegexCache()).toOpaque()
-        // SQLite calls the destructor also where it refuses the function.
+        // SQLite calls the destructor even if it refuses the function.
         try add(
             "strata_regex",
             2,
@@ -26,8 +26,7 @@ extension SQLFunctions {
     }
 }
 
-/// The regular expressions that one connection has used, compiled. A connection runs one statement at a time, so nothing
-/// is locked.
+/// The compiled regular expressions of one connection. A connection runs one statement at a time, so no lock is needed.
 private final class RegexCache {
     private var known: [UTF8Text: Regex<AnyRegexOutput>] = [:]
 

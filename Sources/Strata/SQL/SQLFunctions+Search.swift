@@ -1,12 +1,13 @@
 import CStrataSQLite
 import Foundation
 
-/// FTS5 of one connection, to which it gives functions of Strata's and from which it takes tokenizers. See "Extending FTS5" in
-/// https://www.sqlite.org/fts5.html
+/// The FTS5 interface of one connection. It registers Strata's functions and provides tokenizers.
+///
+/// See "Extending FTS5" in https://www.sqlite.org/fts5.html
 struct FTS5 {
     private let api: UnsafeMutablePointer<fts5_api>
 
-    /// - Throws: ``StrataError`` with `database` where SQLite was built without FTS5.
+    /// - Throws: ``StrataError`` with `database` if SQLite was built without FTS5.
     init(of connection: OpaquePointer) throws {
         var statement: OpaquePointer?
         defer { sqlite3_finalize(statement) }
@@ -24,12 +25,12 @@ struct FTS5 {
         self.api = api
     }
 
-    /// SQLite keeps this and makes no copy of it. Never written, never freed.
+    /// SQLite keeps this pointer without copying the text. The text is never changed or freed.
     nonisolated(unsafe) private static let pointerType = UnsafePointer(strdup("fts5_api_ptr"))
 
     private typealias Function = fts5_extension_function
 
-    /// Makes `strata_rank` and the functions that count rows and words known to the connection.
+    /// Registers `strata_rank`, `strata_hits` and the functions that count rows and words.
     func register() throws {
         try add("strata_rank") { api, row, call, count, values in
             guard let api = api?.pointee, let row, count == 1, let value = values?[0] else { return }
@@ -75,7 +76,8 @@ struct FTS5 {
         try SQLFunctions.check(api.pointee.xCreateFunction(api, name, nil, function, nil), name)
     }
 
-    /// Where the phrases of a pattern stand in a column: for each hit the phrase, its first word and the number of its words.
+    /// The matches of a pattern's phrases in a column: for each match the phrase, its first word and its number of
+    /// words.
     private static func hits(_ api: Fts5ExtensionApi, _ row: OpaquePointer, column: Int32) -> [UInt8]? {
         var matches: Int32 = 0
         guard api.xInstCount(row, &matches) == SQLITE_OK else { return nil }
@@ -88,7 +90,7 @@ struct FTS5 {
         return numbers.withUnsafeBytes { Array($0) }
     }
 
-    /// The score of a row: see ``SearchStatistics``. Nil where SQLite cannot read what it needs.
+    /// The score of a row: see ``SearchStatistics``. Nil if SQLite cannot read the required data.
     private static func rank(_ api: Fts5ExtensionApi, _ row: OpaquePointer, _ value: OpaquePointer) -> Double? {
         let stride = MemoryLayout<Double>.stride
         let numbers = UnsafeRawBufferPointer(
@@ -123,11 +125,11 @@ struct FTS5 {
     func tokenizer(_ tokenizer: SearchTokenizer) throws -> FTS5Tokenizer { try FTS5Tokenizer(tokenizer, api) }
 }
 
-/// A tokenizer as FTS5 uses it for a table. Let go of before its connection is closed.
+/// A tokenizer as FTS5 uses it for a table. It must be released before its connection closes.
 final class FTS5Tokenizer {
     private let functions: fts5_tokenizer
     private let instance: OpaquePointer
-    /// Whether its words stand side by side, and not over each other.
+    /// Whether the words of a text do not overlap.
     private let dividesTexts: Bool
 
     fileprivate init(_ tokenizer: SearchTokenizer, _ api: UnsafeMutablePointer<fts5_api>) throws {
@@ -154,7 +156,7 @@ final class FTS5Tokenizer {
 
     deinit { functions.xDelete(instance) }
 
-    /// The words of a text that is looked for, each of which is looked for by itself.
+    /// The words of a search text. Each word is searched for separately.
     func searchedWords(of text: String) throws -> [String] {
         guard dividesTexts else {
             return try text.split(whereSeparator: \.isWhitespace).map { String($0) }
@@ -164,7 +166,7 @@ final class FTS5Tokenizer {
         return try words(of: text, FTS5_TOKENIZE_QUERY, limit: .max).map { String(decoding: bytes[$0], as: UTF8.self) }
     }
 
-    /// Where the words of a text that is searched stand, in bytes of UTF-8.
+    /// The ranges of the words of a searchable text, in bytes of UTF-8.
     func words(of text: String) throws -> [Range<Int>] { try words(of: text, FTS5_TOKENIZE_DOCUMENT, limit: .max) }
 
     private func words(of text: String, _ reason: Int32, limit: Int) throws -> [Range<Int>] {

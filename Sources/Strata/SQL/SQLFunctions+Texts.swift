@@ -59,7 +59,8 @@ extension SQLFunctions {
         }
     }
 
-    /// Calls `body` with the text, folded as the third argument says, and the second argument, which was folded before.
+    /// Calls `body` with the text, folded according to the third argument, and with the second argument, which is
+    /// already folded.
     private static func compare(
         _ call: OpaquePointer?,
         _ arguments: UnsafeMutablePointer<OpaquePointer?>?,
@@ -83,7 +84,7 @@ extension SQLFunctions {
         left.elementsEqual(right)
     }
 
-    /// Whether the part stands somewhere in the text. Jumps from one occurrence of its first byte to the next.
+    /// Whether the text contains the part. The search jumps from one occurrence of the part's first byte to the next.
     private static func has(_ text: UnsafeBufferPointer<UInt8>, _ part: UnsafeBufferPointer<UInt8>) -> Bool {
         guard let first = part.first, let bytes = part.baseAddress else { return true }
         guard var place = text.baseAddress, text.count >= part.count else { return false }

@@ -1,13 +1,13 @@
 import CStrataSQLite
 
-/// The functions and collations that Strata's SQL uses beyond SQLite's own.
+/// The functions and collations that Strata's SQL uses in addition to SQLite's own.
 ///
-/// Each is registered on every connection that runs queries. All are deterministic and give NULL for NULL.
+/// They are registered on every connection that runs queries. All functions are deterministic and return NULL for NULL.
 enum SQLFunctions {
     typealias Function = @convention(c) (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Void
     typealias Final = @convention(c) (OpaquePointer?) -> Void
 
-    /// Registers all of them on a connection, which must not be in use meanwhile.
+    /// Registers all functions and collations on a connection, which must not be in use during the call.
     ///
     /// - Throws: ``StrataError/Code/database``.
     static func register(on connection: OpaquePointer) throws {
@@ -48,9 +48,9 @@ enum SQLFunctions {
     }
 }
 
-/// The arguments and the result of one call.
+/// Arguments and results of function calls.
 extension SQLFunctions {
-    /// The bytes of a text argument, NULs among them; nil for NULL. They are valid until the function returns.
+    /// The bytes of a text argument, including NULs; nil for NULL. They are valid until the function returns.
     static func bytes(_ value: OpaquePointer?) -> UnsafeBufferPointer<UInt8>? {
         guard sqlite3_value_type(value) != SQLITE_NULL, let text = sqlite3_value_text(value) else { return nil }
         return UnsafeBufferPointer(start: text, count: Int(sqlite3_value_bytes(value)))

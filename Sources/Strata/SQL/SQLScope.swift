@@ -1,32 +1,32 @@
-/// One SELECT under construction: the object that it is about, and the tables joined for its to-one relationships.
+/// One SELECT under construction: the queried object, and the tables joined for its to-one relationships.
 struct SQLScope {
     let model: ModelSchema
     /// The alias of the object's table.
     let alias: String
-    /// The text behind FROM, to which joins are appended as paths are met.
+    /// The text after FROM. Each new path appends its joins to this text.
     var from: String
-    /// Aliases of joined tables by the names of their paths.
+    /// The aliases of joined tables, by the relationship names of their paths.
     var joins: [[String]: String] = [:]
-    /// Whether sums and averages of groups take each value once.
+    /// Whether sums and averages of groups count each distinct value once.
     var countsValuesOnce = false
 }
 
-/// Turns the trees of a query into SQL and collects what is to be bound.
+/// Converts the trees of a query to SQL and collects the bindings.
 ///
-/// Values are always bound, so the texts are few and statements can be kept. Parameters are numbered, since joins are
-/// found after the terms that need them.
+/// Values are always bound, so there are few different texts and statements can be cached. Parameters are numbered,
+/// because the writer finds joins after the terms that need them.
 struct SQLWriter {
     let sources: SQLSources
     private(set) var bindings: [StoredValue] = []
     private(set) var tables: Set<String> = []
-    /// Whether some of it was written by hand.
+    /// Whether parts of the SQL are handwritten.
     var isRaw = false
     private var aliasCount = 0
     private var depth = 0
 
     init(sources: SQLSources) { self.sources = sources }
 
-    /// A parameter for a value.
+    /// Adds a value to the bindings, and returns its parameter.
     mutating func bind(_ value: StoredValue) -> String {
         bindings.append(value)
         return "?\(bindings.count)"
@@ -40,13 +40,13 @@ struct SQLWriter {
         }
     }
 
-    /// A scope about the objects of a model.
+    /// A scope for the objects of a model.
     mutating func scope(of model: ModelSchema) -> SQLScope {
         let (source, alias) = table(.model(model))
         return SQLScope(model: model, alias: alias, from: "\(source) AS \(alias)")
     }
 
-    /// What stands in FROM for a table, and a new alias for it.
+    /// The FROM source of a table, and a new alias for it.
     mutating func table(_ table: SQLSources.Table) -> (source: String, alias: String) {
         switch table {
         case .model(let schema): tables.insert(schema.table)
@@ -56,7 +56,7 @@ struct SQLWriter {
         return (sources.source(table), "t\(aliasCount)")
     }
 
-    /// Runs `body` one level deeper. The parser of SQLite has room for 100 open parentheses and operators.
+    /// Runs `body` one level deeper. SQLite's parser has room for 100 open parentheses and operators.
     mutating func nested<Result>(_ body: (inout SQLWriter) throws -> Result) throws -> Result {
         depth += 1
         defer { depth -= 1 }
@@ -69,7 +69,7 @@ struct SQLWriter {
         return try body(&self)
     }
 
-    /// The value as it is stored. An id must be that of an inserted object, and one that the store knows.
+    /// The value in its stored form. An id must belong to an inserted object, and the store must know it.
     func stored(_ value: ValueNode) throws -> StoredValue {
         switch value {
         case .stored(let stored): return stored

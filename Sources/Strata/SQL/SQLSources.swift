@@ -1,4 +1,4 @@
-/// What a query's names stand for at the moment when it runs.
+/// The meaning of a query's names at the time when it runs.
 struct SQLSources {
     /// A table that a query reads from.
     enum Table {
@@ -6,18 +6,19 @@ struct SQLSources {
         case join(String)
     }
 
-    /// What stands for a table in FROM: its quoted name, or a subquery in parentheses. The caller puts an alias behind it.
+    /// The FROM source of a table: its quoted name, or a subquery in parentheses. The caller appends an alias.
     var source: (Table) -> String
-    /// Where relationships without a column lead.
+    /// Finds the storage of relationships without their own column.
     var resolver: RelationshipResolver
-    /// Where the objects of a model are searched.
+    /// Finds the search tables for the objects of a model.
     ///
-    /// - Throws: ``StrataError/Code/invalidQuery`` where nothing of them is searchable.
+    /// - Throws: ``StrataError/Code/invalidQuery`` if the model is not searchable.
     var search: (ModelSchema) throws -> SearchSource = SearchSource.stored
-    /// The store; ids that neither it nor what it was copied from has handed out are refused. Nil: none is refused.
+    /// The store's identity. Ids that were issued by neither the store nor the store that it was copied from are
+    /// refused. If nil, all ids are accepted.
     var identity: StoreIdentity?
 
-    /// The tables of the store as they are.
+    /// The committed tables of the store.
     static func tables(resolver: RelationshipResolver, identity: StoreIdentity? = nil) -> SQLSources {
         SQLSources(
             source: { table in
@@ -32,18 +33,19 @@ struct SQLSources {
     }
 }
 
-/// Finds what belongs to a relationship without a column of its own. A query has names only, since inverses are known
-/// when a stack is open and queries may be older than that.
+/// Finds the storage of a relationship without its own column.
+///
+/// A query contains only names. A stack determines inverses when it opens, and a query can be older than the stack.
 struct RelationshipResolver: Sendable {
     enum Route: Sendable {
-        /// The members carry the owner's id in this column. Derived to-one relationships are always of this kind.
-        /// The places of ordered members stand in a table of their own.
+        /// The members hold the owner's id in this column. Derived to-one relationships are always of this kind. The
+        /// places of ordered members are in a separate table.
         case foreignKey(column: String, order: PlaceTable? = nil)
-        /// A table of pairs, each at most once.
+        /// A table of pairs. Each pair occurs at most once.
         case joinTable(String, ownColumn: String, otherColumn: String, orderColumn: String? = nil)
     }
 
-    /// The table that keeps the places of the members of an ordered one-to-many relationship.
+    /// The table of the members' places in an ordered one-to-many relationship.
     struct PlaceTable: Sendable {
         let name: String
         let ownColumn: String
@@ -51,6 +53,6 @@ struct RelationshipResolver: Sendable {
         let placeColumn: String
     }
 
-    /// The route of the relationship with this name in this model.
+    /// Returns the route of the relationship with this name in this model.
     var route: @Sendable (ModelSchema, String) throws -> Route
 }

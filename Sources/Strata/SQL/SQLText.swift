@@ -1,10 +1,12 @@
-/// What can be told of a text of SQL without SQLite's parser.
+/// Functions on SQL texts that do not need SQLite's parser.
 enum SQLText {
-    /// Gives SQLite's plan of a statement: one line a row, in the column of index 3.
+    /// The statement that returns SQLite's query plan: one line per row, in the column with index 3.
     static func plan(of sql: String) -> String { "EXPLAIN QUERY PLAN \(sql)" }
 
-    /// A text between marks. Those inside of it are doubled, also where a character is made of one and what follows: to SQLite
-    /// it is the byte that counts.
+    /// A text in quotation marks, with the marks within the text doubled.
+    ///
+    /// SQLite looks for the mark's byte. A mark is therefore doubled even if it forms one character with the scalars
+    /// that follow.
     static func quoted(_ text: String, by mark: String) -> String {
         guard let byte = mark.utf8.first, text.utf8.contains(byte) else { return mark + text + mark }
         let doubled = text.utf8.flatMap { $0 == byte ? [byte, byte] : [$0] }
@@ -16,8 +18,9 @@ enum SQLText {
         ["BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE"].contains(firstWord(sql))
     }
 
-    /// The first word behind what SQLite passes over (spaces, comments, empty statements, byte order marks), in capital letters; empty
-    /// where there is none.
+    /// The first word of a statement, in capital letters; empty if there is none.
+    ///
+    /// Like SQLite, the function skips spaces, comments, empty statements and byte order marks.
     static func firstWord(_ sql: String) -> String {
         var rest = sql.utf8[...]
         while let byte = rest.first {

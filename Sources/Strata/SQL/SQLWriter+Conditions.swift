@@ -1,11 +1,11 @@
 /// Conditions in SQL.
 ///
-/// SQL has three truth values and Swift two. Negations are driven down to the terms first. What is left above a term is
-/// AND, OR, WHERE and EXISTS, to which NULL and false are one; a negated term says `IS NOT TRUE` where it could be NULL.
-/// So terms stay plain comparisons, for which SQLite finds an index.
+/// SQL has three truth values, and Swift has two. Negations are therefore first pushed down to the terms. Only AND, OR,
+/// WHERE and EXISTS remain above the terms, and they treat NULL like false. A negated term that could be NULL uses
+/// `IS NOT TRUE`. Other terms stay plain comparisons, for which SQLite finds an index.
 ///
-/// SQLite's parser has room for 100 open parentheses and operators. So there are only those parentheses that the meaning,
-/// or the shape of a long chain, depends on.
+/// SQLite's parser has room for 100 open parentheses and operators. The writer therefore adds parentheses only if the
+/// meaning, or the shape of a long chain, depends on them.
 extension SQLWriter {
     /// - Parameter isTerm: whether the caller joins the text with others by AND.
     mutating func condition(
@@ -55,7 +55,10 @@ extension SQLWriter {
         }
     }
 
-    /// SQLite refuses expressions that are 1,000 levels deep, and a chain has a level for each term. A tree has not.
+    /// Joins terms as a balanced tree.
+    ///
+    /// SQLite refuses expressions that are 1,000 levels deep. A chain has one level for each term; a tree has far
+    /// fewer.
     private mutating func joined(
         _ terms: ArraySlice<ConditionNode>,
         isAnd: Bool,
@@ -143,7 +146,7 @@ extension SQLWriter {
 }
 
 extension ConditionNode {
-    /// Whether its SQL, or that of its negation, is terms joined by OR.
+    /// Whether the condition's SQL, or that of its negation, consists of terms joined by OR.
     fileprivate func isDisjunction(negated: Bool) -> Bool {
         switch self {
         case .and: negated

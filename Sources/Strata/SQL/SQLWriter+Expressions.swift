@@ -27,13 +27,13 @@ extension SQLWriter {
         }
     }
 
-    /// The expression, with the collation by which its values are to be compared.
+    /// The expression with the collation that compares its values.
     mutating func comparable(_ node: ExpressionNode, in scope: inout SQLScope) throws -> String {
         let text = try expression(node, in: &scope)
         return node.kind == .decimal ? text + " COLLATE strata_decimal" : text
     }
 
-    /// `FROM … WHERE …` of the members that meet the node's condition.
+    /// The clauses `FROM … WHERE …` for the members that meet the node's condition.
     mutating func rows(of members: MembersNode, in scope: inout SQLScope) throws -> String {
         var (inner, link) = try self.members(members, in: &scope)
         if let condition = members.condition {

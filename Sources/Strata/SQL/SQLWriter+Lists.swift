@@ -1,8 +1,8 @@
-/// Lists of values behind IN.
+/// Lists of values after IN.
 ///
-/// The number of SQL texts stays bounded: short lists are filled up to 1, 2, 4, 8 or 16 parameters, longer ones are one
-/// parameter, a JSON array. JSON in SQLite knows no blobs, ends texts at a NUL and may round floating-point numbers, so
-/// a list with any of these is written as texts that `strata_value` reads back exactly.
+/// The number of different SQL texts stays bounded. Short lists are padded to 1, 2, 4, 8 or 16 parameters. Longer lists
+/// are one parameter, a JSON array. JSON in SQLite does not support blobs, ends texts at a NUL and may round
+/// floating-point numbers. A list with any of these is therefore written as texts that `strata_value` decodes exactly.
 extension SQLWriter {
     mutating func list(_ values: [StoredValue]) -> String {
         if values.count <= 16 {
@@ -24,7 +24,7 @@ extension SQLWriter {
     }
 }
 
-/// Values as JSON and as typed texts.
+/// Encodes values as JSON and as typed texts.
 enum ListText {
     /// A JSON array of integers and texts.
     static func json(_ values: [StoredValue]) -> String {
@@ -41,7 +41,7 @@ enum ListText {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The value as a text without NULs: a letter for its type, then digits.
+    /// The value as a text without NULs: a letter for its type, followed by digits.
     static func encode(_ value: StoredValue) -> String {
         switch value {
         case .null: "n"

@@ -1,14 +1,14 @@
 extension SQLWriter {
-    /// The id at the end of a path. The last step with a column here needs no join.
+    /// The id at the end of a path. If the last hop has a column in the preceding table, it does not need a join.
     mutating func id(_ path: RelationshipPath, in scope: inout SQLScope) throws -> String {
         guard let last = path.hops.last, !last.isDerived else { return try alias(path, in: &scope) + ".\"id\"" }
         let start = RelationshipPath(hops: path.hops.dropLast())
         return try alias(start, in: &scope) + "." + last.name.quotedIdentifier
     }
 
-    /// The alias of the table at the end of a path; joins it unless that was done.
+    /// The alias of the table at the end of a path. The table is joined at the first request.
     ///
-    /// A to-one relationship adds no rows, so that one LEFT JOIN serves all terms on the same path.
+    /// A to-one relationship adds no rows, so one LEFT JOIN serves all terms on the same path.
     mutating func alias(_ path: RelationshipPath, in scope: inout SQLScope) throws -> String {
         guard let last = path.hops.last else { return scope.alias }
         let key = path.hops.map(\.name)
@@ -30,7 +30,7 @@ extension SQLWriter {
         return alias
     }
 
-    /// A scope about the members of a relationship, with the term that ties them to their owner.
+    /// A scope for the members of a relationship, and the term that links them to their owner.
     mutating func members(
         _ members: MembersNode,
         in outer: inout SQLScope

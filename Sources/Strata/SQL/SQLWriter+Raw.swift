@@ -1,6 +1,6 @@
-/// SQL that was written by hand.
+/// Handwritten SQL.
 extension SQLWriter {
-    /// A piece of a query, about the object of a scope.
+    /// A piece of a query about the object of a scope.
     mutating func raw(_ sql: SQL, in scope: inout SQLScope) throws -> String {
         isRaw = true
         return try nested { writer in
@@ -17,7 +17,7 @@ extension SQLWriter {
         }
     }
 
-    /// A whole statement, in which an expression stands for the name of its column.
+    /// A whole statement, in which an expression is replaced by the name of its column.
     mutating func statement(_ sql: SQL) throws -> String {
         isRaw = true
         var text = ""
@@ -39,7 +39,7 @@ extension SQLWriter {
             guard !values.isEmpty else { return "()" }
             return "(\(list(try values.map { try stored($0) })))"
         case .table(let model):
-            // Always a subquery, so that what is written about it holds whether or not there are unsaved changes.
+            // The source is always a subquery, so that the surrounding SQL is valid with and without unsaved changes.
             let schema = model.type._$schema
             let source = table(.model(schema)).source
             if source.hasBytePrefix("(") { return source }
@@ -92,7 +92,7 @@ extension SQLWriter {
 }
 
 extension SQL {
-    /// The statement with what is to be bound to it.
+    /// Compiles the statement with its bindings.
     ///
     /// - Throws: ``StrataError/Code/invalidQuery``, ``StrataError/Code/foreignID``.
     func compile(using sources: SQLSources) throws -> CompiledQuery {

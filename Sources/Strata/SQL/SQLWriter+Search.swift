@@ -2,11 +2,11 @@ import Foundation
 
 /// Searches in SQL.
 extension SQLWriter {
-    /// A scope about the objects of a model that a pattern matches.
+    /// A scope for the objects of a model that match a pattern.
     ///
     /// - Parameters:
-    ///   - isRanked: whether each has a score, in ``SearchSQL/scoreColumn``.
-    ///   - slice: cuts the best of them out; empty where all are wanted.
+    ///   - isRanked: whether each object has a score, in ``SearchSQL/scoreColumn``.
+    ///   - slice: the LIMIT clause for the best matches; empty for all matches.
     mutating func scope(
         of model: ModelSchema,
         matching pattern: SearchPattern,
@@ -15,7 +15,7 @@ extension SQLWriter {
     ) throws -> SQLScope {
         let source = try sources.search(model)
         let (match, phrases) = try source.match(pattern)
-        // What is searched is a part of the table that it stands for.
+        // This call records the model's table as a dependency. The search source replaces the table in FROM.
         let alias = table(.model(model)).alias
         let parameter = bind(.text(match))
         var score: String?
@@ -25,13 +25,13 @@ extension SQLWriter {
             let text = source.parts.map { $0.select(columns, where: parameter, score: score) }
             return SQLScope(model: model, alias: alias, from: "(\(text.joined(separator: " UNION ALL "))) AS \(alias)")
         }
-        // Only the rows of the best ones are read.
+        // Only the rows of the best matches are read.
         let best = source.parts.map { $0.select([], where: parameter, score: score) }.joined(separator: " UNION ALL ")
         let text = SearchSQL.rows(source.parts.map { $0.rows(columns) }, best: best, slice: slice)
         return SQLScope(model: model, alias: alias, from: "(\(text)) AS \(alias)")
     }
 
-    /// Whether a pattern matches the object at the end of a path.
+    /// A condition that a pattern matches the object at the end of a path.
     mutating func search(_ node: SearchNode, in scope: inout SQLScope) throws -> String {
         let model = node.path.hops.last?.destination.type._$schema ?? scope.model
         let source = try sources.search(model)
@@ -45,41 +45,41 @@ extension SQLWriter {
     }
 }
 
-/// Where the objects of a model are searched at the moment when a query runs.
+/// The tables to search for objects of a model at the time when a query runs.
 struct SearchSource {
-    /// A table of FTS5 and that of its rows.
+    /// An FTS5 table and the table of its rows.
     struct Part {
         let table: String
         let rows: String
-        /// The function that tells which of the rows are not to be seen; nil where all are.
+        /// The function that returns whether a row is hidden; nil if all rows are visible.
         var hidden: String?
 
-        /// The rows that match, or nothing but their ids and scores where no columns are wanted.
+        /// Selects the matching rows. Without columns, selects only ids and scores.
         func select(_ columns: [String], where match: String, score: String?) -> String {
             columns.isEmpty
                 ? SearchSQL.selectScores(in: table, where: match, score: score, unless: hidden)
                 : SearchSQL.select(columns, of: rows, in: table, where: match, score: score, unless: hidden)
         }
 
-        /// The rows of those that match best.
+        /// Selects the rows of the best matches.
         func rows(_ columns: [String]) -> String { SearchSQL.selectBest(columns, of: rows, unless: hidden) }
     }
 
-    /// A phrase as it stands in a pattern.
+    /// A phrase as the pattern's text contains it.
     struct Phrase {
         let text: String
-        /// Whether a row is the better for having it. Not where it is excluded.
+        /// Whether the phrase raises a row's score. False for an excluded phrase.
         let isWanted: Bool
     }
 
     let index: SearchIndex
     let parts: [Part]
-    /// The words of a text that is looked for.
+    /// Splits a search text into its words.
     let words: (String) throws -> [String]
-    /// What there is to know about all rows together, and about those that match each of some phrases.
+    /// Returns the statistics of all rows together, and of the rows that match each phrase.
     let statistics: ([Phrase]) throws -> SearchStatistics
 
-    /// Of the rows in the store, where nobody asks for an answer.
+    /// The source for the stored rows if no result is needed. It has no statistics and splits texts at whitespace.
     static func stored(_ model: ModelSchema) throws -> SearchSource {
         let index = try SearchIndex(model).orNotSearchable(model.name)
         return SearchSource(
@@ -94,8 +94,9 @@ struct SearchSource {
         Part(table: SearchSQL.table(of: table).quotedIdentifier, rows: table.quotedIdentifier)
     }
 
-    /// A pattern as FTS5 reads it, and its phrases in the order in which they stand there. See "Full-text Query Syntax" in
-    /// https://www.sqlite.org/fts5.html
+    /// A pattern in FTS5's syntax, and its phrases in the order of their occurrence.
+    ///
+    /// See "Full-text Query Syntax" in https://www.sqlite.org/fts5.html
     func match(_ pattern: SearchPattern, in column: String? = nil) throws -> (text: String, phrases: [Phrase]) {
         var writer = PatternWriter(words: words)
         guard let text = try writer.text(pattern.node) else { return ("\"\"", []) }
@@ -103,7 +104,7 @@ struct SearchSource {
     }
 }
 
-/// Puts the text of a pattern together.
+/// Generates the FTS5 text of a pattern.
 private struct PatternWriter {
     let words: (String) throws -> [String]
     var phrases: [SearchSource.Phrase] = []
@@ -112,9 +113,9 @@ private struct PatternWriter {
 
     init(words: @escaping (String) throws -> [String]) { self.words = words }
 
-    /// Nil where a node has no words, and so matches nothing. Of such a node there are no phrases either.
+    /// Nil if a node has no words, and therefore matches nothing. Such a node does not add phrases either.
     mutating func text(_ node: SearchPattern.Node) throws -> String? {
-        // FTS5's parser has room for some hundred open parentheses.
+        // FTS5's parser has room for a few hundred open parentheses.
         guard depth < 25 else {
             throw StrataError(
                 .invalidQuery,
@@ -133,7 +134,7 @@ private struct PatternWriter {
             guard distance >= 0 else {
                 throw StrataError(.invalidQuery, "near(…, within: \(distance)): the least distance is 0.")
             }
-            // No text has more words.
+            // No text has more words than this limit.
             return joined(try phrases(text), " ").map { "NEAR\($0.dropLast()), \(min(distance, 1_000_000_000)))" }
         case .and(let nodes):
             let (before, texts) = (phrases.count, try nodes.map { try text($0) })
@@ -153,7 +154,7 @@ private struct PatternWriter {
         }
     }
 
-    /// The words of a text, each of them a phrase.
+    /// The words of a text, each as a separate phrase.
     private mutating func phrases(_ text: String, _ beginnings: SearchPattern.Beginnings = .none) throws -> [String] {
         let words = try words(text)
         var texts: [String] = []

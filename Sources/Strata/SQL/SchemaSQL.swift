@@ -1,7 +1,8 @@
-/// The statements that make Strata's tables.
+/// The SQL statements that create Strata's tables.
 enum SchemaSQL {
-    /// The tables that Strata keeps for itself, each with the format that they came with. A store of an earlier format gets
-    /// those that it lacks when it is opened.
+    /// Strata's internal tables, each with the format version that introduced it.
+    ///
+    /// A store of an earlier format gets the missing tables when it is opened.
     static let housekeeping: [(name: String, since: Int64, sql: String)] = [
         // One row about the store itself.
         (
@@ -11,14 +12,14 @@ enum SchemaSQL {
             "next_id" INTEGER NOT NULL, "fingerprint" INTEGER NOT NULL, "place" TEXT NOT NULL)
             """
         ),
-        // The fingerprints that it had before it was copied.
+        // The store's earlier fingerprints, from before it was copied.
         (
             "strata_lineage", 1,
             """
             CREATE TABLE "strata_lineage" ("fingerprint" INTEGER NOT NULL, "before" INTEGER NOT NULL)
             """
         ),
-        // One row about the schema as the last migration left it.
+        // One row about the schema that the last migration produced.
         (
             "strata_schema", 2,
             """
@@ -26,7 +27,7 @@ enum SchemaSQL {
             "version" INTEGER NOT NULL, "description" TEXT NOT NULL)
             """
         ),
-        // What the database said of Strata's tables then.
+        // The SQL of Strata's tables at that time, as the database reported it.
         (
             "strata_layout", 2,
             """
@@ -34,7 +35,7 @@ enum SchemaSQL {
             """
         ),
         (HistorySQL.name, 2, HistorySQL.table),
-        // The steps of migrations that were run, or that a new store did not need.
+        // The migration steps that have run, or that a new store did not need.
         (
             "strata_steps", 2,
             """
@@ -44,7 +45,7 @@ enum SchemaSQL {
         ),
     ]
 
-    /// Changes to tables of earlier formats, by the format that they came with.
+    /// Changes to tables of earlier formats, each with the format that introduced it.
     static let upgrades: [(since: Int64, sql: String)] = [
         (2, HistorySQL.insertOldSequence),
         (2, "ALTER TABLE \"strata_store\" DROP COLUMN \"sequence\""),
@@ -77,25 +78,25 @@ enum SchemaSQL {
     static let insertLayout = "INSERT INTO \"strata_layout\" (\"name\", \"sql\") VALUES (?, ?)"
     static let insertStep = "INSERT INTO \"strata_steps\" (\"name\", \"applied\") VALUES (?, ?)"
 
-    /// The names of everything that a description needs, each with the statement that makes it.
+    /// The names of all database objects that a description needs, each with the statement that creates it.
     static func statements(for description: SchemaDescription) -> [(name: String, sql: String)] {
         let hasExternals = description.tables.contains { $0.columns.contains { $0.content == .external } }
         return (hasExternals ? [ExternalSQL.table] : []) + description.tables.flatMap(statements)
             + description.tables.compactMap { searchTable(of: $0) }
     }
 
-    /// The names of everything that a description needs, in the database as they are.
+    /// The names of all database objects that a description needs, including FTS5's internal tables.
     static func names(for description: SchemaDescription) -> [String] {
         statements(for: description).map(\.name)
             + description.tables.flatMap { $0.search == nil ? [] : SearchSQL.shadows(of: $0.name) }
     }
 
-    /// The table in which the words of another one are found.
+    /// The search table of another table.
     static func searchTable(of table: TableDescription) -> (name: String, sql: String)? {
         table.search.map { SearchSQL.create($0, of: table.name) }
     }
 
-    /// The same for one table, the table first.
+    /// The same for one table. The table itself comes first.
     static func statements(for table: TableDescription) -> [(name: String, sql: String)] {
         var result = [(table.name, createTable(table, named: table.name))]
         for (isUnique, sets) in [(true, table.uniques), (false, table.indexes)] {
@@ -133,6 +134,7 @@ enum SchemaSQL {
         )
     }
 
-    /// Which rows are in an index, by a quoted column that has a value in them. SQLite knows the index by it.
+    /// The condition of a partial index: the quoted column must have a value. SQLite identifies the index by this
+    /// condition.
     static func condition(present column: String?) -> String { column.map { " WHERE \($0) IS NOT NULL" } ?? "" }
 }

@@ -1,14 +1,14 @@
 import Foundation
 
-/// The tables of FTS5 in which texts are found by their words, and the triggers that keep them up with the rows.
+/// The FTS5 tables that index the words of texts, and the triggers that update them with the rows.
 ///
-/// Such a table has no copy of the texts: it reads them from the rows. See "External Content Tables" in
+/// Such a table does not copy the texts but reads them from the rows. See "External Content Tables" in
 /// https://www.sqlite.org/fts5.html
 enum SearchSQL {
-    /// The end keeps it apart from what FTS5 keeps for the table of another name.
+    /// The suffix prevents a clash with FTS5's internal tables for the search table of another table.
     static func table(of table: String) -> String { "strata_search_\(table)_words" }
 
-    /// The tables in which FTS5 keeps what a table of its own has.
+    /// The internal tables in which FTS5 stores the content of a search table.
     static func shadows(of table: String) -> [String] {
         ["data", "idx", "docsize", "config"].map { "\(self.table(of: table))_\($0)" }
     }
@@ -50,7 +50,7 @@ enum SearchSQL {
         }
     }
 
-    /// Makes a table anew of the rows that are there.
+    /// Rebuilds a search table from the existing rows.
     static func rebuild(_ table: String) -> String {
         let name = self.table(of: table).quotedIdentifier
         return "INSERT INTO \(name) (\(name)) VALUES ('rebuild')"
@@ -58,11 +58,11 @@ enum SearchSQL {
 
     // MARK: Searching
 
-    /// The rows that match, with their columns and how well they do.
+    /// The matching rows with their columns and scores.
     ///
     /// - Parameters:
-    ///   - rows: where the rows are.
-    ///   - score: the parameter with what scores are made of; nil where nobody asks for them.
+    ///   - rows: the table or subquery with the rows.
+    ///   - score: the parameter with the score statistics; nil if scores are not needed.
     static func select(
         _ columns: [String],
         of rows: String,
@@ -77,7 +77,7 @@ enum SearchSQL {
         """
     }
 
-    /// The ids of the rows that match, and how well they do.
+    /// The ids of the matching rows, with their scores.
     static func selectScores(in found: String, where match: String, score: String?, unless hidden: String?) -> String {
         """
         SELECT \(found).rowid AS "id"\(rank(found, score)) FROM \(found) \
@@ -85,7 +85,7 @@ enum SearchSQL {
         """
     }
 
-    /// The rows that the name `best` stands for in a statement, with their columns and scores.
+    /// The rows listed in the common table expression `best`, with their columns and scores.
     static func selectBest(_ columns: [String], of rows: String, unless hidden: String?) -> String {
         """
         SELECT \(columns.map { "r.\($0)" }.joined(separator: ", ")), best."\(scoreColumn)" FROM best \
@@ -93,7 +93,7 @@ enum SearchSQL {
         """
     }
 
-    /// The rows of the best of all that match.
+    /// The rows of the best matches.
     static func rows(_ selects: [String], best: String, slice: String) -> String {
         """
         WITH best AS MATERIALIZED (SELECT * FROM (\(best)) ORDER BY "\(scoreColumn)" DESC, "id"\(slice)) \
@@ -116,33 +116,35 @@ enum SearchSQL {
         "SELECT \(found).rowid FROM \(found) WHERE \(found) MATCH \(match)\(shown("\(found).rowid", unless: hidden))"
     }
 
-    /// How many rows have a phrase; no row where none has.
+    /// The number of rows that contain a phrase. Without matches, the result may have no row.
     static func count(in found: String, unless hidden: String?) -> String {
         guard hidden == nil else {
             return "SELECT count(*) FROM (\(selectIDs(in: found, where: "?1", unless: hidden)))"
         }
-        // FTS5 counts faster by itself than it hands out rows to be counted.
+        // Counting within FTS5 is faster than counting the rows that FTS5 returns.
         return "SELECT strata_matches(\(found)) FROM \(found) WHERE \(found) MATCH ?1 LIMIT 1"
     }
 
-    /// How many rows there are, and how many words in them.
+    /// The number of rows, and the number of words in them.
     static func totals(_ found: String) -> String {
         "SELECT strata_rows(\(found)), strata_words(\(found)) FROM \(found) LIMIT 1"
     }
 
-    /// How many words the columns of a row have, as FTS5 keeps it: a number of SQLite's variable length for each of them. See "The
-    /// Document Sizes Table" in https://www.sqlite.org/fts5.html
+    /// The number of words of each column of a row, as FTS5 stores them: a sequence of SQLite's variable-length
+    /// integers.
+    ///
+    /// See "The Document Sizes Table" in https://www.sqlite.org/fts5.html
     static func sizes(of table: String) -> String {
         "SELECT \"sz\" FROM \(shadows(of: table)[2].quotedIdentifier) WHERE \"id\" = ?"
     }
 
-    /// What such numbers come to.
+    /// The sum of such integers.
     static func sum(ofSizes value: StoredValue) -> Int64? {
         guard case .blob(let sizes) = value else { return nil }
         var (sum, number, length) = (Int64(0), Int64(0), 0)
         for byte in sizes {
             length += 1
-            // Of nine bytes the last one counts as a whole.
+            // A ninth byte contributes all of its eight bits.
             let isLast = length == 9
             number = isLast ? number << 8 | Int64(byte) : number << 7 | Int64(byte & 0x7F)
             guard isLast || byte < 0x80 else { continue }
@@ -152,18 +154,18 @@ enum SearchSQL {
         return sum
     }
 
-    /// A text with where a pattern matches it, as `strata_hits` gives that.
+    /// A text with the matches of a pattern, in the form that `strata_hits` returns.
     ///
     /// - Parameters:
-    ///   - place: the place of the column among the searched ones.
-    ///   - isMatch: whether the pattern is looked for; the text is there all the same.
+    ///   - place: the index of the column among the searchable columns.
+    ///   - isMatch: whether the row must match the pattern. If false, the text is selected without matches.
     static func selectText(_ column: String, _ place: Int, in found: String, isMatch: Bool) -> String {
         let hits = isMatch ? "strata_hits(\(found), \(place))" : "NULL"
         return "SELECT \(column.quotedIdentifier), \(hits) FROM \(found) WHERE rowid = ?1"
             + (isMatch ? " AND \(found) MATCH ?2" : "")
     }
 
-    // MARK: Rows that are not stored
+    // MARK: Pending rows
 
     static func pendingTable(_ entity: Int) -> String { "strata_pending_search_\(entity)" }
 

@@ -1,5 +1,5 @@
 extension GroupedParts {
-    /// The SQL that gives the keys of each group, and behind them these values.
+    /// Compiles the SQL that returns the keys of each group, followed by the given values.
     ///
     /// - Throws: as ``Query/compile(_:using:)``.
     func compile(
@@ -12,7 +12,7 @@ extension GroupedParts {
                 throw StrataError(.invalidQuery, "\(name)(\(count)) of groups: the least is 0.")
             }
         }
-        // How well objects match matters only where it says of which of them the groups are made.
+        // Match scores matter only if they decide which objects the limit and offset select for grouping.
         let isCutByRank = objects.sorts.isEmpty && (objects.limit != nil || objects.offset != nil)
         var select = try SelectBuilder(objects, model: model, sources: sources, isCutByRank ? .all : .none)
         let sql = try select.groups(self, values)
@@ -32,14 +32,14 @@ extension SelectBuilder {
         if let condition = groups.condition { having = " HAVING " + (try writer.condition(condition, in: &scope)) }
         var order: [String] = []
         for sort in groups.sorts { order.append(try term(sort)) }
-        // The keys come last, so that no choice is left.
+        // The keys are the last terms, so the order is total.
         for node in groups.keys { order.append(try writer.comparable(node, in: &scope)) }
         var sql = "SELECT \(columns.joined(separator: ", "))\(body) GROUP BY \(keys.joined(separator: ", "))"
         sql += having + " ORDER BY " + order.joined(separator: ", ")
         return sql + writer.slice(groups.limit, groups.offset)
     }
 
-    /// Lets the statement be about the objects within limit and offset.
+    /// Restricts the statement to the objects within limit and offset.
     private mutating func narrowToSlice() throws {
         guard isSliced else { return }
         let objects = try rows("\(scope.alias).\"id\"", limit: parts.limit)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Brings texts to the form in which texts that are the same under options are equal.
+/// Converts texts to a form in which texts that are equal under the options have equal bytes.
 enum TextFolding {
     static func fold(_ text: String, _ options: TextOptions) -> String {
         if options.isEmpty { return text }
@@ -11,14 +11,14 @@ enum TextFolding {
         return text.folding(options: compare, locale: nil).precomposedStringWithCanonicalMapping
     }
 
-    /// The first text behind all that begin with the prefix, in the order of UTF-8; nil where nothing is behind them.
+    /// The first text after all texts with the prefix, in the order of UTF-8; nil if there is no such text.
     ///
-    /// The order of UTF-8 is that of scalars, so the last scalar that has a successor is moved on.
+    /// The order of UTF-8 is the order of scalars, so the function increments the last scalar that has a successor.
     static func end(ofPrefix prefix: String) -> String? {
         var scalars = Array(prefix.unicodeScalars)
         while let last = scalars.popLast() {
             guard last.value < 0x10FFFF else { continue }
-            let next = last.value == 0xD7FF ? 0xE000 : last.value + 1  // surrogates lie between
+            let next = last.value == 0xD7FF ? 0xE000 : last.value + 1  // skips the surrogates
             guard let scalar = Unicode.Scalar(next) else { continue }
             scalars.append(scalar)
             var text = String.UnicodeScalarView()
@@ -29,7 +29,7 @@ enum TextFolding {
     }
 }
 
-/// The pattern of SQL's LIKE over Unicode scalars.
+/// The pattern of SQL's LIKE, over Unicode scalars.
 enum LikePattern {
     private enum Element {
         case scalar(Unicode.Scalar)
@@ -37,9 +37,9 @@ enum LikePattern {
         case any
     }
 
-    /// Whether the whole text is as the pattern says.
+    /// Whether the whole text matches the pattern.
     ///
-    /// Complexity: O(text × pattern) at worst; only the last `%` is ever tried again.
+    /// Complexity: O(text × pattern) at worst. Only the last `%` is retried.
     static func matches(_ pattern: String, _ text: String) -> Bool {
         let pattern = parse(pattern)
         let text = Array(text.unicodeScalars)

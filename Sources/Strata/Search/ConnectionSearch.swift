@@ -1,6 +1,6 @@
-/// What a connection needs to search: tokenizers, and the words of rows that are not stored.
+/// A connection's state for searches: tokenizers, and the words of pending rows.
 ///
-/// Isolation: that of its connection, which lets go of it before it closes.
+/// Isolation: that of its connection, which releases this object before it closes.
 final class ConnectionSearch {
     private var tokenizers: [SearchTokenizer: FTS5Tokenizer] = [:]
     private var pending: [Int: PendingSearch] = [:]
@@ -8,7 +8,7 @@ final class ConnectionSearch {
     func tokenizer(_ kind: SearchTokenizer, on connection: Connection) throws -> FTS5Tokenizer {
         if let known = tokenizers[kind] { return known }
         let fts5 = try FTS5(of: connection.pointer)
-        // Whoever searches asks for the tokenizer first.
+        // Every search requests the tokenizer first, so the first request registers the functions for search.
         if tokenizers.isEmpty { try fts5.register() }
         let made = try fts5.tokenizer(kind)
         tokenizers[kind] = made
@@ -22,7 +22,7 @@ final class ConnectionSearch {
         return made
     }
 
-    /// Forgets what a transaction has made that is not there any more.
+    /// Forgets temporary tables after a rollback, because the rolled-back transaction may have created them.
     func forgetPending() {
         for pending in pending.values { pending.forget() }
     }
@@ -33,33 +33,33 @@ final class ConnectionSearch {
     }
 }
 
-/// The words of an entity's pending rows, in a temporary table of FTS5.
+/// The words of an entity's pending rows, in a temporary FTS5 table.
 final class PendingSearch {
-    /// Those whose words are in the table, with a hash of their texts.
+    /// The rows whose words are in the table, with a hash of their texts.
     private var rows: [Int64: Int] = [:]
     private var isMade = false
     private var version: Int?
-    /// How many of the store's rows are hidden, and how many words they have.
+    /// The number of hidden rows of the store, and the number of their words.
     private(set) var hidden: (rows: Int64, words: Int64) = (0, 0)
     private var hiddenAt: (version: Int, sequence: Int64)?
-    /// How many words the store's rows have that were asked for, nil for those that are not there, as of one commit.
+    /// The numbers of words of the store's rows that were looked up, as of one commit. Nil for rows that do not exist.
     private var sizes: (sequence: Int64, words: [Int64: Int64?]) = (-1, [:])
 
-    /// Brings the table up to what the overlay of a connection shows.
+    /// Updates the table to the rows that the connection's overlay shows.
     ///
-    /// Complexity: O(pending rows); words are looked for only in rows whose texts are new.
+    /// Complexity: O(pending rows). Only rows with new texts are tokenized.
     func update(_ info: EntityInfo, _ index: SearchIndex, on connection: Connection) throws {
         guard version != connection.overlay.version else { return }
         do {
             try bring(info, index, upTo: connection.overlay, on: connection)
         } catch {
-            // What there is of the table is anybody's guess: SQLite may have rolled everything back.
+            // The table's content is unknown after an error, because SQLite may have rolled everything back.
             forget()
             throw error
         }
     }
 
-    /// The table is made anew when it is needed next.
+    /// Forces the table to be created again when it is next needed.
     func forget() {
         (rows, isMade, version) = ([:], false, nil)
     }
@@ -95,7 +95,7 @@ final class PendingSearch {
         version = overlay.version
     }
 
-    /// By bytes: other spellings of the same characters are other words.
+    /// Hashes bytes, because other spellings of the same characters are other words.
     private static func hash(_ texts: [StoredValue]) -> Int {
         var hasher = Hasher()
         for case .text(var text) in texts {
@@ -106,7 +106,7 @@ final class PendingSearch {
         return hasher.finalize()
     }
 
-    /// Counts what is hidden of the store's rows.
+    /// Counts the rows of the store that pending rows hide, and their words.
     func countHidden(_ info: EntityInfo, on connection: Connection) throws {
         let key = (version: connection.overlay.version, sequence: try connection.sequence())
         if let hiddenAt, hiddenAt == key { return }
@@ -139,7 +139,7 @@ extension Connection {
         return try searchSource(info)
     }
 
-    /// Where the objects of a model are searched, with the layers that this connection shows.
+    /// The tables to search for objects of a model, including the layers that this connection shows.
     func searchSource(_ info: EntityInfo) throws -> SearchSource {
         let index = try info.search.orNotSearchable(info.name)
         let tokenizer = try search.tokenizer(index.description.tokenizer, on: self)

@@ -1,5 +1,5 @@
 extension ObjectContext {
-    /// The objects that a search finds, with how well each of them matches.
+    /// The objects that a search finds, each with its score.
     ///
     /// ```swift
     /// for match in try context.matches(Article.search("swift").limit(20)) {
@@ -7,7 +7,8 @@ extension ObjectContext {
     /// }
     /// ```
     ///
-    /// - Throws: ``StrataError`` with `invalidQuery`, also where the query searches for nothing; or if the store cannot be read.
+    /// - Throws: ``StrataError`` with `invalidQuery`, including for a query without a search pattern; or if the store
+    ///   cannot be read.
     public func matches<Object: Model>(_ query: Query<Object>) throws -> [SearchMatch<Object>] {
         guard let pattern = query._$parts.search else {
             throw StrataError(.invalidQuery, "The query searches for nothing, so nothing matches. Add .search(…).")
@@ -26,9 +27,9 @@ extension ObjectContext {
         return matches
     }
 
-    /// A text of an object with where it matches.
+    /// A text of an object together with its matches.
     ///
-    /// - Parameter words: how many words are wanted; nil for all.
+    /// - Parameter words: the number of words to show; nil for all words.
     func excerpt<Object: Model>(
         of object: Object,
         _ column: String,
@@ -50,7 +51,7 @@ extension ObjectContext {
             SearchSQL.selectText(column, place, in: found, isMatch: true),
             [.integer(number), .text(match.text)]
         )
-        // What does not match any more has its text all the same.
+        // The text is also returned if the object does not match any more.
         if row.isEmpty {
             row = try connection.row(SearchSQL.selectText(column, place, in: found, isMatch: false), [.integer(number)])
         }

@@ -1,34 +1,39 @@
 extension Query {
-    /// The objects whose searchable attributes, taken together, match a pattern as well; the best matches first, unless the query is
-    /// sorted.
+    /// The objects of this query whose searchable attributes, taken together, match a pattern.
     ///
-    /// How well an object matches is said by BM25: words that few objects have count for more, and so do matches in short texts and
-    /// in attributes with a weight (`@Attribute(.searchable(weight: 4))`). Unsaved objects are ranked among the others as they
-    /// will be once they are saved.
+    /// The best matches come first, unless the query is sorted.
     ///
-    /// Asked for twice, both patterns have to match. In ``or(_:)-(Query<Object>)`` with another query there is no ranking.
+    /// BM25 ranks the matches: words that few objects have count for more. Matches in short texts and in attributes
+    /// with a weight (`@Attribute(.searchable(weight: 4))`) also count for more. Unsaved objects are ranked among the
+    /// others as they will be ranked once they are saved.
+    ///
+    /// If a query has two searches, both patterns must match. Combining searches with ``or(_:)-(Query<Object>)``
+    /// removes the ranking.
     public func search(_ pattern: SearchPattern) -> Query {
         changed { $0.search = $0.search.map { $0.and(pattern) } ?? pattern }
     }
 
-    /// The objects that have all words of a text, such as a person has typed: see ``SearchPattern/words(_:)``.
+    /// The objects of this query that contain all words of a text, such as a user's input: see
+    /// ``SearchPattern/words(_:)``.
     public func search(_ text: String) -> Query { search(.words(text)) }
 }
 
 extension Model {
-    /// The objects whose searchable attributes match a pattern, the best matches first: see
-    /// ``Query/search(_:)-(SearchPattern)``.
+    /// The objects whose searchable attributes match a pattern, the best matches first.
+    ///
+    /// See ``Query/search(_:)-(SearchPattern)``.
     public static func search(_ pattern: SearchPattern) -> Query<Self> { Query().search(pattern) }
 
-    /// The objects that have all words of a text, such as a person has typed: see ``SearchPattern/words(_:)``.
+    /// The objects that contain all words of a text, such as a user's input: see ``SearchPattern/words(_:)``.
     public static func search(_ text: String) -> Query<Self> { search(.words(text)) }
 }
 
 extension Column where Value: TextColumnValue {
-    /// True where this attribute, which must be searchable, matches a pattern.
+    /// True if this attribute, which must be searchable, matches a pattern.
     ///
-    /// A condition among others, without a ranking. With unsaved changes of the model's objects, all of its objects are looked at
-    /// when this is all that narrows a query; ``Query/search(_:)-(SearchPattern)`` looks at those that match only.
+    /// This condition can be combined with others and does not rank the objects. If the model has unsaved changes and
+    /// no other condition narrows the query, the query examines all objects of the model.
+    /// ``Query/search(_:)-(SearchPattern)`` examines only matching objects.
     public func search(_ pattern: SearchPattern) -> Condition<Root> {
         guard case .column(let column) = node else {
             return Condition(
@@ -38,17 +43,17 @@ extension Column where Value: TextColumnValue {
         return Condition(.search(SearchNode(path: column.path, column: column.name, pattern: pattern)))
     }
 
-    /// True where this attribute, which must be searchable, has all words of a text: see ``SearchPattern/words(_:)``.
+    /// True if this attribute, which must be searchable, contains all words of a text: see ``SearchPattern/words(_:)``.
     public func search(_ text: String) -> Condition<Root> { search(.words(text)) }
 }
 
-/// A search for a pattern in one column, or in all, of the object at the end of a path.
+/// A search for a pattern in one column, or in all columns, of the object at the end of a path.
 struct SearchNode: Sendable {
     var path = RelationshipPath()
     var column: String?
     let pattern: SearchPattern
 
-    /// The same about the object at the end of a path.
+    /// The same search, applied to the object at the end of a path.
     func prefixed(by path: RelationshipPath) -> SearchNode {
         SearchNode(path: self.path.prefixed(by: path), column: column, pattern: pattern)
     }

@@ -1,13 +1,13 @@
-/// The columns of a model that are searched, and how.
+/// The searchable columns of a model, and how they are searched.
 struct SearchIndex: Sendable {
-    /// What it is in the store.
+    /// The part of the index that the store records.
     let description: SearchDescription
-    /// The place of each of its columns in the model.
+    /// The index of each searchable column in the model.
     let columns: [Int]
-    /// How much a match in each of its columns counts.
+    /// The weight of a match in each searchable column.
     let weights: [Double]
 
-    /// Nil where no column is searchable.
+    /// Nil if no column is searchable.
     ///
     /// - Throws: ``StrataError`` with `invalidSchema`.
     init?(_ schema: ModelSchema) throws {
@@ -31,7 +31,7 @@ struct SearchIndex: Sendable {
             }
         }
         guard !found.isEmpty else { return nil }
-        // One order, whatever that of the declaration is, so that moving a line changes no store.
+        // Columns are sorted by name, so that reordering declarations does not change any store.
         found.sort { $0.name < $1.name }
         description = SearchDescription(
             columns: found.map(\.name),
@@ -62,17 +62,17 @@ struct SearchIndex: Sendable {
     private static func error(_ message: String) -> StrataError { StrataError(.invalidSchema, message) }
 }
 
-/// What a store keeps so that a table can be searched.
+/// A table's search index as the store records it.
 struct SearchDescription: Sendable, Equatable {
-    /// By name.
+    /// The names of the columns, sorted.
     var columns: [String]
     var tokenizer: SearchTokenizer
-    /// Lengths in characters, from the shortest one.
+    /// Lengths in characters, the shortest first.
     var prefixes: [Int]
 }
 
 extension SearchDescription {
-    /// The same by other names.
+    /// The same description with other column names.
     init(_ other: SearchDescription, columns: [String]) {
         self = other
         self.columns = columns.sorted()

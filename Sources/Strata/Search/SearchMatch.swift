@@ -1,34 +1,37 @@
 import Foundation
 
-/// An object that a search has found, with how well it matches. Made by ``ObjectContext/matches(_:)``.
+/// An object that a search has found, with its score. ``ObjectContext/matches(_:)`` creates matches.
 ///
-/// Isolation: as its object, it stays in its context's block.
+/// Isolation: like its object, a match must stay in its context's block.
 public struct SearchMatch<Object: Model> {
-    /// What was found.
+    /// The object that was found.
     public let object: Object
-    /// How well it matches: the higher, the better. Comparable among the results of one query only.
+    /// The quality of the match: a higher score is better. Scores are comparable only among the results of one query.
     public let score: Double
     let pattern: SearchPattern
 
-    /// The whole text of a searchable attribute, as the context shows it now, with where it matches. Nil where there is no text.
+    /// The whole text of a searchable attribute, as the context shows it now, with its matches. Nil if the attribute is
+    /// nil.
     ///
     /// ```swift
     /// let title = try match.highlights { $0.title }?.marked("<b>", "</b>")
     /// ```
     ///
-    /// - Throws: ``StrataError`` with `invalidQuery` for an attribute that is not searchable, `contextEnded`, or if the store cannot be
-    ///   read.
+    /// - Throws: ``StrataError`` with `invalidQuery` for an attribute that is not searchable, `contextEnded`, or if the
+    ///   store cannot be read.
     public func highlights<Value: TextColumnValue>(
         _ column: (Object.Columns) -> Column<Object, Value>
     ) throws -> SearchExcerpt? {
         try excerpt(column, words: nil)
     }
 
-    /// The words of a searchable attribute among which it matches best, as the context shows it now. Nil where there is no text.
+    /// The part of a searchable attribute that matches best, as the context shows it now. Nil if the attribute is nil.
     ///
-    /// Of all places those with the most different phrases of the pattern count, then the most matches, then the first one.
+    /// The best part has the most different phrases of the pattern. Among equal parts, the one with the most matches is
+    /// chosen, then the first one.
     ///
-    /// - Parameter words: how many words to show, 1 to 64; with ``SearchTokenizer/substrings``, how many characters but two.
+    /// - Parameter words: the number of words to show, 1 to 64. With ``SearchTokenizer/substrings``, the number of
+    ///   characters minus two.
     /// - Throws: as ``highlights(_:)``.
     public func snippet<Value: TextColumnValue>(
         words: Int = 16,
@@ -52,26 +55,26 @@ public struct SearchMatch<Object: Model> {
     }
 }
 
-/// A text, or a part of one, with the places where it matches a search.
+/// A text, or a part of a text, with its matches.
 public struct SearchExcerpt: Sendable, Hashable {
-    /// What is shown, without any marks.
+    /// The text that is shown, without any markers.
     public let text: String
-    /// Where it matches, in the order of the text.
+    /// The ranges that match, in the order of the text.
     public let matches: [Range<String.Index>]
-    /// Whether there is more of the attribute's text before this.
+    /// Whether the attribute's text continues before this part.
     public let isCutAtStart: Bool
-    /// Whether there is more of the attribute's text behind this.
+    /// Whether the attribute's text continues after this part.
     public let isCutAtEnd: Bool
 
-    /// A piece of the text that matches as a whole, or not at all.
+    /// A piece of the text that matches entirely, or not at all.
     public struct Piece: Sendable, Hashable {
         /// A part of the excerpt's text.
         public let text: Substring
-        /// Whether it matches.
+        /// Whether the piece matches.
         public let isMatch: Bool
     }
 
-    /// The text as pieces that match and pieces between them, none of them empty.
+    /// The text, split into matching pieces and the pieces between them. None of the pieces is empty.
     public var pieces: [Piece] {
         var pieces: [Piece] = []
         var end = text.startIndex
@@ -84,22 +87,22 @@ public struct SearchExcerpt: Sendable, Hashable {
         return pieces
     }
 
-    /// The text with marks around what matches, and an ellipsis where it is cut.
+    /// The text with markers around matches, and with an ellipsis at each end that is cut.
     ///
-    /// Nothing is escaped. For HTML, say, escape the text of each of the ``pieces`` instead.
+    /// Nothing is escaped. For HTML, for example, escape the text of each of the ``pieces`` instead.
     public func marked(_ start: String, _ end: String, ellipsis: String = "…") -> String {
         let text = pieces.map { $0.isMatch ? start + $0.text + end : String($0.text) }.joined()
         return (isCutAtStart ? ellipsis : "") + text + (isCutAtEnd ? ellipsis : "")
     }
 }
 
-/// Where a phrase of a pattern stands among the words of a text.
+/// The position of a pattern's phrase among the words of a text.
 struct SearchHit {
     let phrase: Int
     let first: Int
     let count: Int
 
-    /// What `strata_hits` gives.
+    /// Decodes the result of `strata_hits`.
     static func decode(_ data: Data) -> [SearchHit] {
         let numbers = data.withUnsafeBytes { bytes in
             stride(from: 0, to: bytes.count - 3, by: 4).map {
@@ -114,9 +117,9 @@ struct SearchHit {
 
 extension SearchExcerpt {
     /// - Parameters:
-    ///   - words: where the words of the text stand, in bytes.
-    ///   - hits: among the words.
-    ///   - limit: how many words are wanted; nil for the whole text.
+    ///   - words: the ranges of the text's words, in bytes.
+    ///   - hits: the positions of matches among the words.
+    ///   - limit: the number of words to show; nil for the whole text.
     init(of text: String, _ words: [Range<Int>], _ hits: [SearchHit], limit: Int?) {
         let hits = hits.filter { $0.first >= 0 && $0.count > 0 && $0.first + $0.count <= words.count }
             .sorted { ($0.first, $0.count) < ($1.first, $1.count) }
@@ -143,7 +146,8 @@ extension SearchExcerpt {
         }
     }
 
-    /// The words to be shown: those among which the most different phrases stand, then the most hits, with what there is around them.
+    /// The range of words to show: the words with the most different phrases, then the most hits, with surrounding
+    /// words.
     private static func window(_ hits: [SearchHit], of count: Int, limit: Int?) -> Range<Int> {
         guard let limit, limit < count else { return 0..<count }
         var best = (score: 0, words: 0..<0)
@@ -157,7 +161,8 @@ extension SearchExcerpt {
             }
             if score > best.score { best = (score, hit.first..<last) }
         }
-        // A beginning that shows it all is easier to read than a middle.
+        // If the first words contain all hits of the best range, they are shown, because a beginning is easier to read
+        // than a middle.
         guard best.words.upperBound > limit else { return 0..<limit }
         let around = (limit - best.words.count) / 2
         let start = min(max(0, best.words.lowerBound - around), count - limit)

@@ -9,14 +9,16 @@ extension String: AttributeValue {
         self = text
     }
 
-    /// Two spellings of one character are equal in Swift and different in the store, so bytes are compared.
+    /// Whether two texts have the same UTF-8 bytes.
+    ///
+    /// Two spellings of one character are equal in Swift but different in the store, so `==` is not enough.
     public static func isSame(_ left: String, _ right: String) -> Bool {
         let count = left.utf8.count
         guard count == right.utf8.count else { return false }
-        // Native texts lie in one piece; only then are they compared at the speed of memory.
+        // Only native strings have contiguous storage. For them, `memcmp` compares at the speed of memory.
         return left.utf8.withContiguousStorageIfAvailable { left in
             right.utf8.withContiguousStorageIfAvailable { right in
-                count == 0 || memcmp(left.baseAddress!, right.baseAddress!, count) == 0  // neither is empty
+                count == 0 || memcmp(left.baseAddress!, right.baseAddress!, count) == 0  // both buffers are non-empty
             }
         }.flatMap { $0 } ?? left.utf8.elementsEqual(right.utf8)
     }
@@ -38,8 +40,9 @@ extension Data: AttributeValue {
 extension Date: AttributeValue {
     public static var columnType: ColumnType { .real }
 
-    /// Seconds since 1 January 2001, 00:00 UTC: the number that `Date` itself keeps, so nothing is rounded.
-    /// In SQL: `datetime(column + 978307200, 'unixepoch')`.
+    /// Seconds since 1 January 2001, 00:00 UTC.
+    ///
+    /// `Date` itself keeps this number, so nothing is rounded. In SQL: `datetime(column + 978307200, 'unixepoch')`.
     public var storedValue: StoredValue { .real(timeIntervalSinceReferenceDate) }
 
     public init?(storedValue: StoredValue) {
@@ -54,7 +57,7 @@ extension Date: AttributeValue {
 extension UUID: AttributeValue {
     public static var columnType: ColumnType { .blob }
 
-    /// The sixteen bytes.
+    /// The sixteen bytes of the UUID.
     public var storedValue: StoredValue { .blob(withUnsafeBytes(of: uuid) { Data($0) }) }
 
     public init?(storedValue: StoredValue) {
@@ -77,7 +80,7 @@ extension URL: AttributeValue {
         self.init(string: text)
     }
 
-    /// The texts are compared, by their bytes.
+    /// Whether two URLs are equal and their absolute strings have the same bytes.
     public static func isSame(_ left: URL, _ right: URL) -> Bool {
         left == right && String.isSame(left.absoluteString, right.absoluteString)
     }
@@ -86,14 +89,16 @@ extension URL: AttributeValue {
 extension Array: PropertyValue where Element: AttributeValue & Codable {}
 extension Array: AttributeValue where Element: AttributeValue & Codable {}
 extension Array where Element: AttributeValue & Codable {
-    /// The elements by the JSON that is stored. No elements, which is what most rows have, are known without being decoded.
+    /// Decodes the elements from the stored JSON.
+    ///
+    /// Most rows have an empty array, so `[]` is recognized without decoding.
     public init?(storedValue: StoredValue) {
         guard case .text(let text) = storedValue else { return nil }
         guard let elements = text == "[]" ? [] : JSONText.decode(Self.self, from: text) else { return nil }
         self = elements
     }
 
-    /// Element by element.
+    /// Compares the arrays element by element.
     public static func isSame(_ left: Self, _ right: Self) -> Bool { left.elementsEqual(right, by: Element.isSame) }
 }
 extension Set: PropertyValue where Element: AttributeValue & Codable {}

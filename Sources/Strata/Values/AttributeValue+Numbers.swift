@@ -3,8 +3,9 @@ public import Foundation
 extension AttributeValue where Self: FixedWidthInteger & Codable {
     public static var columnType: ColumnType { .integer }
 
-    /// An integer, or, beyond `Int64.max`, the eight bytes of the number, most significant first: SQLite orders blobs
-    /// after integers and by their bytes, so that comparing and sorting stay right.
+    /// An integer or, beyond `Int64.max`, the eight bytes of the number, most significant byte first.
+    ///
+    /// SQLite orders blobs after integers and by their bytes, so comparing and sorting stay correct.
     public var storedValue: StoredValue {
         if let value = Int64(exactly: self) { return .integer(value) }
         return .blob(withUnsafeBytes(of: UInt64(truncatingIfNeeded: self).bigEndian) { Data($0) })
@@ -64,7 +65,7 @@ extension Double: AttributeValue {
         }
     }
 
-    /// To the bit, but for -0.0, which SQLite keeps as 0.0.
+    /// Compares bit by bit, except that -0.0 equals 0.0, because SQLite keeps -0.0 as 0.0.
     public static func isSame(_ left: Double, _ right: Double) -> Bool {
         left == right || left.bitPattern == right.bitPattern
     }
@@ -77,11 +78,11 @@ extension Float: AttributeValue {
     public init?(storedValue: StoredValue) {
         guard let value = Double(storedValue: storedValue) else { return nil }
         self.init(value)
-        // Too large a number is none, rather than an infinite one.
+        // A number too large for `Float` yields nil instead of infinity.
         if isInfinite && value.isFinite { return nil }
     }
 
-    /// To the bit, but for -0.0, which SQLite keeps as 0.0.
+    /// Compares bit by bit, except that -0.0 equals 0.0, because SQLite keeps -0.0 as 0.0.
     public static func isSame(_ left: Float, _ right: Float) -> Bool {
         left == right || left.bitPattern == right.bitPattern
     }
@@ -95,7 +96,7 @@ extension Decimal: AttributeValue {
 
     public init?(storedValue: StoredValue) {
         switch storedValue {
-        // Foundation is content with a number at the beginning.
+        // Foundation accepts any text that begins with a number, so the whole text is checked first.
         case .text(let text) where DecimalText.isNumber(text):
             self.init(string: text, locale: Locale(identifier: "en_US_POSIX"))
         case .integer(let value): self.init(value)

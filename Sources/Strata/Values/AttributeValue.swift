@@ -1,29 +1,31 @@
-/// A type that an attribute of a model may have.
+/// A type that an attribute of a model can have.
 ///
 /// All integer widths, `Double`, `Float`, `Bool`, `String`, `Data`, `Date`, `UUID`, `URL`, `Decimal`, and arrays, sets
-/// and dictionaries of `Codable` values conform already. Your own enum or struct conforms by saying so:
+/// and dictionaries of `Codable` values already conform. For your own enum or struct, declare the conformance:
 ///
 /// ```swift
 /// enum Status: String, AttributeValue { case draft, published }
 /// struct Address: Codable, Equatable, AttributeValue { var street: String; var city: String }
 /// ```
 ///
-/// A raw-representable type is kept as its raw value, a `Codable` one as JSON text with sorted keys.
+/// A raw-representable type is stored as its raw value. A `Codable` type is stored as JSON text with sorted keys.
 public protocol AttributeValue: PropertyValue, ColumnValue, Sendable, Equatable
 where Stored == Self, OptionalStored == Self?, Unwrapped == Self {
     /// The declared type of the column.
     static var columnType: ColumnType { get }
 
-    /// The value as the store keeps it.
+    /// The value in the form in which the store keeps it.
     ///
-    /// - Throws: whatever encoding throws. ``StrataError`` reports it when the object is saved.
+    /// - Throws: any error of the encoding. ``StrataError`` reports the error when the object is saved.
     var storedValue: StoredValue { get throws }
 
-    /// A value read from the store, or nil where `storedValue` is not one of this type's.
+    /// Creates a value from the store's form, or nil if `storedValue` is not a value of this type.
     init?(storedValue: StoredValue)
 
-    /// Whether two values are the same to the byte, so that setting one over the other is no change. By default: whether they are equal,
-    /// and no text in what is stored has other bytes. Swift takes two spellings of one character for equal.
+    /// Whether two values are identical to the byte, so that replacing one with the other is not a change.
+    ///
+    /// By default, two values are the same if they are equal and their stored texts have the same bytes. The bytes
+    /// matter because Swift considers two spellings of one character equal.
     static func isSame(_ left: Self, _ right: Self) -> Bool
 }
 

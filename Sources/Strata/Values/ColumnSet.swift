@@ -1,8 +1,9 @@
 /// A set of the columns of one model, by their index in the schema.
 ///
-/// Complexity: all operations are O(1), iteration is O(number of columns in it). At most ``limit`` columns.
+/// Complexity: all operations are O(1). Iteration is O(number of columns in the set). The set holds at most ``limit``
+/// columns.
 public struct ColumnSet: Sendable, Hashable {
-    /// How many columns a model may have.
+    /// The maximum number of columns of a model.
     public static let limit = 128
 
     @usableFromInline var low: UInt64
@@ -14,24 +15,24 @@ public struct ColumnSet: Sendable, Hashable {
         high = 0
     }
 
-    /// The set of this column alone.
+    /// Creates a set of one column.
     @inlinable public init(_ column: Int) {
         self.init()
         insert(column)
     }
 
-    /// The first `count` columns.
+    /// Creates a set of the first `count` columns.
     public init(first count: Int) {
         low = count >= 64 ? .max : (1 << UInt64(count)) - 1
         high = count <= 64 ? 0 : count >= 128 ? .max : (1 << UInt64(count - 64)) - 1
     }
 
-    /// Whether there is no column in it.
+    /// Whether the set has no columns.
     @inlinable public var isEmpty: Bool { low | high == 0 }
-    /// How many columns are in it.
+    /// The number of columns in the set.
     public var count: Int { low.nonzeroBitCount + high.nonzeroBitCount }
 
-    /// Whether the column is in it.
+    /// Whether the set contains the column.
     @inlinable public func contains(_ column: Int) -> Bool {
         column < 64 ? low & (1 << UInt64(column)) != 0 : high & (1 << UInt64(column - 64)) != 0
     }
@@ -41,7 +42,7 @@ public struct ColumnSet: Sendable, Hashable {
         if column < 64 { low |= 1 << UInt64(column) } else { high |= 1 << UInt64(column - 64) }
     }
 
-    /// Takes a column out.
+    /// Removes a column.
     public mutating func remove(_ column: Int) {
         if column < 64 { low &= ~(1 << UInt64(column)) } else { high &= ~(1 << UInt64(column - 64)) }
     }

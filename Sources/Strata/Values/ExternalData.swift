@@ -1,14 +1,15 @@
 public import Foundation
 import Synchronization
 
-/// The value of a `Data` attribute that is kept outside of its object's row, as a row has it: where the bytes are, and
-/// the bytes themselves once they were read.
+/// The value of a `Data` attribute whose bytes are stored outside the object's row, as the row holds it.
 ///
-/// The attribute is declared as `@Attribute(.externalStorage) var photo: Data?` and is a `Data?` to its users. This
-/// type is what a ``Model/Row`` has in its place, so that fetching an object reads none of it.
+/// The value records where the bytes are, and the bytes themselves once they have been read.
 ///
-/// Two values of one store are equal if they stand for the same stored bytes or, before they are stored, if they are the
-/// same value. Bytes are not compared.
+/// The attribute is declared as `@Attribute(.externalStorage) var photo: Data?`, and application code sees a `Data?`. A
+/// ``Model/Row`` holds this type in its place, so fetching an object does not read the bytes.
+///
+/// Two values of one store are equal if they refer to the same stored bytes. Before the bytes are stored, a value is
+/// equal only to itself and its copies. Bytes are not compared.
 public struct ExternalData: AttributeValue {
     private final class Place: Sendable {
         let state: Mutex<(number: Int64?, content: Data?)>
@@ -18,19 +19,21 @@ public struct ExternalData: AttributeValue {
 
     private let place: Place
 
-    /// Bytes that are in no store yet.
+    /// Creates a value for bytes that are not in a store yet.
     public init(_ content: Data) { place = Place(nil, content) }
 
-    /// The bytes, if they are in memory: where they were set or read by an object. ``Model/snapshot`` reads them.
+    /// The bytes if they are in memory, either because they were set or because an object has read them.
+    ///
+    /// ``Model/snapshot`` reads the bytes.
     public var data: Data? { place.state.withLock { $0.content } }
 
-    /// The row of ``ExternalSQL/table`` that has the bytes; nil before they are stored.
+    /// The row of ``ExternalSQL/table`` that holds the bytes; nil before the bytes are stored.
     var number: Int64? { place.state.withLock { $0.number } }
 
-    /// Notes that the bytes are, or are no longer, in this row.
+    /// Records the row that holds the bytes, or nil if the bytes are no longer in a row.
     func isStored(as number: Int64?) { place.state.withLock { $0.number = number } }
 
-    /// Keeps what was read.
+    /// Keeps bytes that were read from the store.
     func keep(_ content: Data) { place.state.withLock { $0.content = content } }
 
     public static func == (left: ExternalData, right: ExternalData) -> Bool {
@@ -43,7 +46,7 @@ public struct ExternalData: AttributeValue {
 extension ExternalData {
     public static var columnType: ColumnType { .integer }
 
-    /// The number of the stored bytes; 0 before they are stored.
+    /// The row number of the stored bytes; 0 before they are stored.
     public var storedValue: StoredValue { .integer(number ?? 0) }
 
     public init?(storedValue: StoredValue) {
@@ -53,7 +56,7 @@ extension ExternalData {
 }
 
 extension ExternalData: CustomDebugStringConvertible {
-    /// How many bytes there are, if they are in memory.
+    /// The number of bytes, if the bytes are in memory.
     public var debugDescription: String { data.map { "\($0.count) bytes" } ?? "bytes not read" }
 }
 
@@ -63,7 +66,7 @@ extension ExternalData {
     public static func _$wrap(_ content: Data) -> ExternalData { ExternalData(content) }
     public static func _$wrap(_ content: Data?) -> ExternalData? { content.map(ExternalData.init) }
 
-    /// Whether setting these bytes is no change. Bytes that are not in memory are not read to find out.
+    /// Whether setting these bytes is not a change. Bytes that are not in memory are not read for this comparison.
     public static func _$isSame(_ current: ExternalData?, _ content: Data?) -> Bool {
         guard let current else { return content == nil }
         return content != nil && current.data == content
@@ -71,13 +74,14 @@ extension ExternalData {
 }
 
 extension Model {
-    /// The bytes of an attribute outside of the row, read at first use. Where the store cannot be read the answer is
-    /// nil, and the error goes to ``ContextStack/failures``.
+    /// The bytes of an attribute stored outside the row, read at first use.
+    ///
+    /// If the store cannot be read, the result is nil, and ``ContextStack/failures`` reports the error.
     public func _$external(_ column: Int) -> Data? {
         if let content = _$row._$external(at: column)?.data { return content }
         guard let context = _$link.context else { return nil }
         do {
-            // The view comes first, since it may show the object anew.
+            // The order matters: acquiring the snapshot may refresh the object's row, which is read next.
             let view = try context.currentView()
             guard let external = _$row._$external(at: column) else { return nil }
             if let content = external.data { return content }
@@ -85,7 +89,8 @@ extension Model {
                 external.keep(content)
                 return content
             }
-            // What was deleted has taken its bytes along.
+            // The bytes of a deleted object are deleted with the object, so missing bytes are an error only for other
+            // objects.
             if !isDeleted {
                 let isBroughtBack = view.layers.contains(
                     .restore,
@@ -108,10 +113,10 @@ extension Model {
 }
 
 extension ExternalData {
-    /// The error for bytes that a row has and the store does not.
+    /// The error for bytes that a row refers to but the store does not have.
     ///
-    /// - Parameter isBroughtBack: whether the object was brought back here over a delete. Once that is committed elsewhere, bytes that
-    ///   nobody has read by then are gone.
+    /// - Parameter isBroughtBack: whether this context restored the object over a delete. Once another context has
+    ///   committed the delete, bytes that were not read before the commit are gone.
     static func lost(_ column: String, of number: Int64, _ model: String, isBroughtBack: Bool = false)
         -> StrataError
     {

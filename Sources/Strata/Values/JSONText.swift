@@ -1,9 +1,10 @@
 import Foundation
 
-/// Codable attributes as JSON text, with the keys of objects sorted, so that a value has the same text each time.
+/// `Codable` attributes as JSON text with sorted object keys, so that a value has the same text each time.
 ///
-/// That is so as far as a value encodes itself in one order. Sets within a value do not, nor do dictionaries that are encoded as arrays,
-/// since their keys are neither texts nor integers: two that are equal may have different texts.
+/// The text is stable only if the value encodes itself in a fixed order. Sets within a value do not have a fixed order.
+/// Neither do dictionaries that are encoded as arrays because their keys are neither texts nor integers. Two equal
+/// values with such parts can have different texts.
 enum JSONText {
     static func encode(_ value: some Encodable) throws -> String {
         let encoder = JSONEncoder()
@@ -15,7 +16,7 @@ enum JSONText {
         try? JSONDecoder().decode(type, from: Data(text.utf8))
     }
 
-    /// How many members an object has, those with the same key counted one by one.
+    /// The number of members of a JSON object. Members with the same key are counted separately.
     ///
     /// - Precondition: the text is an object of valid JSON.
     /// - Complexity: O(bytes).
@@ -25,12 +26,13 @@ enum JSONText {
         return count
     }
 
-    /// A key that an object has twice; nil if all keys differ.
+    /// A key that occurs twice in an object; nil if all keys differ.
     static func repeatedKey(of object: Data) -> String? {
         var seen: Set<String> = []
         var found: String?
         forEachMember(of: object) { place in
-            // With its quotation marks a key is a text of JSON, which may be written in several ways.
+            // The key and its quotation marks form a JSON string. JSON can spell one string in several ways, so keys
+            // are compared after decoding.
             let bytes = object.dropFirst(place.lowerBound).prefix(place.count)
             guard found == nil, let key = try? JSONDecoder().decode(String.self, from: bytes) else { return }
             if !seen.insert(key).inserted { found = key }
@@ -38,7 +40,7 @@ enum JSONText {
         return found
     }
 
-    /// Gives the place of the key of each member of an object, with its quotation marks.
+    /// Calls `body` with the byte range of each member's key, including the quotation marks.
     private static func forEachMember(of object: Data, _ body: (Range<Int>) -> Void) {
         object.withUnsafeBytes { bytes in
             var (depth, place) = (0, 0)
@@ -51,7 +53,7 @@ enum JSONText {
                     continue
                 case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
                 case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
-                // A colon outside of texts follows a key.
+                // A colon outside of strings follows a key.
                 case UInt8(ascii: ":"): if depth == 1 { body(text) }
                 default: break
                 }
@@ -62,7 +64,9 @@ enum JSONText {
 
     private static let quotationMark = UInt8(ascii: "\"")
 
-    /// The place after the closing quotation mark of a text that begins here. Most bytes of a line are in texts.
+    /// The position after the closing quotation mark of the string that begins at `start`.
+    ///
+    /// Most bytes of a line are in strings, so the search uses `memchr`.
     private static func endOfText(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
         guard let base = bytes.baseAddress else { return start }
         var place = start + 1

@@ -1,22 +1,22 @@
-/// What a property of a model may be declared as: an attribute's value, an optional one, or an optional model.
+/// A type that a property of a model can be declared as: an attribute's value, an optional value, or an optional model.
 ///
-/// The macro cannot see whether `Author?` names a model or an enum, so the type itself says how it is kept in a row.
+/// The macro cannot see whether `Author?` names a model or an enum, so the type itself defines its form in a row.
 /// Conform to ``AttributeValue`` instead; models conform by `@Model`.
 public protocol PropertyValue: SendableMetatype {
-    /// The form in which a property of this type is kept in a row.
+    /// The form of a property of this type in a row.
     associatedtype Stored: Sendable, Equatable
-    /// The form in which a property of this type's optional is kept in a row.
+    /// The form of an optional property of this type in a row.
     associatedtype OptionalStored: Sendable, Equatable
 
-    /// The property's value, from its form in the row of `owner`.
+    /// The property's value, converted from its form in the row of `owner`.
     static func _$load(_ stored: Stored, of owner: some Model, at column: Int) -> Self
     static func _$loadOptional(_ stored: OptionalStored, of owner: some Model, at column: Int) -> Self?
 
-    /// The form that goes into the row of `owner`.
+    /// The value in the form that goes into the row of `owner`.
     static func _$store(_ value: Self, in owner: some Model, at column: Int) -> Stored
     static func _$storeOptional(_ value: Self?, in owner: some Model, at column: Int) -> OptionalStored
 
-    /// Whether two forms are the same to the byte, so that setting one over the other is no change.
+    /// Whether two forms are identical to the byte, so that replacing one with the other is not a change.
     static func _$isSame(_ left: Stored, _ right: Stored) -> Bool
     static func _$isSameOptional(_ left: OptionalStored, _ right: OptionalStored) -> Bool
 }

@@ -1,9 +1,9 @@
-// What generated code calls where the type of a property is a model and not an optional one, which no macro can see.
-// All of it compiles but one, so that the user gets one message that says what to write instead of a page of others.
-// None of it can run: a row with a column of type Never cannot be made.
+// Generated code calls these overloads if the type of a property is a non-optional model, which a macro cannot see. All
+// of them compile except one. The user therefore gets one message that says what to write instead of many errors. None
+// of them can run, because a row with a column of type Never cannot be created.
 
 extension ColumnSchema {
-    /// Says what is wrong.
+    /// Reports that a to-one relationship must be optional.
     @available(*, unavailable, message: "a to-one relationship is optional; add a question mark to the property's type")
     public static func _$column<Destination: Model>(
         _ name: String,
@@ -12,7 +12,7 @@ extension ColumnSchema {
         deleteRule: DeleteRule = .nullify,
         default value: (@Sendable () -> Destination)? = nil
     ) -> ColumnSchema {
-        // Unreachable: what is unavailable cannot be called.
+        // Unreachable: unavailable functions cannot be called.
         fatalError()
     }
 }
@@ -22,7 +22,7 @@ extension Model {
 }
 
 extension RowReader {
-    /// Never called: see above.
+    /// Never called: a model with a required reference does not compile.
     public func read<Object: Model>(_ type: Object.Type, at column: Int32) throws -> Never {
         // Unreachable: the model's schema does not compile.
         fatalError()
@@ -30,15 +30,15 @@ extension RowReader {
 }
 
 extension RowBinder {
-    /// Never called: there is no such value.
+    /// Never called: `Never` has no values.
     public func bind(_ value: Never, at index: Int32) throws {}
 }
 
 extension RowSupport {
-    /// Never called: there is no such value.
+    /// Never called: `Never` has no values.
     public static func stored(_ value: Never) throws -> StoredValue {}
 
-    /// Never called: see above.
+    /// Never called: a model with a required reference does not compile.
     public static func value<Object: Model, Owner: Model>(
         _ stored: StoredValue,
         as type: Object.Type,

@@ -1,20 +1,21 @@
-// What generated code calls for attributes with a transformer. The overloads for values of another type than the
-// transformer's are there for the sake of one message, as in UnknownAttribute.swift. None of them can run.
+// Generated code calls these functions for attributes with a transformer. The overloads for values of a type other than
+// the transformer's exist only to produce one compiler message, as in UnknownAttribute.swift. None of those overloads
+// can run.
 
 extension RowSupport {
-    /// The value as its column holds it.
+    /// The value in the form in which its column holds it.
     public static func transformed<Transformer: ValueTransformer>(
         _ value: Transformer.Value,
         by transformer: Transformer.Type
     ) -> Transformed<Transformer> { Transformed(value) }
 
-    /// The value as its column holds it; nil for nil.
+    /// The value in the form in which its column holds it; nil for nil.
     public static func transformed<Transformer: ValueTransformer>(
         _ value: Transformer.Value?,
         by transformer: Transformer.Type
     ) -> Transformed<Transformer>? { value.map(Transformed.init) }
 
-    /// Never called: see above.
+    /// Never called: a property whose type is not its transformer's `Value` does not compile.
     @_disfavoredOverload
     public static func transformed<Transformer: ValueTransformer, Value>(
         _ value: Value,
@@ -36,7 +37,7 @@ extension RowSupport {
         as type: Transformer.Value?.Type
     ) -> Transformer.Value? { transformed?.value }
 
-    /// Says what is wrong.
+    /// Reports that the property's type is not its transformer's `Value`.
     @available(
         *,
         unavailable,
@@ -47,23 +48,23 @@ extension RowSupport {
     )
     @_disfavoredOverload
     public static func value<Held, Value>(of transformed: Held, as type: Value.Type) -> Value {
-        // Unreachable: what is unavailable cannot be called.
+        // Unreachable: unavailable functions cannot be called.
         fatalError()
     }
 
-    /// Whether setting one value over the other is no change.
+    /// Whether replacing one value with the other is not a change.
     public static func isSame<Transformer: ValueTransformer>(
         _ left: Transformer.Value?,
         _ right: Transformer.Value?,
         by transformer: Transformer.Type
     ) -> Bool {
         guard left == right, let left, let right else { return left == right }
-        // Two spellings of one character are equal in Swift.
+        // Two spellings of one character are equal in Swift, so the stored texts are compared as well.
         guard let left = try? Transformer.store(left), let right = try? Transformer.store(right) else { return true }
         return StoredTexts.haveSameParts(try? left.storedValue, try? right.storedValue)
     }
 
-    /// Never called: see above.
+    /// Never called: a property whose type is not its transformer's `Value` does not compile.
     @_disfavoredOverload
     public static func isSame<Transformer: ValueTransformer, Value>(
         _ left: Value,

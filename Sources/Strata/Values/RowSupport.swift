@@ -1,37 +1,39 @@
-/// What rows that `@Model` generates call, picked by the type of a column: an attribute, an optional one, a reference.
+/// Functions for rows that `@Model` generates. The column's type selects the overload: an attribute, an optional
+/// attribute or a reference.
 public enum RowSupport {
-    /// The value as the store keeps it.
+    /// The value in the form in which the store keeps it.
     public static func stored<Value: AttributeValue>(_ value: Value) throws -> StoredValue { try value.storedValue }
 
-    // The most frequent types by themselves, so that nothing generic is called for them.
-    /// An integer as the store keeps it.
+    // The most frequent types have their own overloads, so that no generic function is called for them.
+    /// An integer in the form in which the store keeps it.
     @inlinable
     public static func stored(_ value: Int) throws -> StoredValue { .integer(Int64(value)) }
-    /// A number as the store keeps it.
+    /// A number in the form in which the store keeps it.
     @inlinable
     public static func stored(_ value: Double) throws -> StoredValue { .real(value) }
-    /// A truth value as the store keeps it: 0 or 1.
+    /// A Boolean in the form in which the store keeps it: 0 or 1.
     @inlinable
     public static func stored(_ value: Bool) throws -> StoredValue { .integer(value ? 1 : 0) }
-    /// A text as the store keeps it.
+    /// A text in the form in which the store keeps it.
     @inlinable
     public static func stored(_ value: String) throws -> StoredValue { .text(value) }
 
-    /// The value as the store keeps it, NULL for nil.
+    /// The value in the form in which the store keeps it; NULL for nil.
     public static func stored<Value: AttributeValue>(_ value: Value?) throws -> StoredValue {
         try value?.storedValue ?? .null
     }
 
-    // None of the references throws; it says so because the generated code cannot tell which overload it calls.
-    /// A reference as the store keeps it: the number of the id, NULL for nil.
+    // The overload for references does not throw. It is marked `throws` because generated code cannot tell which
+    // overload it calls.
+    /// A reference in the form in which the store keeps it: the number of the id, or NULL for nil.
     @inlinable
     public static func stored<Object: Model>(_ id: ObjectID<Object>?) throws -> StoredValue {
         id.map { .integer($0.number) } ?? .null
     }
 
-    /// The attribute's value, from the form in which the store keeps it.
+    /// The attribute's value, converted from the form in which the store keeps it.
     ///
-    /// - Throws: ``StrataError/Code/undecodable`` where it is none of the attribute's type.
+    /// - Throws: ``StrataError/Code/undecodable`` if the stored value is not of the attribute's type.
     public static func value<Value: AttributeValue, Owner: Model>(
         _ stored: StoredValue,
         as type: Value.Type,
@@ -44,9 +46,9 @@ public enum RowSupport {
         return value
     }
 
-    /// The value of an optional attribute, from the form in which the store keeps it.
+    /// The value of an optional attribute, converted from the form in which the store keeps it.
     ///
-    /// - Throws: ``StrataError/Code/undecodable`` where it is none of the attribute's type.
+    /// - Throws: ``StrataError/Code/undecodable`` if the stored value is not of the attribute's type.
     public static func value<Value: AttributeValue, Owner: Model>(
         _ stored: StoredValue,
         as type: Value?.Type,
@@ -56,7 +58,10 @@ public enum RowSupport {
         stored == .null ? nil : try value(stored, as: Value.self, at: column, of: owner)
     }
 
-    /// A reference. The store keeps the number only; the fingerprint is that of the row, since both are of one store.
+    /// A reference.
+    ///
+    /// The store keeps only the number. The fingerprint comes from the owner's id, since both objects belong to one
+    /// store.
     public static func value<Object: Model, Owner: Model>(
         _ stored: StoredValue,
         as type: Object?.Type,
@@ -71,10 +76,10 @@ public enum RowSupport {
         }
     }
 
-    // What accessors call where a property's type is none that the macro knows. In RequiredReference.swift and
-    // UnknownAttribute.swift are the overloads for types that no property can have.
+    // Accessors call the following functions if the macro does not know the property's type. The overloads for types
+    // that no property can have are in RequiredReference.swift and UnknownAttribute.swift.
 
-    /// The property's value, from its form in the row of `owner`.
+    /// The property's value, converted from its form in the row of `owner`.
     @inlinable @inline(__always)
     public static func load<Value: PropertyValue>(
         _ stored: Value.Stored,
@@ -83,7 +88,7 @@ public enum RowSupport {
         at column: Int
     ) -> Value { Value._$load(stored, of: owner, at: column) }
 
-    /// The form of the value that goes into the row of `owner`.
+    /// The value in the form that goes into the row of `owner`.
     @inlinable @inline(__always)
     public static func store<Value: PropertyValue>(
         _ value: Value,
@@ -92,7 +97,7 @@ public enum RowSupport {
         at column: Int
     ) -> Value.Stored { Value._$store(value, in: owner, at: column) }
 
-    /// Whether two forms are the same to the byte.
+    /// Whether two forms are identical to the byte.
     @inlinable @inline(__always)
     public static func isSame<Value: PropertyValue>(
         _ left: Value.Stored,

@@ -1,19 +1,23 @@
-/// Compares the stored texts of values that Swift takes for equal: these may differ in how their characters are spelled.
+/// Compares the stored texts of values that Swift considers equal. Such texts can differ in the spelling of their
+/// characters.
 enum StoredTexts {
-    /// Whether the stored values are not two different texts.
+    /// Whether two equal values count as the same. False only if both are stored as texts that spell characters
+    /// differently.
     static func areSame(_ left: StoredValue?, _ right: StoredValue?) -> Bool {
         guard case (.text(let left), .text(let right)) = (left, right) else { return true }
         return areAlike(left, right)
     }
 
-    /// The same for JSON, in which sets and some dictionaries have their elements in any order: the texts and numbers in it are compared
-    /// whatever their order.
+    /// Whether two equal values that are stored as JSON count as the same.
+    ///
+    /// Sets and some dictionaries are stored as JSON with their elements in any order. The texts and numbers within the
+    /// JSON are therefore compared regardless of their order.
     static func haveSameParts(_ left: StoredValue?, _ right: StoredValue?) -> Bool {
         guard case (.text(let left), .text(let right)) = (left, right) else { return true }
         return areAlike(left, right) || left.utf8.count == right.utf8.count && parts(of: left) == parts(of: right)
     }
 
-    /// Whether two texts have the same bytes, or only ASCII characters, each of which has one spelling.
+    /// Whether two texts have the same bytes, or consist only of ASCII characters, each of which has one spelling.
     private static func areAlike(_ left: String, _ right: String) -> Bool {
         String.isSame(left, right) || isASCII(left) && isASCII(right)
     }

@@ -2,14 +2,15 @@ public import Foundation
 
 /// A value in the form in which SQLite keeps it.
 ///
-/// This is the meeting point of attribute types, predicates and conflict reports. It names SQLite's five storage
-/// classes and nothing else of SQLite. Two texts are equal if their bytes are, as for SQLite.
+/// Attribute types, predicates and conflict reports exchange values in this form. The cases are SQLite's five storage
+/// classes; nothing else of SQLite is visible. Like SQLite, this type considers two texts equal if their bytes are
+/// equal.
 public enum StoredValue: Sendable, Hashable {
     /// No value.
     case null
-    /// A signed integer; also truth values, as 0 and 1, and references.
+    /// A signed integer. Booleans are stored as 0 and 1, and references as integers.
     case integer(Int64)
-    /// A floating-point number; also dates, in seconds since 2001.
+    /// A floating-point number. Dates are stored as seconds since 2001.
     case real(Double)
     /// A text, in UTF-8.
     case text(String)
@@ -30,7 +31,7 @@ public enum ColumnType: String, Sendable, Hashable, Codable {
 }
 
 extension StoredValue {
-    /// Whether both are of the same storage class and equal, texts and blobs by their bytes.
+    /// Whether both values have the same storage class and are equal. Texts and blobs are compared by their bytes.
     public static func == (left: StoredValue, right: StoredValue) -> Bool {
         switch (left, right) {
         case (.null, .null): true
@@ -42,7 +43,7 @@ extension StoredValue {
         }
     }
 
-    /// As `==`: texts by their bytes.
+    /// Hashes consistently with `==`: texts by their bytes.
     public func hash(into hasher: inout Hasher) {
         switch self {
         case .null: hasher.combine(0 as UInt8)
@@ -63,7 +64,7 @@ extension StoredValue {
 }
 
 extension StoredValue: CustomStringConvertible {
-    /// The value as it would stand in SQL; a blob is shown by its size.
+    /// The value as it would be written in SQL. A blob is shown by its size.
     public var description: String {
         switch self {
         case .null: "NULL"

@@ -1,22 +1,22 @@
-/// A value in the store that is none of its attribute's type.
+/// The error for a stored value that is not a value of its attribute's type.
 struct UndecodableValue: Error, CustomStringConvertible {
     let value: StoredValue
     /// The name of the attribute's type.
     let type: String
     let column: String
-    /// What its transformer says of it.
+    /// The reason that the attribute's transformer gives.
     var cause: String?
 
     var description: String {
         "The value \(value) in column '\(column)' is no \(type)\(cause.map { ": \($0)" } ?? "")."
     }
 
-    /// The error where nobody knows whose value it is.
+    /// The error to throw if the owner of the value is unknown.
     var error: StrataError {
         StrataError(.undecodable, "\(description) Was the file changed by another program?", underlying: self)
     }
 
-    /// The error where the object is known.
+    /// The error to throw if the owner of the value is known.
     func error(of model: ModelSchema, number: Int64) -> StrataError {
         StrataError(
             .undecodable,

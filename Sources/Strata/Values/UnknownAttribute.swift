@@ -1,9 +1,9 @@
-// What generated code calls where the type of a property is neither an attribute's nor a model, which no macro can see.
-// As in RequiredReference.swift, one of these says what to write, and the others keep it from being said otherwise. None of
-// them can run: a model with such a property does not compile.
+// Generated code calls these overloads if the type of a property is neither an attribute's nor a model, which a macro
+// cannot see. As in RequiredReference.swift, one of them tells the user what to write, and the others suppress further
+// compiler errors. None of them can run: a model with such a property does not compile.
 
 extension ColumnSchema {
-    /// Says what is wrong.
+    /// Reports that the property's type must conform to ``AttributeValue``.
     @available(
         *,
         unavailable,
@@ -19,11 +19,11 @@ extension ColumnSchema {
         deleteRule: DeleteRule = .nullify,
         default value: (@Sendable () -> Value)? = nil
     ) -> ColumnSchema {
-        // Unreachable: what is unavailable cannot be called.
+        // Unreachable: unavailable functions cannot be called.
         fatalError()
     }
 
-    /// Says what is wrong.
+    /// Reports that a to-many relationship must be declared as a ``Many``.
     @available(*, unavailable, message: "a to-many relationship is a Many; write 'Many<Hobby>' instead of '[Hobby]'")
     public static func _$column<Member: Model>(
         _ name: String,
@@ -32,7 +32,7 @@ extension ColumnSchema {
         deleteRule: DeleteRule = .nullify,
         default value: (@Sendable () -> [Member])? = nil
     ) -> ColumnSchema {
-        // Unreachable: what is unavailable cannot be called.
+        // Unreachable: unavailable functions cannot be called.
         fatalError()
     }
 }
@@ -42,7 +42,7 @@ extension Model {
 }
 
 extension RowReader {
-    /// Never called: see above.
+    /// Never called: a model with such a property does not compile.
     public func read<Value>(_ type: Value.Type, at column: Int32) throws -> Value {
         // Unreachable: the model's schema does not compile.
         fatalError()
@@ -50,30 +50,30 @@ extension RowReader {
 }
 
 extension RowBinder {
-    /// Never called: see above.
+    /// Never called: a model with such a property does not compile.
     public func bind<Value>(_ value: Value, at index: Int32) throws {}
 }
 
 extension RowSupport {
-    /// Never called: see above.
+    /// Never called: a model with such a property does not compile.
     public static func load<Value>(_ stored: Value, as type: Value.Type, of owner: some Model, at column: Int) -> Value
     {
         stored
     }
 
-    /// Never called: see above.
+    /// Never called: a model with such a property does not compile.
     public static func store<Value>(_ value: Value, as type: Value.Type, in owner: some Model, at column: Int) -> Value
     {
         value
     }
 
-    /// Never called: see above.
+    /// Never called: a model with such a property does not compile.
     public static func isSame<Value>(_ left: Value, _ right: Value, as type: Value.Type) -> Bool { false }
 
-    /// Never called: see above.
+    /// Never called: a model with such a property does not compile.
     public static func stored<Value>(_ value: Value) throws -> StoredValue { .null }
 
-    /// Never called: see above.
+    /// Never called: a model with such a property does not compile.
     public static func value<Value, Owner: Model>(
         _ stored: StoredValue,
         as type: Value.Type,

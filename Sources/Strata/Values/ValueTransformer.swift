@@ -1,4 +1,4 @@
-/// How values of a type that is no ``AttributeValue`` are kept in a column: as values of one that is.
+/// Stores values of a type that is not an ``AttributeValue`` as values of a type that is.
 ///
 /// ```swift
 /// enum HexColor: ValueTransformer {
@@ -9,36 +9,38 @@
 /// @Attribute(.transformed(by: HexColor.self)) var color: Color
 /// ```
 ///
-/// A nil value is NULL, of which the transformer is not asked. Equal values are taken for the same, so that setting one over
-/// the other is no change; values that are to be found by a query are always stored alike.
+/// A nil value is stored as NULL without calling the transformer. Setting an equal value is not a change, unless the
+/// two values are stored as texts that spell characters differently. For queries to find values, the transformer must
+/// always store equal values the same way.
 ///
-/// Isolation: called by whoever reads or writes rows, on any thread.
+/// Isolation: the transformer is called on any thread that reads or writes rows.
 public protocol ValueTransformer: SendableMetatype {
     /// The type of the attribute.
     associatedtype Value: Sendable, Equatable
     /// The type that the column holds.
     associatedtype Stored: AttributeValue
 
-    /// The value as the column holds it.
+    /// Converts a value to the form that the column holds.
     ///
-    /// - Throws: what keeps it from being stored. The save reports it with ``StrataError/Code/validation``.
+    /// - Throws: the reason why the value cannot be stored. The save reports the reason with
+    ///   ``StrataError/Code/validation``.
     static func store(_ value: Value) throws -> Stored
 
-    /// The value of what the column holds.
+    /// Converts the column's content to a value.
     ///
-    /// - Throws: what is wrong with it. The fetch reports it with ``StrataError/Code/undecodable``, and the row stays as it
-    ///   is.
+    /// - Throws: the reason why the content is invalid. The fetch reports the reason with
+    ///   ``StrataError/Code/undecodable``, and the row stays unchanged.
     static func load(_ stored: Stored) throws -> Value
 }
 
-/// A value with the transformer that it is stored by: what a column of such an attribute holds.
+/// The content of a column with a transformer: a value together with the transformer that stores it.
 ///
 /// Attributes and rows have the value itself.
 public struct Transformed<Transformer: ValueTransformer>: AttributeValue {
     /// The value of the attribute.
     public let value: Transformer.Value
 
-    /// A value that is to be stored by its transformer.
+    /// Creates a value that its transformer will store.
     public init(_ value: Transformer.Value) { self.value = value }
 
     public static var columnType: ColumnType { Transformer.Stored.columnType }
@@ -52,13 +54,13 @@ public struct Transformed<Transformer: ValueTransformer>: AttributeValue {
         self = value
     }
 
-    /// Nil where the store holds no value of the transformer's.
+    /// Loads a value; nil if the stored value is not of the transformer's stored type.
     static func load(_ stored: StoredValue) throws -> Transformed? {
         try Transformer.Stored(storedValue: stored).map { Transformed(try Transformer.load($0)) }
     }
 }
 
-/// A ``Transformed`` value of whichever transformer.
+/// A ``Transformed`` value of any transformer.
 protocol TransformedValue {
     /// The type that the column holds.
     static var storedType: any AttributeValue.Type { get }
@@ -69,14 +71,14 @@ extension Transformed: TransformedValue {
 }
 
 extension AttributeValue {
-    /// The type whose values the column holds: this one, or that of its transformer.
+    /// The type of the column's content: this type, or the stored type of its transformer.
     static var heldType: any AttributeValue.Type { (self as? any TransformedValue.Type)?.storedType ?? self }
 }
 
 extension RowReader {
-    /// Reads a value by its transformer.
+    /// Reads a value with its transformer.
     ///
-    /// - Throws: ``StrataError/Code/undecodable`` where that fails.
+    /// - Throws: ``StrataError/Code/undecodable`` if the value cannot be read.
     public func read<Transformer: ValueTransformer>(
         _ type: Transformed<Transformer>.Type,
         at column: Int32
@@ -96,9 +98,9 @@ extension RowReader {
         ).error
     }
 
-    /// Reads a value by its transformer; nil for NULL.
+    /// Reads a value with its transformer; nil for NULL.
     ///
-    /// - Throws: ``StrataError/Code/undecodable`` where that fails.
+    /// - Throws: ``StrataError/Code/undecodable`` if the value cannot be read.
     public func read<Transformer: ValueTransformer>(
         _ type: Transformed<Transformer>?.Type,
         at column: Int32
