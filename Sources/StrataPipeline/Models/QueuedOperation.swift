@@ -54,10 +54,10 @@ public final class QueuedOperation {
     @Attribute(.bookkeeping) public internal(set) var status: OperationStatus = OperationStatus.pending
     /// How often the operation's handler was started, without the starts that do not count as attempts.
     @Attribute(.bookkeeping) public internal(set) var attempts: Int = 0
-    /// How often a process has ended while the operation ran alone in it.
+    /// How often the process has ended before the operation's handler, while no other operation ran there.
     @Attribute(.bookkeeping) public internal(set) var crashes: Int = 0
-    /// How often a process has ended while the operation ran in it together with others, since its last attempt that
-    /// ended normally; nil if no process has ended. If the operation ran alone, the number does not grow.
+    /// How often the process has ended while the operation ran, since its last attempt that came to an end; nil if
+    /// never. If the operation ran alone, the number does not grow.
     ///
     /// A suspected operation starts only when nothing else has started in its process within 30 seconds. Nothing else
     /// starts there for the next 30 seconds, or until the operation ends. The time doubles with each of these ends of a

@@ -19,7 +19,7 @@ public enum PipelineEvent: Sendable {
     case failed(ObjectID<QueuedOperation>, message: String)
     /// The operation's attempt has ended after this process had lost its lease. The outcome does not count.
     case lost(ObjectID<QueuedOperation>)
-    /// The operations of a queue are held, because several runners claim the queue. Reported once per queue and runner.
+    /// The operations of a queue are held, because several runners claim the queue. Reported once for each queue.
     case queueHeld(PipelineName, PipelineError)
     /// A write to the store failed. The engine tries the write again.
     case storeFailed(any Error)
