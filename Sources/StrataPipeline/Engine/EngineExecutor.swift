@@ -145,8 +145,8 @@ final class EngineExecutor: TaskExecutor {
         }
     }
 
-    /// Blocks turns until ``endExclusive()``, if neither a turn nor a guest runs or waits as a guest. The caller takes
-    /// over the work of the requested turn.
+    /// Blocks turns until ``endExclusive()``, if no turn or guest runs and no guest waits. The caller takes over the
+    /// work of the requested turn.
     ///
     /// - Returns: whether turns are blocked now.
     func beginExclusive() -> Bool {
