@@ -41,7 +41,7 @@ public final class TaskBroker: OperationRunner {
     ///   - ordering: the order in which the tasks of one queue start.
     ///   - maxConcurrent: the greatest number of tasks that run at once, of all queues together; nil for any number.
     ///   - maxConcurrentPerLane: the greatest number of tasks of one queue, or of each lane of a queue with lanes, that
-    ///     run at once, in all processes together; nil for any number. For the ordering `flat`.
+    ///     run at once, in all processes together; nil for any number. Only for the ordering `flat`.
     ///   - rateLimit: how many attempts may start in an interval, by the brokers of this name in all processes
     ///     together; nil for any number.
     ///   - retry: when a task is tried again after its handler has thrown.

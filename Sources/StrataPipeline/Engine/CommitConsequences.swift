@@ -113,8 +113,7 @@ extension OperationBook {
     }
 
     /// Transfers the implied prerequisites of an operation that leaves the queue to its implied dependants. Only
-    /// prerequisites that are still queued count. An operation that was carried out has none of these, because it
-    /// waited for them.
+    /// prerequisites that are still queued count. An operation that was carried out was not waiting for any operation.
     func passOn(_ number: Int64) throws {
         var prerequisites: [(Int64, DependencyPolicy)] = []
         try transaction.rows(QueueSQL.selectImpliedPrerequisites, [.integer(number)]) { row in

@@ -1,6 +1,6 @@
 /// The search for operations that wait for each other.
 enum DependencyRing {
-    /// A cycle that can be reached from any of these operations; nil if there is none.
+    /// A cycle that can be reached from any of these operations; nil if the search does not find one.
     ///
     /// - Complexity: O(operations and dependencies that are reached).
     static func find(from starts: some Sequence<Int64>, _ prerequisites: (Int64) throws -> [Int64]) rethrows -> [Int64]?

@@ -47,7 +47,7 @@ final class EngineExecutor: TaskExecutor {
     }
 
     private struct State {
-        /// Takes a turn; nil while no turn is requested.
+        /// Runs a turn; nil while no turn is requested.
         var turn: (@Sendable () -> Void)?
         /// Until when the requested turn may wait for more work; nil if it must not wait.
         var patience: DispatchTime?

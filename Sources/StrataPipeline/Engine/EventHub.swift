@@ -56,7 +56,7 @@ final class EventHub: Sendable {
         return (stream, continuation)
     }
 
-    /// Sends an event of an operation in this process.
+    /// Sends an event of an operation in this process to logs, metrics, listeners and streams.
     func send(_ event: PipelineEvent) {
         telemetry?.note(event)
         tell(event)

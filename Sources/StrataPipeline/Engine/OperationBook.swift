@@ -4,8 +4,8 @@ import Strata
 /// The rules by which operations move from one status to another, as statements within one transaction.
 ///
 /// A `pending` operation need not be ready. The engine checks what it must wait for when its turn comes. The operation
-/// is then `waiting` or `held` until the cause is gone, and `pending` again afterwards. So nothing has to be computed
-/// in advance, and each operation is looked at a bounded number of times.
+/// is then `waiting` or `held` until the cause is gone, and `pending` again afterwards. So no status is computed in
+/// advance, and each operation is looked at a bounded number of times.
 struct OperationBook {
     let transaction: StoreTransaction
     /// The time by the clock of the engine.
@@ -344,7 +344,7 @@ enum HoldName {
 }
 
 extension RowReader {
-    /// Reads a request; nil if there is none.
+    /// Reads a request; nil if no request is stored.
     func request(at column: Int32) throws -> OperationRequest? {
         try read(Int64?.self, at: column).flatMap { OperationRequest(rawValue: Int($0)) }
     }

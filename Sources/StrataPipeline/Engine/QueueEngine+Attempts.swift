@@ -99,8 +99,8 @@ extension QueueEngine {
             let handler = { try await consumer.handler.run(operation, self) }
             let outcome = if let replacement { try await replacement(handler) } else { try await handler() }
             ending = Ending(operation: operation, consumer: consumer, outcome: .success(outcome))
-            // From here on the handler counts as in time, however long its commit waits for other commits, or it was
-            // too late.
+            // If the handler was in time, its changes are committed, however long the commit waits for other commits.
+            // Otherwise the changes are dropped.
             if case .doneCommitting(let changes) = outcome.kind, noteMet(by: operation.claim) {
                 guard let report = try await commitWhenPossible(changes, ending) else { return }
                 ending.written = report

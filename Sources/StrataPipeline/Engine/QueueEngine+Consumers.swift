@@ -181,7 +181,7 @@ extension QueueEngine {
 
     // MARK: Waiting
 
-    /// Waits until a consumer, or without an id every consumer, has nothing to do.
+    /// Waits until no handler of a consumer runs and none of its operations is ready; without an id, of all consumers.
     func drained(_ id: Consumer.ID? = nil) async throws {
         var pause = Duration.milliseconds(1)
         await settle()

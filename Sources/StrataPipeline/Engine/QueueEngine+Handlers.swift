@@ -14,7 +14,7 @@ extension QueueEngine {
     /// The handler whose task this is, or that has started this task.
     @TaskLocal private static var handler: Handler?
 
-    /// Whether the current task belongs to a handler of this engine that still runs; nil stands for any consumer.
+    /// Whether the current task belongs to a handler of this engine that still runs; nil means any consumer.
     func isInsideHandler(of id: Consumer.ID? = nil) -> Bool {
         guard let handler = Self.handler, handler.engine === self else { return false }
         return !handler.hasEnded.load(ordering: .acquiring) && (id == nil || handler.consumer == id)

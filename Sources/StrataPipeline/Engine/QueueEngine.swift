@@ -5,8 +5,8 @@ import Synchronization
 /// The engine that runs the operations of all pipelines of one stack.
 ///
 /// The engine writes in turns, with one transaction each. A turn stores the outcomes since the last turn, handles due
-/// holds and schedules, and claims operations. While a turn is being written, the work of the next one gathers. So many
-/// operations share a commit under load, and a single operation does not wait.
+/// holds and schedules, and claims operations. While a turn is being written, the work of the next one gathers. Under
+/// load, many operations share a commit. A single operation does not wait.
 ///
 /// Isolation: any.
 final class QueueEngine: StackEngine {
@@ -150,7 +150,7 @@ final class QueueEngine: StackEngine {
     /// Handles commits, which may have made operations ready or may concern running operations.
     private func note(_ news: [ChangeSet]?) {
         let isConcerned = state.withLock { state in
-            // The engine knows its own commits. Engines of other processes commit under the same author, so the number
+            // The engine knows its own commits. Other engines commit under the same author, so the commit number
             // decides.
             let isConcerned = news?.reduce(false) { known, changes in
                 state.ownCommits.remove(changes.token.sequence) == nil && Self.isConcerned(changes) || known
@@ -184,7 +184,7 @@ final class QueueEngine: StackEngine {
         }
     }
 
-    /// Lets the engine know the number of its own commit, as long as the commit may succeed.
+    /// Records the number of the commit as this engine's own, until the commit fails.
     func noting(_ body: ((StoreTransaction) -> Void) throws -> Void) throws {
         var number: Int64?
         do {

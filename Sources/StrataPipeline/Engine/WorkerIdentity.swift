@@ -27,7 +27,7 @@ struct WorkerIdentity: Sendable, Equatable {
         guard machine == Self.own.machine else { return Self.isEarlierStart(machine, of: Self.own.machine) }
         guard process != Self.own.process else { return start != Self.own.start }
         if let now = Self.startTime(of: process) { return now != start }
-        // If other users' processes are not readable, a signal of 0 still shows whether the process exists.
+        // If other users' processes are not readable, signal 0 still shows whether the process exists.
         return kill(pid_t(truncatingIfNeeded: process), 0) != 0 && errno == ESRCH
     }
 

@@ -40,7 +40,7 @@ public enum OperationResult: String, AttributeValue, CaseIterable {
 public enum OperationRequest: Int, AttributeValue, CaseIterable {
     /// Skip the operation.
     case skip = 0
-    /// Complete the operation without an attempt.
+    /// Mark the operation as done.
     case complete = 1
     /// Try the operation again now, with its attempts reset.
     case retry = 2

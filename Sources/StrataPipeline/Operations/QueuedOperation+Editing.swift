@@ -41,8 +41,8 @@ extension QueuedOperation {
     /// ```
     ///
     /// If the operations of the earlier commit are finished when this one is committed, this operation runs before all
-    /// operations queued after them. Joining an operation that is not committed yet has no effect: the operations of
-    /// one commit belong together anyway.
+    /// operations queued after them. An operation that is not committed yet does not have a commit to join: the
+    /// operations of one commit belong together anyway.
     ///
     /// - Parameter other: an operation of the earlier commit, in the same pipeline. Its ``sortKey`` is copied.
     /// - Throws: ``PipelineError`` with `invalidArgument` if this operation is already queued, or the other one is in
@@ -191,7 +191,8 @@ extension QueuedOperation {
     /// An operation that is not committed yet is never queued.
     public func skip() { decide(.skip) }
 
-    /// Completes the operation without an attempt, from the commit on. Otherwise it behaves as ``skip()``.
+    /// Marks the operation as done, from the commit on. Otherwise it behaves as ``skip()``: its dependants continue,
+    /// and a running operation is cancelled, unless it is done by then.
     public func complete() { decide(.complete) }
 
     /// Tries the operation again at once if it has failed, or waits for a constraint or for its next attempt. Attempts

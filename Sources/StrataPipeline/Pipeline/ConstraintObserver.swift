@@ -25,7 +25,7 @@ public final class ManualConstraint: ConstraintObserver {
         var observers: [@Sendable () -> Void] = []
     }
 
-    /// The constraint.
+    /// The constraint that the program sets.
     public let constraint: Constraint
     private let state: Mutex<State>
 

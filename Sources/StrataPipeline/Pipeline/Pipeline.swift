@@ -42,10 +42,10 @@ public final class Pipeline: OperationRunner {
     ///   - formerNames: earlier names of the pipeline. Operations queued under these names are moved to this pipeline
     ///     and keep their order.
     ///   - ordering: the order in which operations of one lane start. If the pipeline had another ordering before,
-    ///     queued operations keep their former order where the new ordering does not define one.
+    ///     queued operations keep their former order as far as the new ordering leaves it open.
     ///   - maxConcurrent: the greatest number of handlers that run at once; nil for any number.
     ///   - maxConcurrentPerLane: the greatest number of operations of one lane that run at once, in all processes
-    ///     together; nil for any number. For the ordering `flat`. When an operation of a full lane ends, the best
+    ///     together; nil for any number. Only for the ordering `flat`. When an operation of a full lane ends, the best
     ///     waiting operation of this lane starts.
     ///   - rateLimit: how many attempts may start in an interval, in all processes together; nil for any number.
     ///   - retry: when an operation is tried again after its handler has thrown.

@@ -5,7 +5,7 @@
 public struct RetryPolicy: Sendable, Hashable {
     /// The total number of attempts; nil for any number.
     public var maxAttempts: Int?
-    /// The limit of the pause after the first attempt.
+    /// The limit of the pause after the first attempt. It doubles with each further attempt.
     public var base: Duration
     /// The greatest value of the limit.
     public var cap: Duration

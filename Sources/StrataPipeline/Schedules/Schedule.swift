@@ -55,7 +55,7 @@ public struct Schedule: RawRepresentable, Hashable, AttributeValue, CustomString
     /// Whether this machine can follow the schedule. It cannot if it does not know the schedule's time zone.
     var isKnown: Bool { if case .unknown = kind { false } else { true } }
 
-    /// The next due moment after a date; nil if there is no further one.
+    /// The next due moment after a date; nil if the schedule does not come again.
     ///
     /// - Parameter previous: the previous due moment, from which intervals are counted.
     public func next(after date: Date, previous: Date? = nil) -> Date? {
